@@ -1,0 +1,1 @@
+"""Ratings tables: Jester, MovieLens, files of one's own, and synthetic ratings."""

@@ -1,0 +1,1 @@
+"""Experiments: configs, tasks, methods, plan, runner and store."""
