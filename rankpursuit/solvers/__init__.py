@@ -1,1 +1,20 @@
-"""The algorithms of the paper as pure functions on arrays."""
+"""The algorithms of the paper as pure functions on arrays, whole paths over stacks of kernels."""
+
+from rankpursuit.solvers.coregularised import CoregularisedPath, coregularised_pursuit
+from rankpursuit.solvers.ordered_pairs import OrderedPairs
+from rankpursuit.solvers.pursuit import PursuitPath, pursue, ridge_rows
+from rankpursuit.solvers.rank_svm import RankSVMPath, rank_svm_path
+from rankpursuit.solvers.rls import rls_path, sparse_rls_path
+
+__all__ = [
+    "CoregularisedPath",
+    "OrderedPairs",
+    "PursuitPath",
+    "RankSVMPath",
+    "coregularised_pursuit",
+    "pursue",
+    "rank_svm_path",
+    "ridge_rows",
+    "rls_path",
+    "sparse_rls_path",
+]

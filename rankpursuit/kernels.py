@@ -1,0 +1,91 @@
+"""Squared distances and Gaussian kernels, many widths at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+REGULAR, IDENTITY, ONES = "regular", "identity", "ones"
+"""What :func:`classify_widths` calls a width."""
+
+_EPS = np.finfo(np.float64).eps
+
+
+def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Squared Euclidean distance of every row of `X` to every row of `Y`.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, d)
+    Y : array-like of shape (n, d), optional
+        Default: `X` itself; the diagonal is then exactly zero and the result exactly symmetric.
+
+    Returns
+    -------
+    ndarray of shape (m, n)
+        Never negative.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    same = Y is None
+    Y = X if Y is None else np.asarray(Y, dtype=np.float64)
+    # The expansion |x|^2 - 2xy + |y|^2 loses digits when the points lie far from the origin.
+    centre = Y.mean(axis=0)
+    X, Y = X - centre, Y - centre
+    squared = X @ Y.T
+    squared *= -2.0
+    squared += np.einsum("ij,ij->i", X, X)[:, None]
+    squared += np.einsum("ij,ij->i", Y, Y)[None, :]
+    np.maximum(squared, 0.0, out=squared)
+    if same:
+        squared = 0.5 * (squared + squared.T)
+        np.fill_diagonal(squared, 0.0)
+    return squared
+
+
+def gamma_from_width(width: ArrayLike) -> NDArray[np.float64]:
+    """``gamma`` of ``exp(-gamma d^2)`` for the width ``sigma`` of ``exp(-d^2 / (2 sigma^2))``."""
+    return 0.5 / np.square(np.asarray(width, dtype=np.float64))
+
+
+def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.float64]:
+    """Gaussian kernels ``exp(-gamma d^2)`` for many values of gamma.
+
+    Parameters
+    ----------
+    squared : ndarray of shape (m, n)
+        Squared distances.
+    gammas : array-like of shape (w,)
+
+    Returns
+    -------
+    ndarray of shape (w, m, n)
+    """
+    gammas = np.asarray(gammas, dtype=np.float64)
+    stack = np.multiply(-gammas[:, None, None], squared)
+    return np.exp(stack, out=stack)
+
+
+def classify_widths(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.str_]:
+    """Say which widths leave nothing to learn on these points.
+
+    Parameters
+    ----------
+    squared : ndarray of shape (m, n)
+        Squared distances of the points to the dictionary; zeros (a point and itself) are
+        passed over.
+    gammas : array-like of shape (w,)
+
+    Returns
+    -------
+    ndarray of shape (w,)
+        ``"identity"`` where every pair of distinct points has a kernel value below the working
+        precision, ``"ones"`` where every value is 1 to working precision, else ``"regular"``.
+    """
+    gammas = np.asarray(gammas, dtype=np.float64)
+    apart = squared[squared > 0.0]
+    if apart.size == 0:
+        return np.full(gammas.shape, ONES)
+    kinds = np.full(gammas.shape, REGULAR, dtype=f"<U{len(IDENTITY)}")
+    kinds[np.exp(-gammas * apart.min()) < _EPS] = IDENTITY
+    kinds[gammas * apart.max() < _EPS] = ONES
+    return kinds

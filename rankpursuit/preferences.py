@@ -1,0 +1,233 @@
+"""Preference graphs: which pairs of points count, and how much.
+
+A graph W over n points has the Laplacian L. The ranking cost of a function f with values ``f``
+at the points is ``(s - f)' L (s - f)``. With a root B of the Laplacian, ``L = B'B``, it is the
+least-squares cost ``|B s - B f|^2``, so a ranking method is a regression method on transformed
+rows. Everything here applies B or L to arrays.
+
+All operators act on axis -2 of stacks of matrices of shape (..., n, k), and on vectors of
+shape (n,).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+class Preferences(ABC):
+    """The quadratic form of a method: a root B and the form ``B'B`` that it stands for."""
+
+    n_points: int
+
+    @abstractmethod
+    def root(self, x: Array) -> Array:
+        """``B x``, of shape (..., r, k) for `x` of shape (..., n, k)."""
+
+    @abstractmethod
+    def root_transpose(self, x: Array) -> Array:
+        """``B' x``, of shape (..., n, k) for `x` of shape (..., r, k)."""
+
+    def laplacian(self, x: Array) -> Array:
+        """``L x = B' B x``, of the shape of `x`."""
+        return self.root_transpose(self.root(x))
+
+    def compact(self) -> Preferences:
+        """Return the same form with a root of at most n rows; by default, `self`."""
+        return self
+
+
+class Pointwise(Preferences):
+    """The identity instead of a Laplacian: plain regression, no pairs."""
+
+    def __init__(self, n_points: int) -> None:
+        self.n_points = n_points
+
+    def root(self, x: Array) -> Array:
+        """`x` itself."""
+        return x
+
+    def root_transpose(self, x: Array) -> Array:
+        """`x` itself."""
+        return x
+
+
+class GroupPreferences(Preferences):
+    """All pairs inside a group (a user, a query) count once, no pair across groups.
+
+    For a group of ``n_g`` points the root is ``B x = sqrt(n_g) (x - mean(x))``: as many rows as
+    points, and O(n) to apply.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,)
+        A label for each point. One constant label makes all pairs count.
+    """
+
+    def __init__(self, groups: ArrayLike) -> None:
+        labels = np.asarray(groups)
+        self.n_points = len(labels)
+        _, codes = np.unique(labels, return_inverse=True)
+        self._codes = codes.reshape(-1)
+        self._sizes = np.bincount(self._codes)
+        # Sorted by group once, sums over the groups are one reduceat.
+        self._order = np.argsort(self._codes, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
+
+    @classmethod
+    def single(cls, n_points: int) -> GroupPreferences:
+        """All pairs of `n_points` points."""
+        return cls(np.zeros(n_points, dtype=np.intp))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of unordered pairs that count."""
+        return int((self._sizes * (self._sizes - 1) // 2).sum())
+
+    def root(self, x: Array) -> Array:
+        """``sqrt(n_g) (x - mean_g(x))``."""
+        return self._centred(x, np.sqrt(self._sizes))
+
+    def root_transpose(self, x: Array) -> Array:
+        """Same as :meth:`root`: this root is symmetric."""
+        return self.root(x)
+
+    def laplacian(self, x: Array) -> Array:
+        """``n_g (x - mean_g(x))``."""
+        return self._centred(x, self._sizes.astype(np.float64))
+
+    def _centred(self, x: Array, scale: Array) -> Array:
+        axis = -1 if x.ndim == 1 else -2
+        if len(self._sizes) == 1:
+            return scale[0] * (x - x.mean(axis=axis, keepdims=True))
+        sums = np.add.reduceat(np.take(x, self._order, axis=axis), self._starts, axis=axis)
+        column = (slice(None),) + (None,) * (-axis - 1)
+        means = sums / self._sizes[column]
+        centred = x - np.take(means, self._codes, axis=axis)
+        centred *= scale[self._codes][column]
+        return centred
+
+    def pairs(self) -> NDArray[np.intp]:
+        """Return the unordered pairs that count, shape (p, 2), smaller index first."""
+        blocks = []
+        for start, size in zip(self._starts, self._sizes, strict=True):
+            members = np.sort(self._order[start : start + size])
+            first, second = np.triu_indices(size, k=1)
+            blocks.append(np.column_stack([members[first], members[second]]))
+        return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.intp)
+
+
+class PairPreferences(Preferences):
+    """Explicit weighted pairs; the root is their sparse weighted incidence matrix.
+
+    Parameters
+    ----------
+    n_points : int
+    pairs : array-like of shape (p, 2)
+        Indices of the two points of each pair, in any order, each pair once.
+    weights : array-like of shape (p,), optional
+        Non-negative weights of the pairs, the entries of W. Default: all 1.
+    """
+
+    def __init__(self, n_points: int, pairs: ArrayLike, weights: ArrayLike | None = None) -> None:
+        self.n_points = n_points
+        self._pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+        n_pairs = len(self._pairs)
+        self.weights = np.ones(n_pairs) if weights is None else np.asarray(weights, dtype=float)
+        if self.weights.shape != (n_pairs,) or not np.all(self.weights >= 0):
+            raise ValueError(f"weights: expected {n_pairs} non-negative numbers, one for each pair")
+        if n_pairs and not (self._pairs.min() >= 0 and self._pairs.max() < n_points):
+            raise ValueError(f"pairs: expected point indices from 0 to {n_points - 1}")
+        if np.any(self._pairs[:, 0] == self._pairs[:, 1]):
+            raise ValueError("pairs: a point cannot be paired with itself")
+        if len(np.unique(np.sort(self._pairs, axis=1), axis=0)) < n_pairs:
+            raise ValueError("pairs: a pair occurs twice; add up its weights")
+        rows = np.repeat(np.arange(n_pairs), 2)
+        signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
+        shape = (n_pairs, n_points)
+        self._incidence = sp.csr_array((signs, (rows, self._pairs.ravel())), shape=shape)
+        self._transposed = self._incidence.T.tocsr()
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return len(self._pairs)
+
+    def root(self, x: Array) -> Array:
+        """Weighted differences ``sqrt(w_ij) (x_i - x_j)``, one row for each pair."""
+        return _sparse_apply(self._incidence, x)
+
+    def root_transpose(self, x: Array) -> Array:
+        """Transpose of the incidence matrix, applied."""
+        return _sparse_apply(self._transposed, x)
+
+    def pairs(self) -> NDArray[np.intp]:
+        """Return the pairs, shape (p, 2), as given."""
+        return self._pairs
+
+    def compact(self) -> Preferences:
+        """Return the same form with at most n rows: a square root of the Laplacian."""
+        if self.n_pairs <= self.n_points:
+            return self
+        values, vectors = np.linalg.eigh((self._transposed @ self._incidence).toarray())
+        return _DenseRoot(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+
+
+class _DenseRoot(Preferences):
+    """A root given as a dense matrix."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.n_points = matrix.shape[1]
+        self._matrix = matrix
+
+    def root(self, x: Array) -> Array:
+        return np.matmul(self._matrix, x)
+
+    def root_transpose(self, x: Array) -> Array:
+        return np.matmul(self._matrix.T, x)
+
+
+class Blend(Preferences):
+    """The combined ranking and regression form ``beta I + (1 - beta) L`` of CRRP.
+
+    Its root stacks ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        The ranking part.
+    beta : float in [0, 1]
+        1 is regression alone, 0 is ranking alone.
+    """
+
+    def __init__(self, preferences: Preferences, beta: float) -> None:
+        if not 0.0 <= beta <= 1.0:
+            raise ValueError(f"beta: expected a number from 0 to 1, got {beta}")
+        self.n_points = preferences.n_points
+        self.preferences = preferences
+        self.beta = float(beta)
+
+    def root(self, x: Array) -> Array:
+        """``sqrt(beta) x`` over ``sqrt(1 - beta) B x``."""
+        ranking = np.sqrt(1.0 - self.beta) * self.preferences.root(x)
+        return np.concatenate([np.sqrt(self.beta) * x, ranking], axis=-1 if x.ndim == 1 else -2)
+
+    def root_transpose(self, x: Array) -> Array:
+        """Transpose of :meth:`root`, applied."""
+        regression, ranking = np.split(x, [self.n_points], axis=-1 if x.ndim == 1 else -2)
+        ranking = self.preferences.root_transpose(ranking)
+        return np.sqrt(self.beta) * regression + np.sqrt(1.0 - self.beta) * ranking
+
+
+def _sparse_apply(matrix: sp.csr_array, x: Array) -> Array:
+    """Apply a sparse matrix to a vector or to axis -2 of a stack."""
+    if x.ndim <= 2:
+        return np.asarray(matrix @ x)
+    rows_first = np.moveaxis(x, -2, 0)
+    flat = np.asarray(matrix @ rows_first.reshape(len(rows_first), -1))
+    return np.moveaxis(flat.reshape(len(flat), *rows_first.shape[1:]), 0, -2)

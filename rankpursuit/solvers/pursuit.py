@@ -1,0 +1,192 @@
+"""The greedy engine: matching pursuit over a stack of dictionaries, all prefixes at once.
+
+A method is nothing but the rows that it passes. With the kernel columns K and the scores s:
+kernel matching pursuit passes K and s, ranking pursuit ``B K`` and ``B s`` with the root B of its
+preference graph, combined ranking and regression pursuit the rows of their blend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis
+
+Array = NDArray[np.float64]
+Fitting = Literal["basic", "backfit", "prefit"]
+FITTINGS: tuple[Fitting, ...] = ("basic", "backfit", "prefit")
+
+NOTHING_LEFT = 1e-12
+"""A path ends when its best step would lower the norm of the residue by less than this share."""
+
+
+@dataclass(frozen=True)
+class PursuitPath:
+    """Every prefix of the paths of a batch of b pursuits with up to P steps.
+
+    Attributes
+    ----------
+    selected : ndarray of shape (b, P)
+        The dictionary function chosen at each step; -1 behind the end of a path.
+    weights : ndarray of shape (b, P)
+        The length of each step, zero behind the end of a path.
+    directions : ndarray of shape (b, P, P) or None
+        Column p holds the coefficients, over the chosen functions, of the direction of step p.
+        None stands for the identity: each step moves along the function that it chose.
+    cost : ndarray of shape (b, P + 1)
+        Training cost of every prefix, from the empty one on.
+    n_steps : ndarray of shape (b,)
+        Number of steps before the path ended.
+    """
+
+    selected: NDArray[np.intp]
+    weights: Array
+    directions: Array | None
+    cost: Array
+    n_steps: NDArray[np.intp]
+
+    def coefficients(self) -> Array:
+        """Coefficients over the chosen functions, of every prefix.
+
+        Returns
+        -------
+        ndarray of shape (b, P, P)
+            Entry ``[i, p]`` belongs to the prefix of p + 1 steps, in the order of `selected`.
+        """
+        n_steps = self.selected.shape[1]
+        directions = np.eye(n_steps) if self.directions is None else self.directions
+        return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
+
+    def predict(self, kernel: Array) -> Array:
+        """Predictions of every prefix.
+
+        Parameters
+        ----------
+        kernel : ndarray of shape (b, m, N)
+            Values of the N dictionary functions at m points.
+
+        Returns
+        -------
+        ndarray of shape (b, P, m)
+        """
+        chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
+        if self.directions is not None:
+            chosen = np.matmul(chosen, self.directions)
+        chosen *= self.weights[:, None, :]
+        return np.cumsum(chosen, axis=2, out=chosen).swapaxes(1, 2)
+
+
+def pursue(
+    dictionary: Array,
+    target: Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Approximate the target by a growing sum of dictionary columns.
+
+    Parameters
+    ----------
+    dictionary : ndarray of shape (b, m, N)
+        A stack of b dictionaries of N columns.
+    target : ndarray of shape (m,) or (b, m)
+    n_steps : int
+        Largest number of steps P; no more than N are made unless `repeat`.
+    fitting : {"basic", "backfit", "prefit"}
+        "basic" adds the column that lowers the cost ``|target - fit|^2`` most, with its best
+        coefficient, and leaves the earlier coefficients alone. "backfit" chooses in the same way
+        and then refits all coefficients by least squares. "prefit" chooses the column whose cost
+        is lowest after the refit.
+    repeat : bool
+        Whether "basic" may choose a column again. A refit leaves nothing to gain from that.
+
+    Returns
+    -------
+    PursuitPath
+        A path ends early when no column is left that is linearly independent of the chosen ones
+        to working precision, or when nothing is left of the residue.
+    """
+    n_problems, n_rows, n_columns = dictionary.shape
+    if not (repeat and fitting == "basic"):
+        n_steps = min(n_steps, n_columns)
+    transposed = dictionary.swapaxes(1, 2)
+    residue = np.array(np.broadcast_to(target, (n_problems, n_rows)), dtype=np.float64)
+    norms = np.einsum("bmn,bmn->bn", dictionary, dictionary)
+    usable = norms > 0.0
+    left = norms.copy()  # squared norms of the parts orthogonal to the chosen columns
+    # One array, so that with pre-fitting the gain follows the norms as they shrink.
+    compared = left if fitting == "prefit" else norms
+    basis = None if fitting == "basic" else GrowingBasis((n_problems,), n_rows, n_steps)
+
+    problems = np.arange(n_problems)
+    selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
+    weights = np.zeros((n_problems, n_steps))
+    cost = np.empty((n_problems, n_steps + 1))
+    cost[:, 0] = np.einsum("bm,bm->b", residue, residue)
+    floor = NOTHING_LEFT**2 * cost[:, 0]
+    active = np.ones(n_problems, dtype=bool)
+    correlation = np.matmul(transposed, residue[:, :, None])[:, :, 0]
+    step = 0
+    while step < n_steps:
+        gain = np.divide(np.square(correlation), compared, out=-np.ones_like(norms), where=usable)
+        best = gain.argmax(axis=1)
+        active &= gain[problems, best] > floor
+        if not active.any():
+            break
+        column = dictionary[problems, :, best]
+        if basis is None:
+            unit = column / np.sqrt(np.where(active, norms[problems, best], 1.0))[:, None]
+        else:
+            unit = basis.append(column)
+        length = np.einsum("bm,bm->b", unit, residue) * active
+        residue -= length[:, None] * unit
+        if basis is None:
+            weights[:, step] = length / np.sqrt(np.where(active, norms[problems, best], 1.0))
+            correlation = np.matmul(transposed, residue[:, :, None])[:, :, 0]
+        else:
+            weights[:, step] = length
+            products = np.matmul(transposed, np.stack([residue, unit], axis=2))
+            correlation = products[:, :, 0]
+            left -= np.square(products[:, :, 1])
+            usable &= left > INDEPENDENT**2 * norms
+        if not repeat:
+            usable[problems[active], best[active]] = False
+        selected[:, step] = np.where(active, best, -1)
+        step += 1
+        cost[:, step] = np.einsum("bm,bm->b", residue, residue)
+    cost[:, step + 1 :] = cost[:, step, None]
+    return PursuitPath(
+        selected=selected,
+        weights=weights,
+        directions=None if basis is None else basis.directions,
+        cost=cost,
+        n_steps=np.count_nonzero(selected >= 0, axis=1),
+    )
+
+
+def ridge_rows(
+    dictionary: Array, target: Array, kernel: Array, ridge: float
+) -> tuple[Array, Array]:
+    """Rows that add the penalty ``ridge * a' K a`` on the coefficients to the cost.
+
+    Parameters
+    ----------
+    dictionary : ndarray of shape (b, m, N)
+    target : ndarray of shape (m,)
+    kernel : ndarray of shape (b, N, N)
+        Kernel K of the dictionary points among themselves.
+    ridge : float
+
+    Returns
+    -------
+    dictionary : ndarray of shape (b, m + N, N)
+    target : ndarray of shape (m + N,)
+    """
+    values, vectors = np.linalg.eigh(kernel)
+    root = np.sqrt(ridge * np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
+    padded = np.concatenate([target, np.zeros(kernel.shape[-1])])
+    return np.concatenate([dictionary, root], axis=1), padded

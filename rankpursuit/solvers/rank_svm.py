@@ -1,0 +1,228 @@
+"""RankSVM: a hinge loss on every pair, solved in the n points and never in the pairs' kernel.
+
+With ``f = K a`` and the slack ``t_ij = 1 - (f_i - f_j)`` of each pair in which i is preferred to
+j, the objective is ``a' K a / 2 + C sum max(0, t_ij)``, or the same with squared slacks. The dual
+has one variable ``alpha_ij >= 0`` for each pair, and ``a = B' alpha = sum alpha_ij (e_i - e_j)``.
+Both solvers work with n x n systems ``(I + L_w K) v = B' r`` only, where L_w is the Laplacian of
+the pairs under some weights; the pairs' own kernel ``B K B'`` is never formed. Both stop at a
+stated duality gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankpursuit.solvers.ordered_pairs import OrderedPairs
+
+Array = NDArray[np.float64]
+Loss = Literal["hinge", "squared_hinge"]
+
+_TO_BOUNDARY = 0.95
+_HALVINGS = 30
+
+
+@dataclass(frozen=True)
+class RankSVMPath:
+    """Solutions for k values of C and b kernels of n points.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (k, b, n)
+    objective : ndarray of shape (k, b)
+        Primal objective.
+    gap : ndarray of shape (k, b)
+        Duality gap, relative to the objective: the minimum lies between
+        ``objective * (1 - gap)`` and ``objective``.
+    """
+
+    coefficients: Array
+    objective: Array
+    gap: Array
+
+
+def rank_svm_path(
+    kernel: Array,
+    pairs: OrderedPairs,
+    Cs: ArrayLike,
+    *,
+    loss: Loss = "hinge",
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> RankSVMPath:
+    """Solve RankSVM for many values of C and a stack of kernels.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (b, n, n)
+    pairs : OrderedPairs
+        Of the n points.
+    Cs : array-like of shape (k,)
+        Positive.
+    loss : {"hinge", "squared_hinge"}
+    tol : float
+        Relative duality gap at which a problem is solved.
+    max_iter : int
+        Largest number of steps for each problem.
+
+    Returns
+    -------
+    RankSVMPath
+    """
+    Cs = np.asarray(Cs, dtype=np.float64)
+    shape = (len(Cs), len(kernel))
+    if pairs.n_pairs == 0:
+        return RankSVMPath(np.zeros((*shape, pairs.n_points)), np.zeros(shape), np.zeros(shape))
+    if loss == "hinge":
+        # An interior-point method gains little from a start: all C are one batch.
+        which = np.tile(np.arange(len(kernel)), len(Cs))
+        solved = _hinge(kernel, which, pairs, np.repeat(Cs, len(kernel)), tol, max_iter)
+        return RankSVMPath(*(part.reshape(*shape, *part.shape[1:]) for part in solved))
+    coefficients, objective, gap = (
+        np.zeros((*shape, pairs.n_points)),
+        np.empty(shape),
+        np.empty(shape),
+    )
+    start = np.zeros((len(kernel), pairs.n_points))
+    for c in np.argsort(Cs, kind="stable"):
+        solved = _squared_hinge(kernel, pairs, start, Cs[c], tol, max_iter)
+        coefficients[c], objective[c], gap[c] = solved
+        start = coefficients[c]
+    return RankSVMPath(coefficients, objective, gap)
+
+
+def _hinge(
+    kernel: Array,
+    which: NDArray[np.intp],
+    pairs: OrderedPairs,
+    Cs: Array,
+    tol: float,
+    max_iter: int,
+) -> tuple[Array, Array, Array]:
+    """Feasible primal-dual interior-point method; problem i has the kernel ``which[i]``.
+
+    The dual is ``min alpha' G alpha / 2 - sum alpha`` in the box ``0 <= alpha <= C`` with
+    ``G = B K B'``; z and w are the multipliers of the two bounds, and w is also the slack of the
+    primal. A Newton step solves ``(G + D) d = r`` with a diagonal D, through the identity
+    ``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
+    """
+    coefficients = np.empty((len(which), pairs.n_points))
+    objective, gap = np.empty(len(which)), np.empty(len(which))
+    live = np.arange(len(which))
+    K, C = kernel[which], Cs[:, None]
+    alpha = np.repeat(0.5 * C, pairs.n_pairs, axis=1)
+    surplus = pairs.margins(_apply(K, pairs.gather(alpha))) - 1.0
+    z, w = np.maximum(surplus, 0.0) + 0.5, np.maximum(-surplus, 0.0) + 0.5
+    centring = np.full(len(which), 0.1)
+    for iteration in range(max_iter + 1):
+        a = pairs.gather(alpha)
+        values = _apply(K, a)
+        norm = np.einsum("bn,bn->b", a, values)
+        slack = np.maximum(1.0 - pairs.margins(values), 0.0)
+        coefficients[live] = a
+        objective[live] = 0.5 * norm + C[:, 0] * slack.sum(axis=1)
+        gap[live] = (objective[live] - alpha.sum(axis=1) + 0.5 * norm) / objective[live]
+        unsolved = gap[live] > tol
+        if iteration == max_iter or not unsolved.any():
+            break
+        if not unsolved.all():
+            live, K, C, centring = live[unsolved], K[unsolved], C[unsolved], centring[unsolved]
+            alpha, z, w = alpha[unsolved], z[unsolved], w[unsolved]
+        room = C - alpha
+        mean = (np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, w)) / (
+            2 * pairs.n_pairs
+        )
+        aim = (centring * mean)[:, None]
+        weights = alpha * room / (z * room + w * alpha)  # the inverse of D
+        pull = aim / alpha - z - aim / room + w
+        system = np.matmul(pairs.laplacian(weights), K)
+        np.einsum("bii->bi", system)[...] += 1.0
+        v = np.linalg.solve(system, pairs.gather(weights * pull)[..., None])[..., 0]
+        d_alpha = weights * (pull - pairs.margins(_apply(K, v)))
+        d_z = (aim - z * d_alpha) / alpha - z
+        d_w = (aim + w * d_alpha) / room - w
+        blocked = np.maximum.reduce(
+            [
+                (-d_alpha / alpha).max(axis=1),
+                (d_alpha / room).max(axis=1),
+                (-d_z / z).max(axis=1),
+                (-d_w / w).max(axis=1),
+            ]
+        )
+        step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
+        alpha += step[:, None] * d_alpha
+        z += step[:, None] * d_z
+        w += step[:, None] * d_w
+        centring = np.where(step > 0.8, 0.05, 0.3)
+    return coefficients, objective, gap
+
+
+def _squared_hinge(
+    kernel: Array, pairs: OrderedPairs, start: Array, C: float, tol: float, max_iter: int
+) -> tuple[Array, Array, Array]:
+    """Newton's method on the pairs with positive slack; solved problems leave the batch.
+
+    The objective is piecewise quadratic: on the pairs whose slack is positive, with Laplacian
+    L_+, its minimum solves ``(I + 2C L_+ K) a = 2C B_+' 1``.
+    """
+    coefficients = start.copy()
+    objective, gap = np.empty(len(kernel)), np.empty(len(kernel))
+    live = np.arange(len(kernel))
+    for iteration in range(max_iter + 1):
+        K, a = kernel[live], coefficients[live]
+        values = _apply(K, a)
+        slack = 1.0 - pairs.margins(values)
+        positive = np.maximum(slack, 0.0)
+        loss = np.einsum("bp,bp->b", positive, positive)
+        dual = 2.0 * C * pairs.gather(positive)
+        objective[live] = 0.5 * np.einsum("bn,bn->b", a, values) + C * loss
+        below = 2.0 * C * positive.sum(axis=1) - C * loss
+        below -= 0.5 * np.einsum("bn,bn->b", dual, _apply(K, dual))
+        gap[live] = 1.0 - below / objective[live]
+        unsolved = gap[live] > tol
+        if iteration == max_iter or not unsolved.any():
+            break
+        live, K, a, values, slack = (x[unsolved] for x in (live, K, a, values, slack))
+        active = slack > 0.0
+        system = np.matmul(pairs.laplacian(active), K)
+        system *= 2.0 * C
+        np.einsum("bii->bi", system)[...] += 1.0
+        right = 2.0 * C * pairs.gather(active.astype(np.float64))
+        direction = np.linalg.solve(system, right[..., None])[..., 0] - a
+        steps = _line_search(pairs, K, values, slack, direction, C, objective[live])
+        coefficients[live] = a + steps[:, None] * direction
+    return coefficients, objective, gap
+
+
+def _line_search(
+    pairs: OrderedPairs,
+    kernel: Array,
+    values: Array,
+    slack: Array,
+    direction: Array,
+    C: float,
+    before: Array,
+) -> Array:
+    """Halve the steps until the objective falls."""
+    moved = _apply(kernel, direction)
+    linear = np.einsum("bn,bn->b", direction, values)
+    quadratic = np.einsum("bn,bn->b", direction, moved)
+    constant = before - C * np.square(np.maximum(slack, 0.0)).sum(axis=1)
+    shift = pairs.margins(moved)
+    steps = np.ones(len(values))
+    for _ in range(_HALVINGS):
+        positive = np.maximum(slack - steps[:, None] * shift, 0.0)
+        after = constant + steps * linear + 0.5 * steps**2 * quadratic
+        after += C * np.einsum("bp,bp->b", positive, positive)
+        worse = after > before
+        if not worse.any():
+            break
+        steps[worse] *= 0.5
+    return steps
+
+
+def _apply(kernel: Array, vectors: Array) -> Array:
+    return np.matmul(kernel, vectors[..., None])[..., 0]

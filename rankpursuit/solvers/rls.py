@@ -1,0 +1,77 @@
+"""Regularised least squares on points (RLS) and on pairs (RankRLS): all lambdas at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankpursuit.preferences import Preferences
+
+Array = NDArray[np.float64]
+
+
+def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences) -> Array:
+    """Solve ``(L K + lambda I) a = L s`` for many lambdas and a stack of kernels.
+
+    With ``L = B'B`` the solution is ``a = B' u`` with ``(B K B' + lambda I) u = B s``: one
+    symmetric eigendecomposition for each kernel serves all lambdas. `Pointwise` preferences
+    make L the identity, which is RLS; a preference graph makes it RankRLS.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (b, n, n)
+    scores : ndarray of shape (n,)
+    lambdas : array-like of shape (k,)
+        Positive.
+    preferences : Preferences
+        Of the n points.
+
+    Returns
+    -------
+    ndarray of shape (b, n, k)
+        Coefficients; the values of all functions are ``kernel @ coefficients``.
+    """
+    preferences = preferences.compact()
+    half = preferences.root(kernel)
+    rooted = preferences.root(np.ascontiguousarray(half.swapaxes(1, 2)))
+    values, vectors = np.linalg.eigh(rooted)
+    along = np.matmul(preferences.root(scores), vectors)
+    shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
+    return preferences.root_transpose(np.matmul(vectors, shrunk))
+
+
+def sparse_rls_path(
+    columns: Array, subset: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences
+) -> Array:
+    """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s``: RankRLS on a subset of regressors.
+
+    Directions in which K_RR vanishes to working precision get no weight.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (b, n, r)
+        Kernel K_R of all points with the points of the subset R.
+    subset : ndarray of shape (b, r, r)
+        Kernel K_RR of the subset.
+    scores : ndarray of shape (n,)
+    lambdas : array-like of shape (k,)
+        Positive.
+    preferences : Preferences
+        Of the n points.
+
+    Returns
+    -------
+    ndarray of shape (b, r, k)
+        Coefficients of the subset.
+    """
+    values, vectors = np.linalg.eigh(subset)
+    floor = values[:, -1:] * (np.finfo(np.float64).eps * subset.shape[-1])
+    kept = values > floor
+    inverse_root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    whitening = vectors * inverse_root[:, None, :]
+    features = preferences.root(np.matmul(columns, whitening))
+    moment = np.matmul(features.swapaxes(1, 2), features)
+    eigenvalues, basis = np.linalg.eigh(moment)
+    along = np.matmul(np.matmul(preferences.root(scores), features)[:, None, :], basis)[:, 0, :]
+    shrunk = along[:, :, None] / (np.maximum(eigenvalues, 0.0)[:, :, None] + np.asarray(lambdas))
+    return np.matmul(whitening, np.matmul(basis, shrunk))

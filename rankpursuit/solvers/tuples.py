@@ -1,0 +1,213 @@
+"""Which tuple of functions, one from each view, lowers the co-regularised cost most.
+
+A step along the functions ``gamma = (gamma_1 .. gamma_M)`` solves the paper's M x M system
+``A a = c``, where ``A_vv = k' L k + 2 nu (M - 1) kbar' Lbar kbar`` of view v's function,
+``A_vu = -2 nu kbar_v' Lbar kbar_u``, and c holds the products of the functions with the residue.
+It lowers the cost by ``c' A^-1 c``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+_SINGULAR = 1e-12
+_SWEEPS = 20
+
+
+class TupleSearch:
+    """The systems of all tuples, and which functions may still be chosen.
+
+    Parameters
+    ----------
+    scored : sequence of M ndarrays of shape (b, m_v, N_v)
+    unscored : sequence of M ndarrays of shape (b, l, N_v)
+    nu : ndarray of shape (k, 1)
+    """
+
+    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
+        self.n_views = len(scored)
+        self.coupling = -2.0 * nu
+        self.unscored = unscored
+        self.diagonal = [
+            np.einsum("bmn,bmn->bn", own, own)
+            - (self.n_views - 1) * self.coupling[..., None] * np.einsum("bln,bln->bn", bar, bar)
+            for own, bar in zip(scored, unscored, strict=True)
+        ]
+        self.usable = [diagonal > 0.0 for diagonal in self.diagonal]
+
+    def best(self, correlation: Sequence[Array]) -> list[Indices]:
+        """Return the best tuple of each problem: for each view, indices of shape (k, b).
+
+        `correlation` holds, for each view, the products c of all its functions with the
+        residue, shape (k, b, N_v).
+        """
+        raise NotImplementedError
+
+    def forbid(self, chosen: Sequence[Indices], active: Flags) -> None:
+        """Take the chosen functions out of the dictionaries of the active problems."""
+        for usable, index in zip(self.usable, chosen, strict=True):
+            kept = _at(usable, index) & ~active
+            np.put_along_axis(usable, index[..., None], kept[..., None], axis=-1)
+
+    def gain_and_steps(
+        self, correlation: Sequence[Array], chosen: Sequence[Indices]
+    ) -> tuple[Array, Array]:
+        """Solve the system of one tuple in each problem.
+
+        Returns
+        -------
+        gain : ndarray of shape (k, b)
+            How much the step lowers the cost; zero where the tuple cannot be used.
+        steps : ndarray of shape (k, b, M)
+        """
+        system, right, _ = self._system(correlation, chosen, range(self.n_views))
+        usable = np.logical_and.reduce(
+            [_at(flags, index) for flags, index in zip(self.usable, chosen, strict=True)]
+        )
+        steps = _solve(system, right)
+        return np.einsum("kbv,kbv->kb", right, steps) * usable, steps
+
+    def _system(
+        self, correlation: Sequence[Array], chosen: Sequence[Indices], views: Sequence[int]
+    ) -> tuple[Array, Array, list[Array]]:
+        """System, right-hand side and unscored values of the chosen functions of some views."""
+        problems = np.arange(chosen[0].shape[1])
+        values = [self.unscored[v][problems, :, chosen[v]] for v in views]
+        system = np.empty((*chosen[0].shape, len(views), len(views)))
+        for i, v in enumerate(views):
+            for j in range(i):
+                cross = np.einsum("kbl,kbl->kb", values[i], values[j])
+                system[..., i, j] = system[..., j, i] = self.coupling * cross
+            system[..., i, i] = _at(self.diagonal[v], chosen[v])
+        right = np.stack([_at(correlation[v], chosen[v]) for v in views], axis=-1)
+        return system, right, values
+
+
+class PairSearch(TupleSearch):
+    """Two views: compare all pairs of functions."""
+
+    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
+        super().__init__(scored, unscored, nu)
+        first, second = self.diagonal[0][..., :, None], self.diagonal[1][..., None, :]
+        cross = np.matmul(unscored[0].swapaxes(1, 2), unscored[1])
+        off = self.coupling[..., None, None] * cross
+        determinant = first * second - off * off
+        regular = determinant > _SINGULAR * (first * second)
+        inverse = np.divide(1.0, determinant, out=np.zeros_like(determinant), where=regular)
+        # c' A^-1 c = c1^2 self._first + c2^2 self._second - c1 c2 self._mixed.
+        self._first, self._second, self._mixed = (
+            second * inverse,
+            first * inverse,
+            2 * off * inverse,
+        )
+        self._gain, self._work = np.empty_like(inverse), np.empty_like(inverse)
+
+    def best(self, correlation: Sequence[Array]) -> list[Indices]:
+        """Compare all pairs."""
+        c1, c2 = correlation[0][..., :, None], correlation[1][..., None, :]
+        gain, work = self._gain, self._work
+        np.multiply(self._first, c1, out=gain)
+        np.multiply(self._mixed, c2, out=work)
+        gain -= work
+        gain *= c1
+        np.multiply(self._second, c2 * c2, out=work)
+        gain += work
+        flat = gain.reshape(*gain.shape[:2], -1).argmax(axis=2)
+        return list(np.divmod(flat, gain.shape[3]))
+
+    def forbid(self, chosen: Sequence[Indices], active: Flags) -> None:
+        """Take the chosen functions out; pairs with them gain nothing from now on."""
+        super().forbid(chosen, active)
+        k, b = np.nonzero(active)
+        for part in (self._first, self._second, self._mixed):
+            part[k, b, chosen[0][k, b], :] = 0.0
+            part[k, b, :, chosen[1][k, b]] = 0.0
+
+
+class SharedSearch(TupleSearch):
+    """All views take the same index: one system for each index."""
+
+    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
+        super().__init__(scored, unscored, nu)
+        system = np.empty((*self.diagonal[0].shape, self.n_views, self.n_views))
+        for v in range(self.n_views):
+            for u in range(v):
+                cross = np.einsum("bln,bln->bn", unscored[v], unscored[u])
+                system[..., v, u] = system[..., u, v] = self.coupling[..., None] * cross
+            system[..., v, v] = self.diagonal[v]
+        self._systems = system
+
+    def best(self, correlation: Sequence[Array]) -> list[Indices]:
+        """Compare all indices."""
+        right = np.stack(correlation, axis=-1)
+        gain = np.einsum("kbnv,kbnv->kbn", right, _solve(self._systems, right))
+        gain[~np.logical_and.reduce(self.usable)] = -np.inf
+        return [gain.argmax(axis=2)] * self.n_views
+
+
+class AlternatingSearch(TupleSearch):
+    """Any number of views: search the tuples by turns.
+
+    Starts with the function of each view that is best on its own. Then each view in turn takes
+    the function that is best together with those of the other views, until no view changes its
+    choice: every turn lowers the cost, so this ends, though not always at the best of all
+    tuples. For one view it is exact.
+    """
+
+    def best(self, correlation: Sequence[Array]) -> list[Indices]:
+        """Take turns until no view changes its choice."""
+        chosen = [
+            _masked(np.square(c), diagonal, usable).argmax(axis=2)
+            for c, diagonal, usable in zip(correlation, self.diagonal, self.usable, strict=True)
+        ]
+        for _ in range(_SWEEPS if self.n_views > 1 else 0):
+            before = list(chosen)
+            for view in range(self.n_views):
+                chosen[view] = self._best_given_others(correlation, chosen, view)
+            if all(np.array_equal(old, new) for old, new in zip(before, chosen, strict=True)):
+                break
+        return chosen
+
+    def _best_given_others(
+        self, correlation: Sequence[Array], chosen: list[Indices], view: int
+    ) -> Indices:
+        """Best function of one view beside those of the others, by a Schur complement."""
+        others = [u for u in range(self.n_views) if u != view]
+        system, right, values = self._system(correlation, chosen, others)
+        coupled = np.matmul(np.stack(values, axis=-2), self.unscored[view])
+        coupled *= self.coupling[..., None, None]  # (k, b, M - 1, N_v)
+        solved = _solve(system[..., None, :, :], coupled.swapaxes(2, 3)).swapaxes(2, 3)
+        gradient = correlation[view] - np.matmul(right[..., None, :], solved)[..., 0, :]
+        curvature = self.diagonal[view] - np.einsum("kbun,kbun->kbn", coupled, solved)
+        allowed = self.usable[view] & (curvature > _SINGULAR * self.diagonal[view])
+        gain = _masked(np.square(gradient), curvature, allowed)
+        best = gain.argmax(axis=2)
+        # Keep the old choice unless the new one is better, lest ties make the search circle.
+        better = _at(gain, best) > np.maximum(_at(gain, chosen[view]), 0.0) * (1.0 + 1e-12)
+        return np.where(better, best, chosen[view])
+
+
+def _solve(system: Array, right: Array) -> Array:
+    """Solve symmetric positive semi-definite M x M systems; zero where one is singular."""
+    diagonal = np.einsum("...vv->...v", system)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = system * scale[..., :, None] * scale[..., None, :]
+    regular = np.linalg.eigvalsh(scaled)[..., 0] > _SINGULAR
+    scaled = np.where(regular[..., None, None], scaled, np.eye(system.shape[-1]))
+    solution = np.linalg.solve(scaled, (right * scale)[..., None])[..., 0] * scale
+    return np.where(regular[..., None], solution, 0.0)
+
+
+def _masked(numerator: Array, denominator: Array, allowed: Flags) -> Array:
+    return np.divide(numerator, denominator, out=np.full_like(numerator, -np.inf), where=allowed)
+
+
+def _at(values: NDArray, index: Indices) -> NDArray:
+    return np.take_along_axis(values, index[..., None], axis=-1)[..., 0]
