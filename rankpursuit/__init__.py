@@ -1,3 +1,41 @@
-"""Sparse preference learning by pursuit."""
+"""Sparse preference learning by pursuit: the algorithms and experiments of one paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from rankpursuit.estimators import (
+        RLS,
+        CombinedRankingRegressionPursuit,
+        KernelMatchingPursuit,
+        RankingPursuit,
+        RankRLS,
+        RankSVM,
+        SemiSupervisedRankingPursuit,
+        SparseRankRLS,
+        group_scorer,
+    )
+
+__all__ = [
+    "RLS",
+    "CombinedRankingRegressionPursuit",
+    "KernelMatchingPursuit",
+    "RankRLS",
+    "RankSVM",
+    "RankingPursuit",
+    "SemiSupervisedRankingPursuit",
+    "SparseRankRLS",
+    "group_scorer",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import; a command that prints its help must not wait for it.
+    if name in __all__:
+        import rankpursuit.estimators
+
+        return getattr(rankpursuit.estimators, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

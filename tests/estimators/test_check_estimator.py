@@ -1,0 +1,49 @@
+import warnings
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning, SkipTestWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import rankpursuit
+from rankpursuit import (
+    RLS,
+    CombinedRankingRegressionPursuit,
+    KernelMatchingPursuit,
+    RankingPursuit,
+    RankRLS,
+    RankSVM,
+    SemiSupervisedRankingPursuit,
+    SparseRankRLS,
+)
+
+ESTIMATORS = [
+    RLS(alpha=0.1),
+    KernelMatchingPursuit(),
+    KernelMatchingPursuit(fitting="backfit", n_basis=5),
+    RankRLS(),
+    SparseRankRLS(random_state=0),
+    RankSVM(),
+    RankSVM(loss="squared_hinge"),
+    RankingPursuit(),
+    RankingPursuit(fitting="prefit", n_candidates=20, random_state=0),
+    SemiSupervisedRankingPursuit(random_state=0),
+    SemiSupervisedRankingPursuit(fitting="backfit", views=["rbf", "linear"]),
+    CombinedRankingRegressionPursuit(),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_passes_the_checks_of_scikit_learn(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", SkipTestWarning)
+        results = check_estimator(estimator)
+    skipped = {result["check_name"] for result in results if result["status"] != "passed"}
+    assert skipped <= {"check_array_api_input"}
+
+
+def test_the_package_names_every_estimator():
+    for name in rankpursuit.__all__:
+        assert getattr(rankpursuit, name).__module__.startswith("rankpursuit.")
+    with pytest.raises(AttributeError, match="no_such_name"):
+        rankpursuit.no_such_name  # noqa: B018
