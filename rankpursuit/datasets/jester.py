@@ -12,9 +12,9 @@ from rankpursuit.datasets.archive import read_member
 from rankpursuit.datasets.cache import cached_table
 from rankpursuit.datasets.locate import find_files
 from rankpursuit.datasets.ratings import Ratings
+from rankpursuit.datasets.registry import known
 from rankpursuit.errors import DataError
 
-FILES = tuple(f"jester_dataset_1_{part}.zip" for part in (1, 2, 3))
 N_JOKES = 100
 NOT_RATED = 99.0
 RANGE = (-10.0, 10.0)
@@ -45,8 +45,8 @@ def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
     DataError
         If an archive or its spreadsheet is not what it should be.
     """
-    files = find_files("jester", [FILES], path)
-    if len(files) != len(FILES):
+    files = find_files(known("jester"), path)
+    if len(files) == 1:
         raise DataError(f"jester: {files[0]} is a file; give the folder of the three archives")
     return cached_table("jester", files, lambda: _parse(files))
 

@@ -8,9 +8,9 @@ cache folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
+from rankpursuit.datasets.registry import DataSet
 from rankpursuit.errors import DataNotFoundError
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"
@@ -43,17 +43,13 @@ def data_folders() -> list[Path]:
     return [*folders, cache_folder() / "data"]
 
 
-def find_files(
-    name: str, layouts: Sequence[Sequence[str]], path: str | os.PathLike[str] | None = None
-) -> list[Path]:
+def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) -> list[Path]:
     """Return the files of a data set in the first place that holds all of them.
 
     Parameters
     ----------
-    name : str
-        Name of the data set, which is also the folder that it may be in.
-    layouts : sequence of sequences of str
-        The sets of files that make the data set complete, best first, relative to a folder.
+    data_set : DataSet
+        The data set. A folder may hold its files directly, or in a folder of the data set's name.
     path : path, optional
         The only place to look: a folder, or the data set's one file.
 
@@ -66,6 +62,7 @@ def find_files(
     DataNotFoundError
         Naming the places searched and what to do.
     """
+    name, layouts = data_set.name, data_set.layouts
     explicit = None if path is None else Path(path).expanduser()
     if explicit is not None and explicit.is_file():
         return [explicit]

@@ -13,10 +13,10 @@ from rankpursuit.datasets.archive import looks_like_html, read_member
 from rankpursuit.datasets.cache import cached_table
 from rankpursuit.datasets.locate import find_files
 from rankpursuit.datasets.ratings import Ratings, check_values
+from rankpursuit.datasets.registry import known
 from rankpursuit.errors import DataError
 
 MEMBER = "ml-1m/ratings.dat"
-LAYOUTS = ((MEMBER,), ("ml-1m.zip",), ("ratings.dat",))
 RANGE = (1.0, 5.0)
 
 _LINE = rb"\d{1,9}::\d{1,9}::\d{1,9}(?:::\d{1,18})?"
@@ -44,7 +44,7 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
     DataError
         If the file is not what it should be; a malformed line is named by its number.
     """
-    (file,) = find_files("movielens", LAYOUTS, path)
+    (file,) = find_files(known("movielens"), path)
     return cached_table("movielens", [file], lambda: _parse(file))
 
 

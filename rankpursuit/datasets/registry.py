@@ -28,6 +28,9 @@ class DataSet:
     name: str
     title: str
     files: tuple[RemoteFile, ...]
+    """The files as published."""
+    layouts: tuple[tuple[str, ...], ...]
+    """Sets of files that make the data set complete, in the order in which they are looked for."""
     n_users: int
     n_items: int
     n_ratings: int
@@ -79,6 +82,7 @@ _JESTER = DataSet(
             3, 2_151_299, "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d"
         ),
     ),
+    layouts=(tuple(f"jester_dataset_1_{part}.zip" for part in (1, 2, 3)),),
     n_users=73_421,
     n_items=100,
     n_ratings=4_136_360,
@@ -106,6 +110,7 @@ _MOVIELENS = DataSet(
             ),
         ),
     ),
+    layouts=(("ml-1m/ratings.dat",), ("ml-1m.zip",), ("ratings.dat",)),
     n_users=6_040,
     n_items=3_706,
     n_ratings=1_000_209,

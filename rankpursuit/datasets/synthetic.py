@@ -46,8 +46,8 @@ def make_ratings(
     n_tastes : int
         Number of tastes, and of dimensions of the space that they live in.
     noise : float
-        Spread of the noise; a user's taste has spread 1. The default makes the paper's tasks about as
-        hard as they are on Jester.
+        Spread of the noise; a user's taste has spread 1. The default makes the paper's tasks about
+        as hard as they are on Jester.
     min_ratings, max_ratings : int
         Least and most ratings of a user; by default at most 300, or all items.
     name : str
