@@ -162,8 +162,12 @@ def describe(source: str, plot: Path | None, user: str, item: str, rating: str) 
 
 def _chosen(names: tuple[str, ...]) -> list[DataSet]:
     from rankpursuit.datasets.registry import DATA_SETS, known
+    from rankpursuit.errors import DataError
 
-    return [known(name) for name in dict.fromkeys(names or DATA_SETS)]
+    try:
+        return [known(name) for name in dict.fromkeys(names or DATA_SETS)]
+    except DataError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _description(summary: Summary) -> list[str]:

@@ -119,7 +119,7 @@ def _try(
     if host in unreachable:  # asking a dead host once for every file would take long
         return "cannot be reached"
     pooch.get_logger().setLevel(logging.WARNING)
-    downloader = _Downloader(file.name, patience, progress)
+    downloader = _Downloader(file, patience, progress)
     try:
         pooch.retrieve(
             url,
@@ -154,15 +154,20 @@ def _try(
 class _Downloader:
     """pooch's HTTP downloader, with a progress bar that always closes and a look at the answer."""
 
-    def __init__(self, name: str, patience: float, progress: bool) -> None:
-        self.name, self.patience, self.progress = name, patience, progress
+    def __init__(self, file: RemoteFile, patience: float, progress: bool) -> None:
+        self.file, self.patience, self.progress = file, patience, progress
 
     def __call__(self, url: str, output_file: Any, pooch_: Any) -> None:
         import pooch
         from tqdm import tqdm
 
         with tqdm(
-            desc=self.name, unit="B", unit_scale=True, disable=not self.progress, leave=False
+            desc=self.file.name,
+            total=self.file.size,  # pooch takes a bar without a total for no bar at all
+            unit="B",
+            unit_scale=True,
+            leave=False,
+            disable=not self.progress,
         ) as bar:
             download = pooch.HTTPDownloader(
                 progressbar=bar, chunk_size=65536, timeout=(CONNECT_SECONDS, self.patience)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,9 +92,18 @@ def _read_text(file: Path, separator: str | None) -> pd.DataFrame:
             "or give separator="
         )
     try:
-        return pd.read_csv(
-            file, sep=sep, dtype=str, keep_default_na=False, skip_blank_lines=False, index_col=False
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                file,
+                sep=sep,
+                dtype=str,
+                keep_default_na=False,
+                skip_blank_lines=False,
+                index_col=False,
+            )
+    except pd.errors.ParserWarning as error:
+        raise DataError(f"{file}: malformed: every line has more fields than the header") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{file}: not a text file in UTF-8 ({error})") from error
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:

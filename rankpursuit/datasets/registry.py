@@ -16,7 +16,7 @@ class RemoteFile:
     sha256: str
     """SHA-256 of the file, 64 hex digits."""
     size: int
-    """Approximate size in bytes, for the listing only; the checksum decides."""
+    """Approximate size in bytes, for display only; the checksum decides."""
     urls: tuple[str, ...]
     """Addresses, tried in turn."""
 

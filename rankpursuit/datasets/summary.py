@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +90,7 @@ def _bins(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, 
     levels = np.unique(values)
     if len(levels) > 20:
         edges = np.linspace(levels[0], levels[-1], 21)
-        ends = zip(edges[:-1], edges[1:], strict=True)
-        return edges, tuple(f"{low:.2f} to {high:.2f}" for low, high in ends)
+        return edges, tuple(f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges))
     steps = np.diff(levels) if len(levels) > 1 else np.ones(1)
     first, last = levels[0] - steps[0] / 2, levels[-1] + steps[-1] / 2
     edges = np.concatenate([[first], (levels[1:] + levels[:-1]) / 2, [last]])
