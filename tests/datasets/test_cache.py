@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -96,16 +97,27 @@ def test_a_table_of_another_source_under_this_name_is_not_trusted(cache, source,
     assert cached_table("t", [source], parse).values[0] == 3
 
 
-def test_a_pickled_object_is_never_loaded(cache, source):
+class Trap:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
+def test_a_pickled_object_is_never_loaded(cache, source, tmp_path):
     parse = Parser()
     cached_table("t", [source], parse)
     (file,) = files(cache)
     with np.load(file) as stored:
         arrays = dict(stored)
-    arrays["user_ids"] = np.array([{"an": "object"}, None], dtype=object)
+    arrays["user_ids"] = np.array([Trap(tmp_path / "sprung"), None], dtype=object)
     np.savez(file, **arrays)
     cached_table("t", [source], parse)
     assert parse.calls == 2
+    assert not (tmp_path / "sprung").exists()
 
 
 def test_a_failing_parser_leaves_nothing(cache, source):
