@@ -1,0 +1,41 @@
+"""What all commands share: an error that a user can mend is one line on standard error."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import click
+
+from rankpursuit.errors import RankpursuitError
+
+
+class Failure(click.ClickException):
+    """Ends a command with exit status 1 and, for each message, ``error: ...`` on standard error."""
+
+    exit_code = 1
+
+    def __init__(self, *messages: str) -> None:
+        self.messages = [" ".join(message.splitlines()) for message in messages]
+        super().__init__("; ".join(self.messages))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print each message as one line."""
+        for message in self.messages:
+            click.echo(f"error: {message}", file=file, err=True)
+
+
+class _OneLineErrors(click.Command):
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a `RankpursuitError` becomes a `Failure`, anything else is a bug."""
+        try:
+            return super().invoke(ctx)
+        except RankpursuitError as error:
+            raise Failure(str(error)) from error
+
+
+class Command(_OneLineErrors):
+    """A command that reports errors in one line."""
+
+
+class Group(_OneLineErrors, click.Group):
+    """A group of commands that reports errors in one line."""

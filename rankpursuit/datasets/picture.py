@@ -1,0 +1,59 @@
+"""A picture of a ratings table: what ratings people gave, and how many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rankpursuit.datasets.ratings import Ratings
+from rankpursuit.datasets.summary import Summary
+from rankpursuit.errors import DataError
+
+
+def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
+    """Draw the histogram of ratings and that of the users' numbers of ratings, and save it.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The table.
+    summary : Summary
+        Its summary.
+    path : Path
+        File to write; its ending gives the format, such as ``.png``, ``.pdf`` or ``.svg``.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    given, number = figure.subplots(1, 2)
+    given.bar(
+        summary.edges[:-1],
+        summary.histogram / summary.n_ratings,
+        width=np.diff(summary.edges),
+        align="edge",
+        edgecolor="white",
+        color="tab:blue",
+    )
+    given.set(xlabel="rating", ylabel="share of all ratings", title="What ratings people gave")
+    most = summary.ratings_per_user[2]
+    first, last = summary.ratings_per_user[0], min(most, 300)
+    width = -(-(last - first + 1) // 100)  # whole numbers: others would alias with the counts
+    bins = np.arange(first, last + width + 1, width) - 0.5
+    number.hist(ratings.counts[ratings.counts <= last], bins=bins, color="tab:gray")
+    paper = [bounds for bounds in summary.groups if bounds[1] - bounds[0] <= 20]
+    for (low, high), color in zip(paper, ("tab:orange", "tab:green", "tab:red"), strict=False):
+        label = f"{low}-{high}: {summary.groups[low, high]:,} users"
+        number.axvspan(low - 0.5, high + 0.5, alpha=0.25, zorder=0, color=color, label=label)
+    beyond = int((ratings.counts > last).sum())
+    note = f" ({beyond:,} users beyond {last} not shown)" if beyond else ""
+    number.set(xlabel=f"ratings of a user{note}", ylabel="users", title="How many each gave")
+    number.legend(title="groups of reference users")
+    figure.suptitle(
+        f"{summary.name}: {summary.n_users:,} users, {summary.n_items:,} items, "
+        f"{summary.n_ratings:,} ratings"
+    )
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:  # no such folder; an unknown ending
+        raise DataError(f"{path}: the picture cannot be written: {error}") from error

@@ -1,0 +1,107 @@
+"""Synthetic ratings, drawn from a model of people with tastes: for the demo and the tests.
+
+They look like joke or movie ratings, but nobody gave them: figures measured on them say nothing
+about people, and are not comparable with the paper's.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from rankpursuit.datasets.ratings import Ratings
+from rankpursuit.errors import DataError
+
+_TASTE, _QUALITY = 1.0, 0.5  # spread of what a user's taste and an item's quality add to its appeal
+
+
+def make_ratings(
+    n_users: int = 2000,
+    n_items: int = 100,
+    *,
+    seed: int = 0,
+    scale: Literal["jokes", "stars"] = "jokes",
+    n_tastes: int = 6,
+    noise: float = 1.6,
+    min_ratings: int = 15,
+    max_ratings: int | None = None,
+    name: str = "synthetic",
+) -> Ratings:
+    """Draw synthetic ratings.
+
+    An item has a quality and a place in the space of tastes; a user has one of `n_tastes` tastes
+    with something of their own, a generosity and a temperament. The appeal of an item to a user is
+    its quality, plus the match of tastes, plus noise. Popular items, and those that a user likes,
+    are rated more often; some users rate few items, some rate nearly all.
+
+    Parameters
+    ----------
+    n_users, n_items : int
+        Size of the table. An item that nobody happened to rate does not appear in it.
+    seed : int
+        The same seed gives the same table.
+    scale : "jokes" or "stars"
+        Real numbers from -10 to 10, or whole numbers from 1 to 5.
+    n_tastes : int
+        Number of tastes, and of dimensions of the space that they live in.
+    noise : float
+        Spread of the noise; a user's taste has spread 1. The default makes the paper's tasks about
+        as hard as they are on Jester.
+    min_ratings, max_ratings : int
+        Least and most ratings of a user; by default at most 300, or all items.
+    name : str
+        What to call the table.
+
+    Returns
+    -------
+    Ratings
+        The defaults give enough users for the paper's groups and numbers of test users.
+    """
+    most = min(n_items, 300) if max_ratings is None else max_ratings
+    if scale not in ("jokes", "stars"):
+        raise DataError(f"scale must be 'jokes' or 'stars', not {scale!r}")
+    if n_users < 1 or n_tastes < 1 or noise < 0 or not 1 <= min_ratings <= most <= n_items:
+        raise DataError(
+            "make_ratings needs n_users >= 1, n_tastes >= 1, noise >= 0 and 1 <= min_ratings <= "
+            f"max_ratings <= n_items, not n_users={n_users}, n_tastes={n_tastes}, noise={noise}, "
+            f"min_ratings={min_ratings}, max_ratings={most}, n_items={n_items}"
+        )
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    liking = _liking(rng, n_users, n_items, n_tastes)
+    rated = _rated(rng, liking, min_ratings, most)
+    appeal = liking + noise * rng.standard_normal(liking.shape)
+    appeal /= np.sqrt(_TASTE**2 + _QUALITY**2 + noise**2)
+    generosity = 0.35 * rng.standard_normal((n_users, 1))
+    temperament = np.exp(0.3 * rng.standard_normal((n_users, 1)))
+    values = _to_scale(generosity + temperament * appeal, scale)
+    users, items = np.nonzero(rated)
+    return Ratings.from_arrays(users, items, values[users, items], name=name)
+
+
+def _liking(rng: np.random.Generator, n_users: int, n_items: int, n_tastes: int) -> np.ndarray:
+    """Appeal of the items to the users, without noise, shape (n_users, n_items)."""
+    places = rng.standard_normal((n_items, n_tastes))
+    tastes = rng.standard_normal((n_tastes, n_tastes))
+    own = rng.standard_normal((n_users, n_tastes))
+    people = 0.8 * tastes[rng.integers(n_tastes, size=n_users)] + 0.6 * own
+    people *= _TASTE / np.linalg.norm(people, axis=1, keepdims=True)
+    return _QUALITY * rng.standard_normal(n_items) + people @ places.T
+
+
+def _rated(rng: np.random.Generator, liking: np.ndarray, fewest: int, most: int) -> np.ndarray:
+    """Tell which items each user rated, booleans of shape (n_users, n_items)."""
+    n_users, n_items = liking.shape
+    counts = fewest + np.floor((most - fewest + 1) * rng.beta(1.0, 1.2, size=n_users)).astype(int)
+    popularity = -0.7 * np.log1p(rng.permutation(n_items))
+    # The largest of independent Gumbel-shifted weights are a draw without replacement.
+    keys = popularity + 0.3 * liking + rng.gumbel(size=liking.shape)
+    ranks = np.argsort(np.argsort(-keys, axis=1), axis=1)
+    return ranks < counts[:, None]
+
+
+def _to_scale(opinion: np.ndarray, scale: str) -> np.ndarray:
+    """Map opinions, of about unit spread, to the scale."""
+    if scale == "jokes":
+        return np.round(10 * np.tanh(0.1 + 0.55 * opinion), 2)
+    return np.clip(np.round(3.6 + 1.1 * opinion), 1, 5)
