@@ -26,11 +26,15 @@ class Failure(click.ClickException):
 
 class _OneLineErrors(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a `RankpursuitError` becomes a `Failure`, anything else is a bug."""
+        """Run the command; an error that the user can mend becomes a `Failure`, others are bugs."""
         try:
             return super().invoke(ctx)
         except RankpursuitError as error:
             raise Failure(str(error)) from error
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise Failure(f"{error.filename}: {error.strerror}") from error
 
 
 class Command(_OneLineErrors):

@@ -1,0 +1,42 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from rankpursuit.cli._common import Command, Failure, Group
+from rankpursuit.errors import DataError
+
+
+def run(cls, error):
+    def body():
+        raise error
+
+    command = cls(
+        "main", callback=body, **({"invoke_without_command": True} if cls is Group else {})
+    )
+    return CliRunner().invoke(command, [])
+
+
+@pytest.mark.parametrize("cls", [Command, Group])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (DataError("a bad\nfile"), "error: a bad file\n"),
+        (PermissionError(13, "Permission denied", "secret"), "error: secret: Permission denied\n"),
+        (Failure("one", "two"), "error: one\nerror: two\n"),
+    ],
+)
+def test_what_the_user_can_mend_is_a_line_each_and_status_one(cls, error, said):
+    result = run(cls, error)
+    assert result.exit_code == 1
+    assert result.stderr == said
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("bug", [ZeroDivisionError("bug"), OSError("no file")])
+def test_a_bug_keeps_its_traceback(bug):
+    assert run(Command, bug).exception is bug
+
+
+def test_wrong_usage_has_status_two():
+    result = CliRunner().invoke(Group("main", commands={"a": click.Command("a")}), ["b"])
+    assert result.exit_code == 2
