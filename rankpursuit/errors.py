@@ -32,3 +32,11 @@ class ProtocolError(RankpursuitError, ValueError):
 
 class TooFewUsersError(DataError):
     """A group, or the set of possible test users, is smaller than the protocol needs."""
+
+
+class StoreError(RankpursuitError):
+    """A store of results that cannot be used: locked, unreadable, or of something else."""
+
+
+class RunError(RankpursuitError):
+    """A run that cannot go on."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from rankpursuit.estimators._validation import check_number, check_whole
@@ -18,6 +18,7 @@ from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import GroupPreferences
 
 Array = NDArray[np.float64]
+RandomState = int | np.random.Generator | np.random.RandomState | None
 Kernel = str | Callable[[Array, Array], ArrayLike]
 
 
@@ -163,6 +164,13 @@ class RankerMixin:
             Between 0 and 1; a pair tied in the prediction counts half.
         """
         return float(pairwise_accuracy(y, self.predict(X), groups))  # type: ignore[attr-defined]
+
+
+def random_generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:
+    """Return a generator as it is; make one of anything else that scikit-learn takes."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return check_random_state(random_state)
 
 
 def group_preferences(groups: NDArray) -> GroupPreferences:

@@ -9,14 +9,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from rankpursuit.estimators._base import (
     Array,
     ExpansionEstimator,
     Kernel,
+    RandomState,
     RankerMixin,
     group_preferences,
+    random_generator,
 )
 from rankpursuit.estimators._validation import (
     check_choice,
@@ -30,12 +31,12 @@ from rankpursuit.solvers.pursuit import FITTINGS, Fitting
 
 
 def draw_candidates(
-    n_points: int, n_candidates: int | None, random_state: int | np.random.RandomState | None
+    n_points: int, n_candidates: int | None, random_state: RandomState
 ) -> NDArray[np.intp]:
     """Draw the training points whose kernel functions make up the dictionary, in rising order."""
     if n_candidates is None or n_candidates >= n_points:
         return np.arange(n_points)
-    drawn = check_random_state(random_state).choice(n_points, n_candidates, replace=False)
+    drawn = random_generator(random_state).choice(n_points, n_candidates, replace=False)
     return np.sort(drawn)
 
 
@@ -69,7 +70,7 @@ class KernelMatchingPursuit(ExpansionEstimator):
         Memory grows as samples times candidates. Default: all points.
     kernel, gamma, degree, coef0
         The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         Draws the candidates.
 
     Attributes
@@ -95,7 +96,7 @@ class KernelMatchingPursuit(ExpansionEstimator):
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_basis = n_basis
         self.fitting = fitting
@@ -180,7 +181,7 @@ class RankingPursuit(RankerMixin, KernelMatchingPursuit):
         Memory grows as samples times candidates. Default: all points.
     kernel, gamma, degree, coef0
         The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         Draws the candidates.
 
     Attributes
@@ -235,7 +236,7 @@ class CombinedRankingRegressionPursuit(RankingPursuit):
         Memory grows as samples times candidates. Default: all points.
     kernel, gamma, degree, coef0
         The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         Draws the candidates.
 
     Attributes
@@ -262,7 +263,7 @@ class CombinedRankingRegressionPursuit(RankingPursuit):
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(
             n_basis,

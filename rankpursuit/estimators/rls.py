@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Self
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from rankpursuit.estimators._base import (
     ExpansionEstimator,
     Kernel,
+    RandomState,
     RankerMixin,
     all_points,
     group_preferences,
+    random_generator,
 )
 from rankpursuit.estimators._validation import check_number, count_basis
 from rankpursuit.preferences import Pointwise
@@ -122,7 +122,7 @@ class SparseRankRLS(RankerMixin, ExpansionEstimator):
         Weight of the regulariser, the paper's lambda.
     kernel, gamma, degree, coef0
         The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         Draws the subset.
 
     Attributes
@@ -141,7 +141,7 @@ class SparseRankRLS(RankerMixin, ExpansionEstimator):
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_basis = n_basis
         self.alpha = alpha
@@ -167,7 +167,7 @@ class SparseRankRLS(RankerMixin, ExpansionEstimator):
         """
         X, y, groups = self._check_training(X, y, groups, min_samples=2)
         size = min(len(y), count_basis(self.n_basis, len(y)))
-        subset = check_random_state(self.random_state).permutation(len(y))[:size]
+        subset = random_generator(self.random_state).permutation(len(y))[:size]
         columns = self._training_kernel(X, subset)
         coef = sparse_rls_path(
             columns[None], columns[None, subset], y, [self.alpha], group_preferences(groups)

@@ -7,15 +7,16 @@ from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from rankpursuit.estimators._base import (
     Array,
     Kernel,
     KernelEstimator,
+    RandomState,
     RankerMixin,
     group_preferences,
+    random_generator,
 )
 from rankpursuit.estimators._validation import (
     check_choice,
@@ -62,7 +63,7 @@ class SemiSupervisedRankingPursuit(RankerMixin, KernelEstimator):
         Default: all points.
     kernel, gamma, degree, coef0
         The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         Draws the candidates and deals out points or features.
 
     Attributes
@@ -94,7 +95,7 @@ class SemiSupervisedRankingPursuit(RankerMixin, KernelEstimator):
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_basis = n_basis
         self.nu = nu
@@ -186,7 +187,7 @@ class SemiSupervisedRankingPursuit(RankerMixin, KernelEstimator):
 
     def _deal(self, X: Array, scored: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
         """Set up the views and return the dictionary points of each."""
-        generator = check_random_state(self.random_state)
+        generator = random_generator(self.random_state)
         candidates = draw_candidates(len(X), self.n_candidates, generator)
         every = np.arange(X.shape[1])
         self.view_features_ = [every] * self.n_views

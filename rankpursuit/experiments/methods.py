@@ -200,9 +200,7 @@ def _view_kernels(problem: Problem, spec: Any) -> list[Array]:
     """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v)."""
     if spec.views != "features":
         return [problem.kernel[:, :, points] for points in _dealt_points(problem, spec)]
-    dealt = split_features(
-        problem.features.shape[1], spec.n_views, problem.task.generator("views")
-    )
+    dealt = split_features(problem.features.shape[1], spec.n_views, problem.task.generator("views"))
     return [
         kernel_stack(
             squared_distances(problem.features[:, part])[:, : problem.n_train],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -77,6 +77,17 @@ class Problem:
         """Scores of the test points, shape (m,)."""
         return self.scores[self.n_train :]
 
+    def at_width(self, width: int) -> Problem:
+        """Return the same problem with one width only."""
+        one = [self.of_width[width]]
+        return replace(
+            self,
+            gammas=self.gammas[one],
+            identity=self.identity[one],
+            kernel=self.kernel[one],
+            of_width=np.zeros(1, dtype=np.intp),
+        )
+
     @classmethod
     def of(cls, task: Task, widths: Sequence[float], parameter: WidthParameter) -> Problem:
         """Compute the kernels of a task.
@@ -93,8 +104,9 @@ class Problem:
         features = task.features[order]
         squared = squared_distances(features)[:, :n_train]
         gammas = np.asarray(widths) if parameter == "gamma" else gamma_from_width(widths)
-        kept, of_width = _distinct(classify_widths(squared, gammas))
-        identity = classify_widths(squared, gammas)[kept] == IDENTITY
+        kinds = classify_widths(squared, gammas)
+        kept, of_width = _distinct(kinds)
+        identity = kinds[kept] == IDENTITY
         kernel = kernel_stack(squared, gammas[kept], identity)
         return cls(
             task=task,

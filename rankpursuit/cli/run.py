@@ -1,0 +1,225 @@
+"""``rp-run``: run the experiments that configs declare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankpursuit.cli._common import Command, Failure
+from rankpursuit.errors import RankpursuitError
+
+if TYPE_CHECKING:
+    from rankpursuit.experiments.config import Experiment
+    from rankpursuit.experiments.runner import Run
+
+
+def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        import json
+
+        from rankpursuit.experiments.config import json_schema
+
+        click.echo(json.dumps(json_schema(), indent=2))
+        ctx.exit()
+
+
+@click.command(cls=Command)
+@click.argument("configs", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--n-jobs", "-j", type=int, default=-1, help="Worker processes; -1: one a core.")
+@click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
+@click.option("--groups", multiple=True, metavar="LOW-HIGH", help="Run this group; repeatable.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Run the first so many repeats.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set any key of the config, e.g. protocol.test_users=50; repeatable.",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="Folder that gets a folder for each experiment.",
+)
+@click.option("--fresh", is_flag=True, help="Throw away earlier results of the same name.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of the time.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, no table.")
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of configs, for editors.",
+)
+@click.version_option(package_name="rankpursuit")
+def main(configs: tuple[Path, ...], **options: Any) -> None:
+    """Run the experiments that CONFIGS declare.
+
+    Results go to results/NAME/: repeats.csv (a row for each group, repeat, algorithm and metric),
+    users.csv.gz (each test user), curves.csv (errors along the grids), timings.csv, config.yaml
+    (as run) and provenance.json.
+
+    A run that was stopped or killed goes on where it was: give the same command again. The
+    results do not depend on the number of workers, nor on what else is run.
+
+    \b
+    Examples:
+      rp-run configs/demo.yaml
+      rp-run configs/jester_supervised.yaml --dry-run
+      rp-run configs/jester_supervised.yaml --only rank_rls --only ranking_pursuit
+      rp-run configs/jester_*.yaml --set protocol.test_users=30 --repeats 2 --output quick
+    """
+    from rankpursuit.errors import ConfigError
+    from rankpursuit.experiments.config import load_experiment
+
+    try:
+        experiments = [load_experiment(path, options["overrides"]) for path in configs]
+        for experiment in experiments:
+            _check_selection(experiment, options)
+    except ConfigError as error:
+        failure = Failure(*error.faults)
+        failure.exit_code = 2
+        raise failure from error
+    failed = False
+    for experiment in experiments:
+        failed |= not _run(experiment, options)
+    if failed:
+        raise SystemExit(1)
+
+
+def _check_selection(experiment: Experiment, options: dict[str, Any]) -> None:
+    """Refuse algorithms and groups that the experiment does not have."""
+    from rankpursuit.errors import ConfigError
+    from rankpursuit.experiments.protocol import group_name
+
+    known = [group_name(group) for group in experiment.protocol.groups]
+    faults = [
+        f"--only {label}: {experiment.name} has no such algorithm; it has "
+        + ", ".join(experiment.algorithms)
+        for label in options["only"]
+        if label not in experiment.algorithms
+    ]
+    faults += [
+        f"--groups {group}: {experiment.name} has no such group; it has {', '.join(known)}"
+        for group in options["groups"]
+        if group not in known
+    ]
+    if faults:
+        raise ConfigError(faults)
+
+
+def _run(experiment: Experiment, options: dict[str, Any]) -> bool:
+    """Run one experiment; return whether nothing failed."""
+    from rankpursuit.experiments.evaluate import ratings_of
+    from rankpursuit.experiments.plan import make_plan
+    from rankpursuit.experiments.protocol import group_name
+    from rankpursuit.experiments.runner import Run
+
+    ratings = ratings_of(experiment.data)
+    repeats = options["repeats"] or experiment.repeats
+    groups = [
+        group
+        for group in experiment.protocol.groups
+        if not options["groups"] or group_name(group) in options["groups"]
+    ]
+    labels = tuple(
+        label for label in experiment.algorithms if not options["only"] or label in options["only"]
+    )
+    plan = make_plan(
+        ratings, experiment.protocol, seed=experiment.seed, repeats=repeats, groups=groups
+    )
+    run = Run(experiment, plan, labels)
+    if options["dry_run"]:
+        from rankpursuit.cli._estimate import describe_plan
+
+        describe_plan(run, options["n_jobs"])
+        return True
+    everything = Run(
+        experiment,
+        make_plan(
+            ratings,
+            experiment.protocol,
+            seed=experiment.seed,
+            repeats=max(repeats, experiment.repeats),
+            groups=experiment.protocol.groups,
+        ),
+        tuple(experiment.algorithms),
+    )
+    return _execute(run, everything, ratings.checksum(), options)
+
+
+def _execute(run: Run, everything: Run, checksum: str, options: dict[str, Any]) -> bool:
+    import sys
+
+    from rankpursuit.cli._progress import make_progress
+    from rankpursuit.experiments.session import run_session
+
+    folder = options["output"] / run.experiment.name
+    progress = make_progress(run.experiment.name, quiet=options["quiet"])
+    try:
+        failures = run_session(
+            run,
+            everything,
+            folder,
+            data_checksum=checksum,
+            progress=progress,
+            n_jobs=options["n_jobs"],
+            fresh=options["fresh"],
+            command=_command(sys.argv, fresh=True),
+        )
+    except KeyboardInterrupt:
+        _stop_workers()
+        again = _command(sys.argv, fresh=False)
+        click.echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
+        raise SystemExit(130) from None
+    except RankpursuitError as error:
+        raise Failure(f"{error}; to go on: {_command(sys.argv, fresh=False)}") from error
+    for failure in failures:
+        click.echo(f"error: {failure}", err=True)
+    if not options["quiet"]:
+        click.echo(summary(folder / "repeats.csv"))
+        click.echo(f"results: {folder}")
+    return not failures
+
+
+def _command(arguments: list[str], *, fresh: bool) -> str:
+    """Return the command that was given; to go on, without ``--fresh``."""
+    import shlex
+
+    kept = [word for word in arguments[1:] if fresh or word != "--fresh"]
+    return shlex.join(["rp-run", *kept])
+
+
+def _stop_workers() -> None:
+    """End the worker processes at once; a unit under way is done again later."""
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor().shutdown(wait=False, kill_workers=True)
+
+
+def summary(path: Path) -> str:
+    """Return the mean test errors of a run as a table for the terminal."""
+    import pandas as pd
+    from tabulate import tabulate
+
+    if not path.exists():
+        return "no group, repeat and algorithm is complete yet"
+    repeats = pd.read_csv(path)
+    blocks = []
+    for metric, rows in repeats.groupby("metric", sort=False):
+        table = rows.pivot_table(
+            index="algorithm", columns="group", values="test_error", sort=False
+        )
+        counts = rows.groupby(["algorithm", "group"])["repeat"].nunique()
+        users = int(rows["n_users"].max())
+        note = f"mean over {counts.min()} repeats" if counts.nunique() == 1 else "repeats differ"
+        blocks.append(
+            f"{metric} ({note}, {users} test users each)\n"
+            + tabulate(table, headers="keys", floatfmt=".4f", tablefmt="simple")
+        )
+    return "\n\n".join(blocks)

@@ -1,0 +1,165 @@
+"""The files of a run: plain tables written from the store, the same bytes for the same results."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankpursuit.experiments.plan import Cell
+from rankpursuit.experiments.protocol import group_name
+from rankpursuit.experiments.runner import Run, mean_errors
+from rankpursuit.experiments.selection import WIDTH, Choice, grid_axes
+from rankpursuit.experiments.store import Store
+
+_PARAMETERS = {
+    "width": WIDTH,
+    "lambda": "lambdas",
+    "C": "C",
+    "nu": "nu",
+    "beta": "beta",
+    "n_basis": "n_basis",
+}
+"""Columns of the chosen values, and the axes of the grids that they stand for."""
+
+Row = dict[str, Any]
+
+
+def write_results(run: Run, store: Store, folder: Path) -> None:
+    """Write ``repeats.csv``, ``users.csv.gz``, ``curves.csv`` and ``timings.csv``.
+
+    A group, repeat and algorithm appears once all its hold-out and test users are done.
+    """
+    done = list(_complete(run, store))
+    write_csv(folder / "repeats.csv", (row for part in done for row in part.repeats()))
+    write_csv(folder / "users.csv.gz", (row for part in done for row in part.users()))
+    write_csv(folder / "curves.csv", (row for part in done for row in part.curves()))
+    write_csv(folder / "timings.csv", (row for part in done for row in part.timings()))
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a file beside its place and move it there, so that no reader sees half of it."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        write(partial)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_csv(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as CSV, compressed if the name ends so; no file if there are no rows."""
+    rows = list(rows)
+    if not rows:
+        path.unlink(missing_ok=True)
+        return
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    content = text.getvalue().encode()
+    if path.suffix == ".gz":
+        content = gzip.compress(content, mtime=0)
+    write_atomically(path, lambda partial: _write_bytes(partial, content))
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+class _Part:
+    """An algorithm's results in one cell."""
+
+    def __init__(
+        self, run: Run, store: Store, cell: Cell, label: str, choices: dict[str, Choice]
+    ) -> None:
+        self._run, self._label, self._choices = run, label, choices
+        self._spec = run.experiment.algorithms[label]
+        self._holdout = run.holdout_errors(store, cell, label)
+        self._results = run.results(store, cell, "test", label)
+        self._seconds = {
+            role: sum(result.seconds for result in run.results(store, cell, role, label))
+            for role in ("holdout", "test")
+        }
+        self._lines = mean_errors(self._results, run.experiment.protocol.test_users)
+        self.key = {
+            "group": group_name(cell.group),
+            "repeat": cell.repeat + 1,
+            "algorithm": label,
+        }
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._results)
+
+    def repeats(self) -> Iterator[Row]:
+        for metric, choice in self._choices.items():
+            users = [u for result in self._results for u in result.users if u.metric == metric]
+            yield self.key | {
+                "method": self._spec.method,
+                "metric": metric,
+                "test_error": float(np.mean([user.error for user in users])),
+                "holdout_error": choice.holdout_error,
+                "n_users": len(users),
+                **{column: choice.values.get(axis, "") for column, axis in _PARAMETERS.items()},
+                "on_edge": " ".join(_column(axis) for axis in choice.on_edge),
+                "basis_functions": float(np.mean([user.n_basis for user in users])),
+                "basis_share": float(np.mean([user.n_basis / user.n_train for user in users])),
+            }
+
+    def users(self) -> Iterator[Row]:
+        for metric in self._choices:
+            for result in self._results:
+                for user in result.users:
+                    if user.metric == metric:
+                        yield self.key | {
+                            "metric": metric,
+                            "user": user.user,
+                            "error": user.error,
+                            "n_basis": user.n_basis,
+                            "n_train": user.n_train,
+                            "n_test": user.n_test,
+                        }
+
+    def curves(self) -> Iterator[Row]:
+        """Errors along one axis of the grid, the others as chosen."""
+        axes = grid_axes(self._spec, self._run.experiment.kernel.widths)
+        for metric, choice in self._choices.items():
+            for number, (axis, values) in enumerate(axes.items()):
+                point: list[Any] = list(choice.index)
+                point[number] = slice(None)
+                holdout = self._holdout[metric][tuple(point)]
+                tested = self._lines[metric] if axis == "n_basis" else None
+                for at, value in enumerate(values):
+                    yield self.key | {
+                        "metric": metric,
+                        "axis": _column(axis),
+                        "value": value,
+                        "holdout_error": float(holdout[at]),
+                        "test_error": "" if tested is None else float(tested[at]),
+                    }
+
+    def timings(self) -> Iterator[Row]:
+        for role, seconds in self._seconds.items():
+            yield self.key | {"role": role, "seconds": round(seconds, 3)}
+
+
+def _complete(run: Run, store: Store) -> Iterator[_Part]:
+    """Parts that are complete: group by group, repeat by repeat, algorithm by algorithm."""
+    choices = {cell: run.choices(store, cell) for cell in run.plan.cells}
+    for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
+        for label in run.labels:
+            if label in choices[cell]:
+                part = _Part(run, store, cell, label, choices[cell][label])
+                if part.complete:
+                    yield part
+
+
+def _column(axis: str) -> str:
+    return next(column for column, name in _PARAMETERS.items() if name == axis)

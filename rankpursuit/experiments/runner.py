@@ -1,0 +1,167 @@
+"""Execution of a plan: a map over its units, with the store as the only state.
+
+Round r evaluates the hold-out users of repeat r and the test users of repeat r - 1, whose
+parameters are known by then: one round keeps all workers busy, and a repeat is complete as early
+as can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol as Interface
+
+import joblib
+import numpy as np
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from rankpursuit.errors import RunError
+from rankpursuit.experiments.config import Experiment
+from rankpursuit.experiments.evaluate import AlgorithmResult, Array, UnitResult, evaluate_unit
+from rankpursuit.experiments.plan import Cell, Plan, Unit
+from rankpursuit.experiments.protocol import Role, group_name
+from rankpursuit.experiments.selection import Choice, choose, grid_axes
+from rankpursuit.experiments.store import Store, unit_key
+
+
+class Progress(Interface):
+    """What a run tells while it goes on."""
+
+    def start(self, n_users: int, n_done: int) -> None:
+        """Begin, with so many users in all and so many done in an earlier run."""
+
+    def add(self, result: UnitResult, *, earlier: bool) -> None:
+        """Take the results of a unit, of this run or of an earlier one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """An experiment, its plan, and the algorithms of it to run."""
+
+    experiment: Experiment
+    plan: Plan
+    labels: tuple[str, ...]
+
+    def results(self, store: Store, cell: Cell, role: Role, label: str) -> list[AlgorithmResult]:
+        """Return an algorithm's results on all units of a cell and role; none if one is missing."""
+        found = [store.load(unit, label) for unit in self.plan.units[cell, role]]
+        return [result for result in found if result] if all(found) else []
+
+    def holdout_errors(self, store: Store, cell: Cell, label: str) -> dict[str, Array]:
+        """Return, for each metric, the mean hold-out errors over the grid; empty if incomplete."""
+        results = self.results(store, cell, "holdout", label)
+        return mean_errors(results, self.experiment.protocol.holdout_users)
+
+    def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
+        """Return the choices of all algorithms whose hold-out users are done."""
+        experiment = self.experiment
+        chosen: dict[str, dict[str, Choice]] = {}
+        for label in self.labels:
+            errors = self.holdout_errors(store, cell, label)
+            if errors:
+                axes = grid_axes(experiment.algorithms[label], experiment.kernel.widths)
+                smooth = experiment.kernel.parameter == "sigma"
+                chosen[label] = {
+                    metric: choose(errors[metric], axes, wide_is_smooth=smooth)
+                    for metric in experiment.metrics
+                }
+        return chosen
+
+
+def mean_errors(results: Sequence[AlgorithmResult], n_users: int) -> dict[str, Array]:
+    """Mean errors over the users of all units, summed in the order of the units."""
+    if not results:
+        return {}
+    return {
+        metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
+        for metric in results[0].sums
+    }
+
+
+def execute(run: Run, store: Store, progress: Progress, *, n_jobs: int) -> Iterator[str]:
+    """Run what is missing in the store.
+
+    Parameters
+    ----------
+    run : Run
+    store : Store
+    progress : Progress
+    n_jobs : int
+        Number of worker processes; 1 works in this process.
+
+    Yields
+    ------
+    str
+        After each round, a line for every failure in it.
+
+    Raises
+    ------
+    RunError
+        If a worker process dies.
+    """
+    _tell_earlier(run, store, progress)
+    repeats = run.plan.repeats
+    for number in range(len(repeats) + 1):
+        cells = [
+            [cell for cell in run.plan.cells if cell.repeat == repeats[at]]
+            if 0 <= at < len(repeats)
+            else []
+            for at in (number, number - 1)
+        ]
+        jobs = list(_jobs(run, store, *cells))
+        for result in _map(run.experiment, jobs, n_jobs):
+            store.save(result)
+            progress.add(result, earlier=False)
+            for label, reason in result.failures.items():
+                cell = result.unit.cell
+                yield (
+                    f"{label} failed, group {group_name(cell.group)}, repeat {cell.repeat + 1}, "
+                    f"{result.unit.role} {reason}"
+                )
+
+
+Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
+
+
+def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:
+    """Units with the algorithms that are missing in the store."""
+    finished = store.finished()
+    for unit in run.plan.of(holdout, "holdout"):
+        missing = tuple(x for x in run.labels if x not in finished.get(unit_key(unit), ()))
+        if missing:
+            yield unit, missing, {}
+    for cell in test:
+        choices = run.choices(store, cell)
+        for unit in run.plan.of([cell], "test"):
+            missing = tuple(x for x in choices if x not in finished.get(unit_key(unit), ()))
+            if missing:
+                yield unit, missing, {label: choices[label] for label in missing}
+
+
+def _map(experiment: Experiment, jobs: Iterable[Job], n_jobs: int) -> Iterator[UnitResult]:
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    work = joblib.delayed(evaluate_unit)
+    try:
+        yield from parallel(work(experiment, *job) for job in jobs)
+    except TerminatedWorkerError as error:
+        raise RunError(
+            "a worker process was killed or ran out of memory; what was finished is kept"
+        ) from error
+
+
+def _tell_earlier(run: Run, store: Store, progress: Progress) -> None:
+    """Tell the progress what an earlier run has done."""
+    finished = store.finished()
+    done = [
+        unit
+        for units in run.plan.units.values()
+        for unit in units
+        if finished.get(unit_key(unit), set()) >= set(run.labels)
+    ]
+    total = sum(len(unit.users) for units in run.plan.units.values() for unit in units)
+    progress.start(total, sum(len(unit.users) for unit in done))
+    for unit in done:
+        if unit.role == "test":
+            results = {label: store.load(unit, label) for label in run.labels}
+            found = {label: result for label, result in results.items() if result}
+            progress.add(UnitResult(unit, found, {}, 0.0), earlier=True)
