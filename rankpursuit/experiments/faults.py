@@ -91,9 +91,22 @@ def plain_faults(
         elif error["type"] == "extra_forbidden":
             message = unknown_key(place[-1], known_keys(error["loc"][:-1]))
             lines.append(f"{dotted(place)}: {message}")
+        elif error["type"] in ("union_tag_invalid", "union_tag_not_found"):
+            lines.append(_unknown_kind(error, place))
         else:
             lines.append(f"{dotted(place)}: {_plain(error)}")
     return list(dict.fromkeys(lines))
+
+
+def _unknown_kind(error: ErrorDetails, place: Location) -> str:
+    """Tell of a missing or unknown ``data.name`` or ``algorithms.LABEL.method``."""
+    key, tag = error["ctx"]["discriminator"].strip("'"), error["ctx"].get("tag")
+    if tag is None:
+        return f"{dotted((*place, key))}: required, but not given"
+    meant = suggestion(tag, error["ctx"]["expected_tags"].replace("'", "").split(", "))
+    if place[-1] == tag:  # an algorithm's label stands for its method
+        return f"{dotted(place)}: unknown algorithm; {meant}"
+    return f"{dotted((*place, key))}: unknown {key} {shown(tag)}; {meant}"
 
 
 _EXPECTED = {
@@ -130,7 +143,8 @@ def _plain(error: ErrorDetails) -> str:
         words, bound = _BOUNDS[kind]
         return f"expected a number {words} {context[bound]:g}, got {got}"
     if kind == "literal_error":
-        return f"expected {context['expected']}, got {got}"
+        choices = context["expected"].replace("'", "")
+        return f"expected {choices}, got {got}"
     if kind == "too_short":
         return f"expected at least {context['min_length']}, got {context['actual_length']}"
     return f"{error['msg']}, got {got}"

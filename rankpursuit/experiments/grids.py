@@ -10,9 +10,10 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, WithJsonSchema
@@ -64,7 +65,7 @@ def expand(value: Any) -> tuple[Number, ...]:
     if len(numbers) > LARGEST_GRID:
         raise Faults(f"expected at most {LARGEST_GRID} numbers, got {len(numbers)}")
     rising = sorted(numbers)
-    for low, high in zip(rising, rising[1:], strict=False):
+    for low, high in pairwise(rising):
         if low == high:
             raise Faults(f"{low:g} stands in the grid more than once: {shown(value)}")
     return tuple(rising)
@@ -73,7 +74,7 @@ def expand(value: Any) -> tuple[Number, ...]:
 def is_number(value: Any) -> bool:
     """Tell whether a value is a finite real number; true and false are none."""
     real = isinstance(value, int | float) and not isinstance(value, bool)
-    return real and math.isfinite(value)
+    return real and abs(value) <= sys.float_info.max
 
 
 def _powers(value: Mapping[str, Any]) -> list[Number]:
