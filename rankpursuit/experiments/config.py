@@ -23,7 +23,7 @@ from rankpursuit.experiments.faults import Faults, Location, plain_faults, shown
 from rankpursuit.experiments.grids import PositiveGrid, expand
 from rankpursuit.experiments.protocol import Protocol
 from rankpursuit.experiments.protocol_spec import ProtocolSpec
-from rankpursuit.experiments.sections import Label, Section
+from rankpursuit.experiments.sections import LABEL, Label, Section
 
 __all__ = [
     "AlgorithmSpec",
@@ -32,6 +32,7 @@ __all__ = [
     "KernelSpec",
     "Metric",
     "dump_yaml",
+    "json_schema",
     "load_experiment",
     "load_ratings_of",
     "parse_experiment",
@@ -150,6 +151,41 @@ def dump_yaml(experiment: Experiment) -> str:
     return yaml.safe_dump(
         experiment.resolved(), sort_keys=False, default_flow_style=None, width=100
     )
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a config file, for editors.
+
+    It knows keys, types and choices. It does not ask for all that an experiment needs, since a file
+    may leave keys to the file that it extends; `load_experiment` does.
+    """
+    schema = Experiment.model_json_schema(by_alias=True)
+    schema.pop("required")
+    for spec in SPECS.values():
+        schema["$defs"][spec.__name__].pop("required")
+    properties = schema["properties"]
+    specs = {method: {"$ref": f"#/$defs/{spec.__name__}"} for method, spec in SPECS.items()}
+    dropped = {"type": "null"}
+    properties["algorithms"] = {
+        "description": properties["algorithms"]["description"] + " Null drops an inherited one.",
+        "type": "object",
+        "propertyNames": {"pattern": LABEL},
+        "properties": {method: {"anyOf": [spec, dropped]} for method, spec in specs.items()},
+        "additionalProperties": {
+            "anyOf": [dropped, {"required": ["method"], "anyOf": list(specs.values())}]
+        },
+    }
+    extends = {
+        "description": "A file, relative to this one, whose keys hold unless given here.",
+        "type": "string",
+        "minLength": 1,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Experiment of rankpursuit",
+        "properties": {"extends": extends, **properties},
+    }
 
 
 def _key_of(location: Location) -> Location:

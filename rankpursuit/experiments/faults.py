@@ -84,6 +84,8 @@ def plain_faults(
     """
     lines = []
     for error in errors:
+        if error["type"] == "too_short" and error["input"]:
+            continue  # pydantic did not count the elements that have faults of their own
         place = key_of(error["loc"])
         cause = error.get("ctx", {}).get("error")
         if isinstance(cause, Faults):
@@ -146,5 +148,5 @@ def _plain(error: ErrorDetails) -> str:
         choices = context["expected"].replace("'", "")
         return f"expected {choices}, got {got}"
     if kind == "too_short":
-        return f"expected at least {context['min_length']}, got {context['actual_length']}"
+        return f"expected at least one, got {got}"
     return f"{error['msg']}, got {got}"

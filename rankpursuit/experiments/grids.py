@@ -16,7 +16,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
 from rankpursuit.experiments.faults import Faults, shown, unknown_key
 
@@ -39,7 +39,8 @@ def expand(value: Any) -> tuple[Number, ...]:
     Returns
     -------
     tuple of int or float
-        Distinct and finite. Powers are floats; a range of whole numbers stays whole.
+        Distinct and finite. A range of whole numbers is whole, and so are powers of a whole base
+        to whole exponents from 0 on.
 
     Raises
     ------
@@ -51,6 +52,8 @@ def expand(value: Any) -> tuple[Number, ...]:
     --------
     >>> expand({"base": 2, "from": -1, "to": 2})
     (0.5, 1.0, 2.0, 4.0)
+    >>> expand({"base": 2, "from": 0, "to": 3})
+    (1, 2, 4, 8)
     >>> expand({"from": 0.1, "to": 0.5, "step": 0.1})
     (0.1, 0.2, 0.3, 0.4, 0.5)
     """
@@ -81,8 +84,10 @@ def _powers(value: Mapping[str, Any]) -> list[Number]:
     base, *exponents = _keys(value, ("base", "from", "to"), {"step": 1})
     if base <= 0 or base == 1:
         raise Faults(f"expected a positive number other than 1, got {shown(base)}", at="base")
+    whole = isinstance(base, int) and all(isinstance(exponent, int) for exponent in exponents)
+    kind = int if whole and exponents[0] >= 0 else float
     try:
-        return [float(base) ** float(exponent) for exponent in _steps(*exponents)]
+        return [kind(float(base) ** float(exponent)) for exponent in _steps(*exponents)]
     except OverflowError:
         raise Faults(f"expected powers within the range of numbers, got {shown(value)}") from None
 
@@ -145,7 +150,7 @@ def _schema(kind: str, **number: Any) -> WithJsonSchema:
     any_number = {"type": "number"}
     powers = {"base": {"type": "number", "exclusiveMinimum": 0}, "from": any_number}
     powers |= {"to": any_number, "step": {"type": "number", "exclusiveMinimum": 0, "default": 1}}
-    limits = {"from": number, "to": number, "step": {"type": "number", "exclusiveMinimum": 0}}
+    limits = {"from": number, "to": any_number, "step": {"type": "number", "exclusiveMinimum": 0}}
     return WithJsonSchema(
         {
             "description": f"A grid of {kind}: a list, one number, powers or a range.",
@@ -170,28 +175,28 @@ def _notation(properties: dict[str, Any], required: list[str]) -> dict[str, Any]
 
 PositiveGrid = Annotated[
     tuple[float, ...],
-    PlainValidator(_real_grid("positive numbers", lambda number: number > 0)),
+    BeforeValidator(_real_grid("positive numbers", lambda number: number > 0)),
     _schema("positive numbers", type="number", exclusiveMinimum=0),
 ]
 """Widths, lambda, C."""
 
 WeightGrid = Annotated[
     tuple[float, ...],
-    PlainValidator(_real_grid("numbers of at least 0", lambda number: number >= 0)),
+    BeforeValidator(_real_grid("numbers of at least 0", lambda number: number >= 0)),
     _schema("numbers of at least 0", type="number", minimum=0),
 ]
 """nu."""
 
 ShareGrid = Annotated[
     tuple[float, ...],
-    PlainValidator(_real_grid("numbers from 0 to 1", lambda number: 0 <= number <= 1)),
+    BeforeValidator(_real_grid("numbers from 0 to 1", lambda number: 0 <= number <= 1)),
     _schema("numbers from 0 to 1", type="number", minimum=0, maximum=1),
 ]
 """beta."""
 
 BasisGrid = Annotated[
     tuple[int, ...] | tuple[float, ...],
-    PlainValidator(_basis_grid),
+    BeforeValidator(_basis_grid),
     _schema(
         _SHARES_OR_COUNTS,
         type="number",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, BeforeValidator, WithJsonSchema, model_validator
 
 from rankpursuit.errors import ProtocolError
 from rankpursuit.experiments.faults import Faults, shown
@@ -30,7 +30,7 @@ def _distinct(groups: tuple[Group, ...]) -> tuple[Group, ...]:
 
 Bounds = Annotated[
     Group,
-    PlainValidator(_bounds),
+    BeforeValidator(_bounds),
     WithJsonSchema(
         {
             "type": "array",

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$")]
+LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]*$"
+Label = Annotated[str, Field(pattern=LABEL)]
 """A name that can be that of a folder: letters, digits, _ and -."""
 
 
