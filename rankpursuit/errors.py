@@ -5,6 +5,10 @@ print its message as one line and leave with a non-zero status. Anything else is
 its traceback.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 
 class RankpursuitError(Exception):
     """Base of all errors that a user of the package can cause and mend."""
@@ -28,6 +32,21 @@ class DownloadError(RankpursuitError):
 
 class ProtocolError(RankpursuitError, ValueError):
     """An experimental protocol that contradicts itself."""
+
+
+class ConfigError(RankpursuitError, ValueError):
+    """An experiment's config that cannot be used.
+
+    Parameters
+    ----------
+    faults : iterable of str
+        Everything that is wrong, one line each: ``path.to.key: message``, or, if the file cannot
+        be read at all, ``file, line: message``.
+    """
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = list(faults)
+        super().__init__("\n".join(self.faults))
 
 
 class TooFewUsersError(DataError):

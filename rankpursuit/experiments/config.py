@@ -1,0 +1,211 @@
+"""The config of an experiment: YAML to frozen typed objects, every fault found before any work.
+
+`load_experiment` reads a file. ``configs/README.md`` documents the keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.algorithms import SPECS, AlgorithmSpec, check_labels, with_methods
+from rankpursuit.experiments.config_files import read_config
+from rankpursuit.experiments.data_specs import DATA_SPECS, DataSpec, load_ratings_of
+from rankpursuit.experiments.faults import Faults, Location, plain_faults, shown
+from rankpursuit.experiments.grids import PositiveGrid, expand
+from rankpursuit.experiments.protocol import Protocol
+from rankpursuit.experiments.protocol_spec import ProtocolSpec
+from rankpursuit.experiments.sections import LABEL, Label, Section
+
+__all__ = [
+    "AlgorithmSpec",
+    "DataSpec",
+    "Experiment",
+    "KernelSpec",
+    "Metric",
+    "dump_yaml",
+    "json_schema",
+    "load_experiment",
+    "load_ratings_of",
+    "parse_experiment",
+]
+
+Metric = Literal["disagreement", "squared_error"]
+PAPER_WIDTHS = expand({"base": 2, "from": -15, "to": 15})
+
+
+def _distinct(metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    if len(set(metrics)) < len(metrics):
+        raise Faults(f"expected each metric once, got {shown(metrics)}")
+    return metrics
+
+
+class KernelSpec(Section):
+    """The Gaussian kernel."""
+
+    parameter: Literal["sigma", "gamma"] = "sigma"
+    """What a width is: sigma in exp(-d^2 / (2 sigma^2)), or gamma in exp(-gamma d^2)."""
+    widths: PositiveGrid = PAPER_WIDTHS
+    """The widths to choose from."""
+
+
+class Experiment(Section):
+    """An experiment: data, protocol, readings of the paper, algorithms with their grids."""
+
+    name: Label
+    """Name of the experiment, and of its folder of results."""
+    table: Annotated[int, Field(ge=1, le=5)] | None = None
+    """The published table that it reproduces."""
+    data: Annotated[DataSpec, Field(discriminator="name")]
+    """The ratings."""
+    protocol_spec: ProtocolSpec = Field(default_factory=ProtocolSpec, alias="protocol")
+    """How ratings become ranking problems."""
+    kernel: KernelSpec = KernelSpec()
+    """The Gaussian kernel."""
+    ties: Literal["all", "untied"] = "all"
+    """Pairs of the disagreement error: all, a tie on one side only counts half; or untied ones."""
+    metrics: Annotated[
+        tuple[Metric, ...], Field(min_length=1, strict=False), AfterValidator(_distinct)
+    ] = ("disagreement",)
+    """The errors to report; parameters are chosen for each by itself."""
+    offset: Literal["raw", "training_mean"] = "raw"
+    """What the squared error of a rank-only method is of: f, or f shifted to the training mean."""
+    repeats: Annotated[int, Field(ge=1)] = 10
+    """Number of repeats, each with other users."""
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
+    """Seed of every random choice."""
+    algorithms: Annotated[
+        dict[Label, Annotated[AlgorithmSpec, Field(discriminator="method")]],
+        Field(min_length=1),
+        BeforeValidator(with_methods),
+        AfterValidator(check_labels),
+    ]
+    """The algorithms by label; the label is the method unless another one is given."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol that the tasks are built by."""
+        return self.protocol_spec.protocol()
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the config as plain values, with every default and every grid written out."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def digest(self) -> str:
+        """Return the SHA-256, 64 hex digits, of all that the measured numbers depend on.
+
+        Not of `name`, `table` and `repeats`, since a run with more repeats extends an earlier one,
+        nor of `data.path`: the contents of a file have a checksum of their own,
+        `Ratings.checksum`.
+        """
+        config = self.resolved()
+        for key in ("name", "table", "repeats"):
+            del config[key]
+        config["data"].pop("path", None)
+        canonical = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Experiment:
+    """Load the config of an experiment.
+
+    Parameters
+    ----------
+    path : path
+        A YAML file.
+    overrides : sequence of str
+        ``key=value`` each: a dotted key, such as ``protocol.test_users``, and a value in YAML.
+        ``algorithms.LABEL=null`` drops an algorithm.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    ConfigError
+        With all faults at once, each with its key.
+    """
+    return parse_experiment(read_config(Path(path), overrides))
+
+
+def parse_experiment(config: Mapping[str, Any]) -> Experiment:
+    """Return the experiment that a mapping declares; raise `ConfigError` with all faults."""
+    try:
+        return Experiment.model_validate(config, by_alias=True, by_name=False)
+    except ValidationError as error:
+        faults = plain_faults(error.errors(include_url=False), _key_of, _known_keys)
+        raise ConfigError(faults) from error
+
+
+def dump_yaml(experiment: Experiment) -> str:
+    """Return the resolved config as YAML: a file that loads as an experiment of the same digest."""
+    return yaml.safe_dump(
+        experiment.resolved(), sort_keys=False, default_flow_style=None, width=100
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a config file, for editors.
+
+    It knows keys, types and choices. It does not ask for all that an experiment needs, since a file
+    may leave keys to the file that it extends; `load_experiment` does.
+    """
+    schema = Experiment.model_json_schema(by_alias=True)
+    schema.pop("required")
+    for spec in SPECS.values():
+        schema["$defs"][spec.__name__].pop("required")
+    properties = schema["properties"]
+    specs = {method: {"$ref": f"#/$defs/{spec.__name__}"} for method, spec in SPECS.items()}
+    dropped = {"type": "null"}
+    properties["algorithms"] = {
+        "description": properties["algorithms"]["description"] + " Null drops an inherited one.",
+        "type": "object",
+        "propertyNames": {"pattern": LABEL},
+        "properties": {method: {"anyOf": [spec, dropped]} for method, spec in specs.items()},
+        "additionalProperties": {
+            "anyOf": [dropped, {"required": ["method"], "anyOf": list(specs.values())}]
+        },
+    }
+    extends = {
+        "description": "A file, relative to this one, whose keys hold unless given here.",
+        "type": "string",
+        "minLength": 1,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Experiment of rankpursuit",
+        "properties": {"extends": extends, **properties},
+    }
+
+
+def _key_of(location: Location) -> Location:
+    """Leave out the tags that pydantic puts between ``data`` or ``algorithms.LABEL`` and a key."""
+    if location[:1] == ("data",):
+        return location[:1] + location[2:]
+    if location[:1] == ("algorithms",):
+        label = location[:2]
+        return label if location[2:] == ("[key]",) else label + location[3:]
+    return location
+
+
+def _known_keys(location: Location) -> list[str]:
+    match location:
+        case ("protocol",):
+            return ProtocolSpec.keys()
+        case ("kernel",):
+            return KernelSpec.keys()
+        case ("data", str(name)):
+            return DATA_SPECS[name].keys()
+        case ("algorithms", _, str(method)):
+            return SPECS[method].keys()
+    return [*Experiment.keys(), "extends"]
