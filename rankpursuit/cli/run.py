@@ -58,7 +58,7 @@ def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.version_option(package_name="rankpursuit")
 def main(configs: tuple[Path, ...], **options: Any) -> None:
-    """Run the experiments that CONFIGS declare.
+    r"""Run the experiments that CONFIGS declare.
 
     Results go to results/NAME/: repeats.csv (a row for each group, repeat, algorithm and metric),
     users.csv.gz (each test user), curves.csv (errors along the grids), timings.csv, config.yaml

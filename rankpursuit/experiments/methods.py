@@ -175,9 +175,12 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     size = min(kernel.shape[2] for kernel in kernels)
     steps = np.array([count_basis(share, size) for share in spec.n_basis])
     path = coregularised_pursuit(
-        [form.root(kernel[:, points]) for form, kernel, points in zip(own, kernels, losses)],
+        [
+            form.root(kernel[:, points])
+            for form, kernel, points in zip(own, kernels, losses, strict=True)
+        ],
         [common.root(kernel[:, unscored]) for kernel in kernels],
-        [form.root(problem.scores[points]) for form, points in zip(own, losses)],
+        [form.root(problem.scores[points]) for form, points in zip(own, losses, strict=True)],
         spec.nu,
         steps.max(),
         fitting=spec.fitting,
