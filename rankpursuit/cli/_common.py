@@ -10,11 +10,10 @@ from rankpursuit.errors import RankpursuitError
 
 
 class Failure(click.ClickException):
-    """Ends a command with exit status 1 and, for each message, ``error: ...`` on standard error."""
+    """Ends a command; for each message, ``error: ...`` on standard error."""
 
-    exit_code = 1
-
-    def __init__(self, *messages: str) -> None:
+    def __init__(self, *messages: str, exit_code: int = 1) -> None:
+        self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
         self.messages = [" ".join(message.splitlines()) for message in messages]
         super().__init__("; ".join(self.messages))
 

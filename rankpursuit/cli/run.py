@@ -82,9 +82,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
         for experiment in experiments:
             _check_selection(experiment, options)
     except ConfigError as error:
-        failure = Failure(*error.faults)
-        failure.exit_code = 2
-        raise failure from error
+        raise Failure(*error.faults, exit_code=2) from error
     failed = False
     for experiment in experiments:
         failed |= not _run(experiment, options)

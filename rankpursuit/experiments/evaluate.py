@@ -31,13 +31,17 @@ Choices = Mapping[str, Mapping[str, Choice]]
 
 @dataclass(frozen=True)
 class UserResult:
-    """A test user's error with one algorithm, tuned for one metric."""
+    """A test user's error with one algorithm, tuned for one metric.
+
+    `n_basis` is the number of basis functions in use, `n_points` the number of training points
+    that the algorithm could have used, `n_test` the number of test points.
+    """
 
     user: int
     metric: str
     error: float
     n_basis: int
-    n_train: int
+    n_points: int
     n_test: int
 
 
@@ -171,7 +175,7 @@ def _add_test_user(
                 metric=metric,
                 error=float(line[at]),
                 n_basis=int(sizes[at]),
-                n_train=problem.n_train,
+                n_points=predictions.n_points,
                 n_test=len(problem.test_scores),
             )
         )

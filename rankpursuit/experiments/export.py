@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,11 @@ def write_results(run: Run, store: Store, folder: Path) -> None:
     write_csv(folder / "timings.csv", (row for part in done for row in part.timings()))
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write a file beside its place and move it there, so that no reader sees half of it."""
     partial = path.with_name(f".{path.name}.partial")
     try:
-        write(partial)
+        partial.write_bytes(content)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -66,11 +66,7 @@ def write_csv(path: Path, rows: Iterable[Row]) -> None:
     content = text.getvalue().encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    write_atomically(path, lambda partial: _write_bytes(partial, content))
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+    write_atomically(path, content)
 
 
 class _Part:
@@ -110,7 +106,7 @@ class _Part:
                 **{column: choice.values.get(axis, "") for column, axis in _PARAMETERS.items()},
                 "on_edge": " ".join(_column(axis) for axis in choice.on_edge),
                 "basis_functions": float(np.mean([user.n_basis for user in users])),
-                "basis_share": float(np.mean([user.n_basis / user.n_train for user in users])),
+                "basis_share": float(np.mean([user.n_basis / user.n_points for user in users])),
             }
 
     def users(self) -> Iterator[Row]:
@@ -123,7 +119,7 @@ class _Part:
                             "user": user.user,
                             "error": user.error,
                             "n_basis": user.n_basis,
-                            "n_train": user.n_train,
+                            "n_points": user.n_points,
                             "n_test": user.n_test,
                         }
 

@@ -60,10 +60,13 @@ class GridPredictions:
         Predictions at the r rows asked for.
     n_basis : ndarray, broadcastable to the shape (w, *axes)
         Number of basis functions in use.
+    n_points : int
+        Number of training points that the method sees.
     """
 
     values: Array
     n_basis: NDArray[np.intp]
+    n_points: int
 
 
 def predict_grid(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
@@ -88,14 +91,10 @@ def _scored_columns(problem: Problem, rows: slice) -> Array:
     return problem.kernel[:, rows, : problem.n_scored]
 
 
-def _everything(problem: Problem) -> NDArray[np.intp]:
-    return np.array(problem.n_scored)
-
-
 def _least_squares(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
     coef = rls_path(problem.scored_kernel, problem.scored_scores, spec.lambdas, form)
     values = np.matmul(_scored_columns(problem, rows), coef).swapaxes(1, 2)
-    return GridPredictions(values, _everything(problem))
+    return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
 def _rls(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
@@ -122,7 +121,7 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
             _all_pairs(problem),
         )
         values[:, index] = np.matmul(new[:, :, subset], coef).swapaxes(1, 2)
-    return GridPredictions(values, np.array(sizes)[:, None])
+    return GridPredictions(values, np.array(sizes)[:, None], problem.n_scored)
 
 
 def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
@@ -130,7 +129,7 @@ def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
     path = rank_svm_path(problem.scored_kernel, pairs, spec.C, loss=spec.loss)
     coef = np.moveaxis(path.coefficients, 0, 2)
     values = np.matmul(_scored_columns(problem, rows), coef).swapaxes(1, 2)
-    return GridPredictions(values, np.count_nonzero(coef, axis=1))
+    return GridPredictions(values, np.count_nonzero(coef, axis=1), problem.n_scored)
 
 
 def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
@@ -142,7 +141,7 @@ def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> Gri
     path = pursue(dictionary, target, steps.max(), fitting=spec.fitting, repeat=spec.repeat)
     reached = np.minimum(steps, path.selected.shape[1])
     values = path.predict(_scored_columns(problem, rows))[:, reached - 1]
-    return GridPredictions(values, np.minimum(steps, path.n_steps[:, None]))
+    return GridPredictions(values, np.minimum(steps, path.n_steps[:, None]), n_points)
 
 
 def _kernel_matching_pursuit(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
@@ -158,6 +157,7 @@ def _combined(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
     return GridPredictions(
         np.stack([part.values for part in parts], axis=1),
         np.stack([part.n_basis for part in parts], axis=1),
+        problem.n_scored,
     )
 
 
@@ -191,7 +191,7 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
         [path.predict(kernel[:, rows], view) for view, kernel in enumerate(kernels)], axis=0
     )[:, :, reached - 1]
     n_basis = spec.n_views * np.minimum(steps, path.n_steps[..., None])
-    return GridPredictions(values.swapaxes(0, 1), n_basis.swapaxes(0, 1))
+    return GridPredictions(values.swapaxes(0, 1), n_basis.swapaxes(0, 1), n_train)
 
 
 def _dealt_points(problem: Problem, spec: Any) -> list[NDArray[np.intp]]:

@@ -106,4 +106,4 @@ def _write(
         "provenance.json": json.dumps(facts, indent=2) + "\n",
     }
     for name, text in texts.items():
-        write_atomically(folder / name, lambda path, text=text: path.write_text(text))
+        write_atomically(folder / name, text.encode())
