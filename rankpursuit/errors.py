@@ -59,3 +59,7 @@ class StoreError(RankpursuitError):
 
 class RunError(RankpursuitError):
     """A run that cannot go on."""
+
+
+class ResultsError(RankpursuitError):
+    """Results of a run that are missing or cannot be read."""

@@ -1,0 +1,1 @@
+"""Tables, tests, claims and figures of what was measured, beside what was published."""
