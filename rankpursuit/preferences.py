@@ -94,7 +94,7 @@ class GroupPreferences(Preferences):
         return self._centred(x, np.sqrt(self._sizes))
 
     def root_transpose(self, x: Array) -> Array:
-        """Same as :meth:`root`: this root is symmetric."""
+        """``B' x = B x``: this root is symmetric."""
         return self.root(x)
 
     def laplacian(self, x: Array) -> Array:

@@ -185,7 +185,8 @@ def _squared_hinge(
         unsolved = gap[live] > tol
         if iteration == max_iter or not unsolved.any():
             break
-        live, K, a, values, slack = (x[unsolved] for x in (live, K, a, values, slack))
+        live, K, a = live[unsolved], K[unsolved], a[unsolved]
+        values, slack = values[unsolved], slack[unsolved]
         active = slack > 0.0
         system = np.matmul(pairs.laplacian(active), K)
         system *= 2.0 * C
@@ -224,5 +225,5 @@ def _line_search(
     return steps
 
 
-def _apply(kernel: Array, vectors: Array) -> Array:
+def _apply(kernel: Array, vectors: NDArray[np.floating]) -> Array:
     return np.matmul(kernel, vectors[..., None])[..., 0]
