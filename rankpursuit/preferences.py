@@ -11,6 +11,7 @@ shape (n,).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -174,16 +175,18 @@ class PairPreferences(Preferences):
         """Return the same form with at most n rows: a square root of the Laplacian."""
         if self.n_pairs <= self.n_points:
             return self
-        values, vectors = np.linalg.eigh((self._transposed @ self._incidence).toarray())
-        return _DenseRoot(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+        return _DenseRoot((self._transposed @ self._incidence).toarray())
 
 
 class _DenseRoot(Preferences):
-    """A root given as a dense matrix."""
+    """The square root of a form given as a dense matrix."""
 
-    def __init__(self, matrix: Array) -> None:
-        self.n_points = matrix.shape[1]
-        self._matrix = matrix
+    def __init__(self, form: Array) -> None:
+        self.n_points = len(form)
+        values, vectors = np.linalg.eigh(form)
+        # The root of a zero eigenvalue's rounding error would be seven digits larger than it.
+        values[values <= values[-1] * self.n_points * np.finfo(np.float64).eps] = 0.0
+        self._matrix = np.sqrt(values)[:, None] * vectors.T
 
     def root(self, x: Array) -> Array:
         return np.matmul(self._matrix, x)
@@ -223,11 +226,16 @@ class Blend(Preferences):
         ranking = self.preferences.root_transpose(ranking)
         return np.sqrt(self.beta) * regression + np.sqrt(1.0 - self.beta) * ranking
 
+    def compact(self) -> Preferences:
+        """Return the same form with n rows: the square root of the dense blend."""
+        return _DenseRoot(self.laplacian(np.eye(self.n_points)))
+
 
 def _sparse_apply(matrix: sp.csr_array, x: Array) -> Array:
     """Apply a sparse matrix to a vector or to axis -2 of a stack."""
     if x.ndim <= 2:
         return np.asarray(matrix @ x)
     rows_first = np.moveaxis(x, -2, 0)
-    flat = np.asarray(matrix @ rows_first.reshape(len(rows_first), -1))
-    return np.moveaxis(flat.reshape(len(flat), *rows_first.shape[1:]), 0, -2)
+    others = rows_first.shape[1:]
+    flat = np.asarray(matrix @ rows_first.reshape(len(rows_first), math.prod(others)))
+    return np.moveaxis(flat.reshape(len(flat), *others), 0, -2)
