@@ -103,13 +103,19 @@ class GroupPreferences(Preferences):
         return self._centred(x, self._sizes.astype(np.float64))
 
     def _centred(self, x: Array, scale: Array) -> Array:
+        # Seen from the group's first point, constants are exactly zero and a common level of the
+        # values costs no digits.
         axis = -1 if x.ndim == 1 else -2
+        first = np.take(x, self._order[self._starts], axis=axis)
         if len(self._sizes) == 1:
-            return scale[0] * (x - x.mean(axis=axis, keepdims=True))
-        sums = np.add.reduceat(np.take(x, self._order, axis=axis), self._starts, axis=axis)
+            centred = x - first
+            centred -= centred.mean(axis=axis, keepdims=True)
+            centred *= scale[0]
+            return centred
         column = (slice(None),) + (None,) * (-axis - 1)
-        means = sums / self._sizes[column]
-        centred = x - np.take(means, self._codes, axis=axis)
+        centred = x - np.take(first, self._codes, axis=axis)
+        sums = np.add.reduceat(np.take(centred, self._order, axis=axis), self._starts, axis=axis)
+        centred -= np.take(sums / self._sizes[column], self._codes, axis=axis)
         centred *= scale[self._codes][column]
         return centred
 
