@@ -65,7 +65,7 @@ def ranking_problems(draw: st.DrawFn, max_points: int = 7) -> Problem:
             [
                 rng.normal(size=n_points),
                 rng.integers(1, 4, size=n_points).astype(float),  # ties
-                np.full(n_points, 2.5),
+                np.full(n_points, 0.1),
             ]
         )
     )
@@ -122,6 +122,11 @@ def dense_laplacian(graph: Array) -> Array:
             result[i, j] -= graph[i, j]
             result[i, i] += graph[i, j]
     return result
+
+
+def ranking_cost(graph: Array, difference: Array) -> float:
+    """The paper's cost, one half of the sum of ``W_ij (r_i - r_j)^2`` over all i and j."""
+    return float(0.5 * np.sum(graph * np.subtract.outer(difference, difference) ** 2))
 
 
 def least_squares(columns: Array, target: Array) -> Array:

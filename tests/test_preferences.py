@@ -147,3 +147,17 @@ def test_bad_pairs_are_named(pairs, weights, message):
 def test_beta_outside_its_range_is_named(beta):
     with pytest.raises(ValueError, match="beta: expected a number from 0 to 1"):
         Blend(Pointwise(2), beta)
+
+
+def test_root_of_groups_maps_constants_to_exactly_zero():
+    x = np.array([0.1, 1e9 / 3.0, 0.1, 0.1, 1e9 / 3.0])
+    for preferences in (GroupPreferences([0, 1, 0, 0, 1]), GroupPreferences.single(5)):
+        assert not preferences.root(np.full((5, 2), 0.1)).any()
+    assert not GroupPreferences([0, 1, 0, 0, 1]).root(x).any()
+
+
+def test_root_of_groups_loses_no_digits_to_the_level_of_the_values():
+    x = np.array([0.25, 1.5, -3.0, 7.75, 2.0])
+    for groups in ([0] * 5, [0, 1, 1, 0, 1]):
+        root = GroupPreferences(groups).root
+        np.testing.assert_allclose(root(x + 2.0**40), root(x), rtol=1e-14)
