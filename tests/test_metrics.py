@@ -128,6 +128,17 @@ def test_without_pairs_the_normalised_error_is_nan_and_the_raw_zero(scores, grou
     assert np.isnan(pairwise_accuracy([1.0, 1.0], [1.0, 2.0]))
 
 
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("groups", [None, [0, 0, 1, 1]])
+def test_prediction_with_nan_has_no_error_rather_than_a_small_one(normalized, groups):
+    scores = [1.0, 2.0, 3.0, 4.0]
+    predictions = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, np.nan, 4.0], [np.nan] * 4])
+    error = disagreement_error(scores, predictions, groups, normalized=normalized)
+    assert np.isnan(error).tolist() == [False, True, True]
+    accuracy = pairwise_accuracy(scores, predictions, groups)
+    assert np.isnan(accuracy).tolist() == [False, True, True]
+
+
 def test_one_prediction_gives_a_float():
     for metric in (disagreement_error, pairwise_accuracy, squared_error):
         assert type(metric([1.0, 2.0], [1.0, 2.0])) is float
@@ -150,6 +161,7 @@ def test_sparsity_is_the_share_of_zeros():
         (([1, 2], [1, 2, 3]), {}, "predictions: expected a last axis of 2 values"),
         (([1, 2], 1.0), {}, "predictions: expected a last axis of 2 values"),
         (([1, 2], [1, 2], [0]), {}, "groups: expected 2 labels"),
+        (([1, np.nan], [1, 2]), {}, "scores: 1 of 2 are NaN; leave those points out"),
     ],
 )
 def test_bad_arguments_are_named(arguments, options, message):
