@@ -448,3 +448,14 @@ def test_degenerate_views_give_finite_paths_with_true_costs(views, fitting, agre
             assert path.cost[k, i, p] == pytest.approx(cost, rel=1e-8, abs=1e-8 * total)
     if agreement == "cumulative" or fitting == "backfit":
         assert np.all(np.diff(path.cost, axis=2) <= 1e-12 * path.cost[..., :1])
+
+
+@pytest.mark.parametrize("fitting", ["basic", "backfit"])
+@pytest.mark.parametrize(("n_views", "shared"), [(1, False), (2, False), (2, True), (3, False)])
+def test_function_that_vanishes_on_all_points_is_never_chosen(fitting, n_views, shared):
+    views = random_views(99, n_views, sizes=[4] * n_views)
+    for columns in (views.scored[0], views.unscored[0]):
+        columns[0, :, 1] *= 1e-100
+    path = views.pursue([0.0, 1.0], 4, fitting=fitting, shared=shared)
+    assert path.n_steps.tolist() == [[3, 4]] * 2
+    assert not np.any(path.selected[:, 0, :, 0] == 1)

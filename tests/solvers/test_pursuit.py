@@ -346,3 +346,18 @@ def test_dictionary_of_zeros_gives_an_empty_path(fitting, repeat):
     path = pursue(np.zeros((1, 3, 4)), np.ones(3), 4, fitting=fitting, repeat=repeat)
     assert path.n_steps.tolist() == [0]
     assert path.cost[0].tolist() == [3.0] * 5
+
+
+@ALL_MODES
+def test_function_that_vanishes_on_all_points_is_never_chosen(fitting, repeat):
+    """Its coefficient would be huge, and so its value at a point where it does not vanish."""
+    rng = np.random.default_rng(6)
+    columns = rng.normal(size=(2, 6, 4))
+    columns[0, :, 1] *= 1e-100
+    columns[0, :, 3] *= 1e-17
+    path = pursue(columns, rng.normal(size=6), 40, fitting=fitting, repeat=repeat)
+    assert set(path.selected[0]) <= {0, 2, -1}
+    assert {1, 3} <= set(path.selected[1])
+    # What counts is the size beside the other functions.
+    small = pursue(1e-100 * columns[1:], rng.normal(size=6), 40, fitting=fitting, repeat=repeat)
+    assert set(small.selected[0]) == {0, 1, 2, 3}
