@@ -85,6 +85,7 @@ def test_compact_root_of_pairs_maps_constants_to_zero():
     for n_points in range(4, 30):
         pairs = np.column_stack(np.triu_indices(n_points, k=1))
         compact = PairPreferences(n_points, pairs, rng.random(len(pairs))).compact()
+        assert compact.root(np.eye(n_points)).shape == (n_points, n_points)
         assert np.abs(compact.root(np.ones(n_points))).max() < 1e-13 * n_points
 
 

@@ -144,6 +144,17 @@ def test_sparse_rankrls_with_all_points_is_rankrls(regression):
     np.testing.assert_allclose(sparse, full, atol=1e-7 * np.abs(full).max())
 
 
+def test_sparse_rankrls_gives_equal_points_of_the_subset_equal_weights():
+    """Their difference is a direction in which the subset's kernel vanishes."""
+    problem = generic_problem(11)
+    subset = [0, 3, 5, 0, 3, 5, 0, 7]
+    columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
+    coefficients = sparse_rls_path(columns, inner, problem.scores, LAMBDAS, problem.preferences)
+    scale = 1e-9 * np.abs(coefficients).max()
+    for first, second in [(0, 3), (0, 6), (1, 4), (2, 5)]:
+        np.testing.assert_allclose(coefficients[:, first], coefficients[:, second], atol=scale)
+
+
 @SMALL
 @given(ranking_problems(), st.integers(1, 7))
 def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
