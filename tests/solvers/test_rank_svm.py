@@ -168,8 +168,7 @@ def test_any_problem_is_solved_to_its_stated_gap(problem, loss):
             assert stated <= best * (1.0 + 1e-5)
 
 
-@ANY_LOSS
-def test_ties_make_no_pair(loss):
+def test_ties_make_no_pair():
     scores = np.array([1.0, 2.0, 2.0, 3.0])
     pairs = OrderedPairs(scores, GroupPreferences.single(4).pairs())
     assert pairs.n_pairs == 5
