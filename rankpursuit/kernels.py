@@ -23,20 +23,20 @@ def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
     Returns
     -------
     ndarray of shape (m, n)
-        Never negative.
+        Never negative; zero where the points are equal to working precision.
     """
-    X = np.asarray(X, dtype=np.float64)
-    same = Y is None
-    Y = X if Y is None else np.asarray(Y, dtype=np.float64)
+    left = np.asarray(X, dtype=np.float64)
+    right = left if Y is None else np.asarray(Y, dtype=np.float64)
     # The expansion |x|^2 - 2xy + |y|^2 loses digits when the points lie far from the origin.
-    centre = Y.mean(axis=0)
-    X, Y = X - centre, Y - centre
-    squared = X @ Y.T
+    centre = right.mean(axis=0)
+    left, right = left - centre, right - centre
+    squared: NDArray[np.float64] = left @ right.T
     squared *= -2.0
-    squared += np.einsum("ij,ij->i", X, X)[:, None]
-    squared += np.einsum("ij,ij->i", Y, Y)[None, :]
-    np.maximum(squared, 0.0, out=squared)
-    if same:
+    norms = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
+    squared += norms
+    # What is below the rounding error of the sum is noise: equal points have distance zero.
+    squared[squared <= (left.shape[1] + 2) * _EPS * norms] = 0.0
+    if Y is None:
         squared = 0.5 * (squared + squared.T)
         np.fill_diagonal(squared, 0.0)
     return squared

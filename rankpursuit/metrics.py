@@ -42,7 +42,7 @@ def disagreement_error(
     Returns
     -------
     float or ndarray of shape (...)
-        NaN where normalised and no pair counts.
+        NaN where normalised and no pair counts, and where a prediction has a NaN.
     """
     if ties not in ("all", "untied"):
         raise ValueError(f"ties: expected 'all' or 'untied', got {ties!r}")
@@ -53,6 +53,8 @@ def disagreement_error(
             f"predictions: expected a last axis of {scores.size} values, one for each score; "
             f"got the shape {predictions.shape}"
         )
+    if n_missing := np.count_nonzero(np.isnan(scores)):
+        raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; leave those points out")
     # Points lead, so that one comparison serves the whole stack in a contiguous sweep.
     flat = np.ascontiguousarray(predictions.reshape(-1, len(scores)).T)
     wrong = np.zeros(flat.shape[1])
@@ -61,6 +63,7 @@ def disagreement_error(
         group_wrong, group_pairs = _group_disagreement(scores[members], flat[members], ties)
         wrong += group_wrong
         n_pairs += group_pairs
+    wrong[np.isnan(flat).any(axis=0)] = np.nan  # all comparisons with NaN are false
     if normalized:
         wrong = wrong / (2.0 * n_pairs) if n_pairs else np.full_like(wrong, np.nan)
     result = wrong.reshape(predictions.shape[:-1])

@@ -11,6 +11,7 @@ shape (n,).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -94,7 +95,7 @@ class GroupPreferences(Preferences):
         return self._centred(x, np.sqrt(self._sizes))
 
     def root_transpose(self, x: Array) -> Array:
-        """Return the same as :meth:`root`: this root is symmetric."""
+        """``B' x = B x``: this root is symmetric."""
         return self.root(x)
 
     def laplacian(self, x: Array) -> Array:
@@ -102,13 +103,19 @@ class GroupPreferences(Preferences):
         return self._centred(x, self._sizes.astype(np.float64))
 
     def _centred(self, x: Array, scale: Array) -> Array:
+        # Seen from the group's first point, constants are exactly zero and a common level of the
+        # values costs no digits.
         axis = -1 if x.ndim == 1 else -2
+        first = np.take(x, self._order[self._starts], axis=axis)
         if len(self._sizes) == 1:
-            return scale[0] * (x - x.mean(axis=axis, keepdims=True))
-        sums = np.add.reduceat(np.take(x, self._order, axis=axis), self._starts, axis=axis)
+            centred = x - first
+            centred -= centred.mean(axis=axis, keepdims=True)
+            centred *= scale[0]
+            return centred
         column = (slice(None),) + (None,) * (-axis - 1)
-        means = sums / self._sizes[column]
-        centred = x - np.take(means, self._codes, axis=axis)
+        centred = x - np.take(first, self._codes, axis=axis)
+        sums = np.add.reduceat(np.take(centred, self._order, axis=axis), self._starts, axis=axis)
+        centred -= np.take(sums / self._sizes[column], self._codes, axis=axis)
         centred *= scale[self._codes][column]
         return centred
 
@@ -174,16 +181,18 @@ class PairPreferences(Preferences):
         """Return the same form with at most n rows: a square root of the Laplacian."""
         if self.n_pairs <= self.n_points:
             return self
-        values, vectors = np.linalg.eigh((self._transposed @ self._incidence).toarray())
-        return _DenseRoot(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+        return _DenseRoot((self._transposed @ self._incidence).toarray())
 
 
 class _DenseRoot(Preferences):
-    """A root given as a dense matrix."""
+    """The square root of a form given as a dense matrix."""
 
-    def __init__(self, matrix: Array) -> None:
-        self.n_points = matrix.shape[1]
-        self._matrix = matrix
+    def __init__(self, form: Array) -> None:
+        self.n_points = len(form)
+        values, vectors = np.linalg.eigh(form)
+        # The root of a zero eigenvalue's rounding error would be seven digits larger than it.
+        values[values <= values[-1] * self.n_points * np.finfo(np.float64).eps] = 0.0
+        self._matrix = np.sqrt(values)[:, None] * vectors.T
 
     def root(self, x: Array) -> Array:
         return np.matmul(self._matrix, x)
@@ -223,11 +232,16 @@ class Blend(Preferences):
         ranking = self.preferences.root_transpose(ranking)
         return np.sqrt(self.beta) * regression + np.sqrt(1.0 - self.beta) * ranking
 
+    def compact(self) -> Preferences:
+        """Return the same form with n rows: the square root of the dense blend."""
+        return _DenseRoot(self.laplacian(np.eye(self.n_points)))
+
 
 def _sparse_apply(matrix: sp.csr_array, x: Array) -> Array:
     """Apply a sparse matrix to a vector or to axis -2 of a stack."""
     if x.ndim <= 2:
         return np.asarray(matrix @ x)
     rows_first = np.moveaxis(x, -2, 0)
-    flat = np.asarray(matrix @ rows_first.reshape(len(rows_first), -1))
-    return np.moveaxis(flat.reshape(len(flat), *rows_first.shape[1:]), 0, -2)
+    others = rows_first.shape[1:]
+    flat = np.asarray(matrix @ rows_first.reshape(len(rows_first), math.prod(others)))
+    return np.moveaxis(flat.reshape(len(flat), *others), 0, -2)

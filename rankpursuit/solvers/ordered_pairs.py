@@ -16,7 +16,8 @@ class OrderedPairs:
     ----------
     scores : ndarray of shape (n,)
     pairs : ndarray of shape (p', 2)
-        Pairs of points that may be compared, in any order. Those with equal scores are left out.
+        Pairs of points that may be compared, in any order, each pair once. Those with equal
+        scores are left out.
     """
 
     def __init__(self, scores: Array, pairs: NDArray[np.intp]) -> None:
@@ -24,6 +25,8 @@ class OrderedPairs:
         ordered = np.where((difference < 0)[:, None], pairs[:, ::-1], pairs)[difference != 0]
         self.n_points, self.n_pairs = len(scores), len(ordered)
         self._preferred, self._other = ordered[:, 0], ordered[:, 1]
+        if len(np.unique(self._preferred * self.n_points + self._other)) < self.n_pairs:
+            raise ValueError("pairs: a pair occurs twice; give each pair once")
         rows = np.repeat(np.arange(self.n_pairs), 2)
         signs = np.tile([1.0, -1.0], self.n_pairs)
         shape = (self.n_pairs, self.n_points)

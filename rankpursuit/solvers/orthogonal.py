@@ -14,6 +14,18 @@ Squared norms of the remainders are found by subtraction, so shares below the sq
 working precision, about 1e-8, are noise; this keeps two digits of distance from that.
 """
 
+VANISHING = float(np.finfo(np.float64).eps)
+"""A column counts as zero if its norm is at most this share of the largest of its dictionary.
+
+Such a function lives far from all the points; its coefficient, and with it its values where it
+does live, would be huge.
+"""
+
+
+def nonzero_columns(squared_norms: Array) -> NDArray[np.bool_]:
+    """Say which columns of each dictionary, by their squared norms (..., N), are not zero."""
+    return squared_norms > VANISHING**2 * squared_norms.max(axis=-1, keepdims=True, initial=0.0)
+
 
 class GrowingBasis:
     """QR factorisation of the columns chosen so far, updated and never computed from scratch.

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis
+from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis, nonzero_columns
 
 Array = NDArray[np.float64]
 Fitting = Literal["basic", "backfit", "prefit"]
@@ -116,7 +116,7 @@ def pursue(
     transposed = dictionary.swapaxes(1, 2)
     residue = np.array(np.broadcast_to(target, (n_problems, n_rows)), dtype=np.float64)
     norms = np.einsum("bmn,bmn->bn", dictionary, dictionary)
-    usable = norms > 0.0
+    usable = nonzero_columns(norms)
     left = norms.copy()  # squared norms of the parts orthogonal to the chosen columns
     # One array, so that with pre-fitting the gain follows the norms as they shrink.
     compared = left if fitting == "prefit" else norms

@@ -140,8 +140,7 @@ def _hinge(
         pull = aim / alpha - z - aim / room + w
         system = np.matmul(pairs.laplacian(weights), K)
         np.einsum("bii->bi", system)[...] += 1.0
-        right = pairs.gather(weights * pull)[..., None]
-        v = np.linalg.solve(system, right)[..., 0].astype(np.float64, copy=False)
+        v = np.linalg.solve(system, pairs.gather(weights * pull)[..., None])[..., 0]
         d_alpha = weights * (pull - pairs.margins(_apply(K, v)))
         d_z = (aim - z * d_alpha) / alpha - z
         d_w = (aim + w * d_alpha) / room - w
@@ -186,8 +185,8 @@ def _squared_hinge(
         unsolved = gap[live] > tol
         if iteration == max_iter or not unsolved.any():
             break
-        live = live[unsolved]
-        K, a, values, slack = (x[unsolved] for x in (K, a, values, slack))
+        live, K, a = live[unsolved], K[unsolved], a[unsolved]
+        values, slack = values[unsolved], slack[unsolved]
         active = slack > 0.0
         system = np.matmul(pairs.laplacian(active), K)
         system *= 2.0 * C
@@ -226,5 +225,5 @@ def _line_search(
     return steps
 
 
-def _apply(kernel: Array, vectors: Array) -> Array:
+def _apply(kernel: Array, vectors: NDArray[np.floating]) -> Array:
     return np.matmul(kernel, vectors[..., None])[..., 0]

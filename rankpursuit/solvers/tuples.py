@@ -13,6 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rankpursuit.solvers.orthogonal import nonzero_columns
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -40,7 +42,7 @@ class TupleSearch:
             - (self.n_views - 1) * self.coupling[..., None] * np.einsum("bln,bln->bn", bar, bar)
             for own, bar in zip(scored, unscored, strict=True)
         ]
-        self.usable = [diagonal > 0.0 for diagonal in self.diagonal]
+        self.usable = [nonzero_columns(diagonal) for diagonal in self.diagonal]
 
     def best(self, correlation: Sequence[Array]) -> list[Indices]:
         """Return the best tuple of each problem: for each view, indices of shape (k, b).
@@ -100,6 +102,7 @@ class PairSearch(TupleSearch):
         off = self.coupling[..., None, None] * cross
         determinant = first * second - off * off
         regular = determinant > _SINGULAR * (first * second)
+        regular &= self.usable[0][..., :, None] & self.usable[1][..., None, :]
         inverse = np.divide(1.0, determinant, out=np.zeros_like(determinant), where=regular)
         # c' A^-1 c = c1^2 self._first + c2^2 self._second - c1 c2 self._mixed.
         self._first, self._second, self._mixed = (

@@ -1,0 +1,363 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import (
+    SMALL,
+    dictionaries,
+    generic_problem,
+    group_graph,
+    least_squares,
+    ranking_cost,
+    ranking_problems,
+)
+from sklearn.linear_model import orthogonal_mp
+
+from rankpursuit.preferences import Blend, GroupPreferences, Pointwise
+from rankpursuit.solvers import pursue, ridge_rows, rls_path
+
+MODES = [("basic", False), ("basic", True), ("backfit", False), ("prefit", False)]
+ALL_MODES = pytest.mark.parametrize(("fitting", "repeat"), MODES)
+any_mode = st.sampled_from(MODES)
+
+
+def share_independent(columns, chosen, g):
+    """Share of the norm of column g that the chosen columns leave."""
+    column = columns[:, g]
+    if not column.any():
+        return 0.0
+    left = column - columns[:, chosen] @ least_squares(columns[:, chosen], column)
+    return np.linalg.norm(left) / np.linalg.norm(column)
+
+
+def cost_with(columns, target, chosen, coefficients, g, fitting):
+    """Coefficients over chosen + [g] and cost, if g were chosen next and fitted."""
+    if fitting == "prefit":
+        refitted = least_squares(columns[:, [*chosen, g]], target)
+        return np.sum((target - columns[:, [*chosen, g]] @ refitted) ** 2)
+    residue = target - columns[:, chosen] @ coefficients
+    step = columns[:, g] @ residue / (columns[:, g] @ columns[:, g])
+    return np.sum((residue - step * columns[:, g]) ** 2)
+
+
+def assert_obvious_path(columns, target, path, i, fitting, repeat):
+    """Follow path i step by step with a slow version that refits from scratch.
+
+    Where choices tie, the version takes that of the path; it must be a best one.
+    """
+    total = target @ target
+    tolerance = 1e-10 * total
+    chosen, coefficients = [], np.zeros(0)
+    stated = path.coefficients()[i]
+    n_steps = int(path.n_steps[i])
+    assert path.cost[i, 0] == pytest.approx(total)
+    for p in range(path.selected.shape[1]):
+        open_ones = [g for g in range(columns.shape[1]) if repeat or g not in chosen]
+        if fitting != "basic":
+            open_ones = [g for g in open_ones if share_independent(columns, chosen, g) > 2e-6]
+        open_ones = [g for g in open_ones if columns[:, g].any()]
+        costs = {g: cost_with(columns, target, chosen, coefficients, g, fitting) for g in open_ones}
+        if p >= n_steps:
+            now = np.sum((target - columns[:, chosen] @ coefficients) ** 2)
+            assert all(cost >= now - tolerance for cost in costs.values()), "ended too early"
+            assert path.selected[i, p] == -1
+        else:
+            g = int(path.selected[i, p])
+            assert g in costs
+            assert costs[g] <= min(costs.values()) + tolerance
+            if fitting == "basic":
+                residue = target - columns[:, chosen] @ coefficients
+                step = columns[:, g] @ residue / (columns[:, g] @ columns[:, g])
+                coefficients = np.append(coefficients, step)
+            else:
+                coefficients = least_squares(columns[:, [*chosen, g]], target)
+            chosen.append(g)
+        fit = columns[:, chosen] @ coefficients
+        stated_fit = columns[:, chosen] @ stated[p, : len(chosen)]
+        np.testing.assert_allclose(stated_fit, fit, atol=1e-8 * np.sqrt(total))
+        assert not stated[p, len(chosen) :].any()
+        assert path.cost[i, p + 1] == pytest.approx(np.sum((target - fit) ** 2), abs=tolerance)
+
+
+def greedy_indices(columns, target, n_steps, fitting, repeat):
+    chosen, coefficients = [], np.zeros(0)
+    for _ in range(n_steps):
+        costs = {
+            g: cost_with(columns, target, chosen, coefficients, g, fitting)
+            for g in range(columns.shape[1])
+            if repeat or g not in chosen
+        }
+        g = min(costs, key=costs.get)
+        if fitting == "basic":
+            residue = target - columns[:, chosen] @ coefficients
+            step = columns[:, g] @ residue / (columns[:, g] @ columns[:, g])
+            coefficients = np.append(coefficients, step)
+        else:
+            coefficients = least_squares(columns[:, [*chosen, g]], target)
+        chosen.append(g)
+    return chosen
+
+
+@ALL_MODES
+@pytest.mark.parametrize("seed", range(3))
+def test_path_chooses_what_an_exhaustive_search_chooses(fitting, repeat, seed):
+    problem = generic_problem(seed, n_groups=2)
+    columns = problem.preferences.root(problem.kernel)
+    target = problem.preferences.root(problem.scores)
+    n_steps = 20 if repeat else 7
+    path = pursue(columns, target, n_steps, fitting=fitting, repeat=repeat)
+    for i in range(len(columns)):
+        expected = greedy_indices(columns[i], target, n_steps, fitting, repeat)
+        assert path.selected[i].tolist() == expected
+        assert_obvious_path(columns[i], target, path, i, fitting, repeat)
+
+
+@SMALL
+@given(dictionaries(), any_mode)
+def test_path_over_any_dictionary_is_the_obvious_one(dictionary, mode):
+    columns, target = dictionary
+    path = pursue(columns, target, 9, fitting=mode[0], repeat=mode[1])
+    for i in range(len(columns)):
+        assert_obvious_path(columns[i], target, path, i, *mode)
+
+
+@SMALL
+@given(ranking_problems(), any_mode)
+def test_ranking_path_is_the_obvious_one_in_the_laplacian_cost(problem, mode):
+    preferences, scores = problem.preferences, problem.scores
+    columns, target = preferences.root(problem.kernel), preferences.root(scores)
+    path = pursue(columns, target, 8, fitting=mode[0], repeat=mode[1])
+    predictions = path.predict(problem.kernel)
+    graph = group_graph(problem.groups)
+    total = ranking_cost(graph, scores)
+    assert np.isfinite(predictions).all()
+    for i in range(len(columns)):
+        for p in range(path.selected.shape[1]):
+            true_cost = ranking_cost(graph, scores - predictions[i, p])
+            assert path.cost[i, p + 1] == pytest.approx(true_cost, abs=1e-8 * total, rel=1e-8)
+    assert np.all(np.diff(path.cost, axis=1) <= 1e-12 * total)
+    if total == 0.0:
+        assert not path.n_steps.any()
+
+
+@ALL_MODES
+def test_each_problem_of_a_stack_is_solved_as_if_alone(fitting, repeat):
+    problem = generic_problem(5, gammas=(0.01, 0.3, 2.0, 1e9))
+    targets = np.random.default_rng(0).normal(size=(4, 12))
+    stacked = pursue(problem.kernel, targets, 12, fitting=fitting, repeat=repeat)
+    for i in range(4):
+        kernel = problem.kernel[i : i + 1]
+        alone = pursue(kernel, targets[i], 12, fitting=fitting, repeat=repeat)
+        assert stacked.selected[i].tolist() == alone.selected[0].tolist()
+        np.testing.assert_allclose(stacked.cost[i], alone.cost[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            stacked.predict(problem.kernel)[i], alone.predict(kernel)[0], atol=1e-9
+        )
+
+
+@ALL_MODES
+def test_predictions_are_the_chosen_kernel_columns_times_the_coefficients(fitting, repeat):
+    problem = generic_problem(6)
+    elsewhere = np.random.default_rng(1).normal(size=(2, 5, 12))
+    path = pursue(problem.kernel, problem.scores, 6, fitting=fitting, repeat=repeat)
+    predictions, coefficients = path.predict(elsewhere), path.coefficients()
+    assert predictions.shape == (2, 6, 5)
+    for i in range(2):
+        for p in range(6):
+            expected = elsewhere[i][:, path.selected[i]] @ coefficients[i, p]
+            np.testing.assert_allclose(predictions[i, p], expected, rtol=1e-9, atol=1e-9)
+
+
+@SMALL
+@given(dictionaries(), st.sampled_from(["backfit", "prefit"]))
+def test_refitted_path_spans_the_whole_dictionary_at_its_end(dictionary, fitting):
+    columns, target = dictionary
+    path = pursue(columns, target, columns.shape[2], fitting=fitting)
+    for i in range(len(columns)):
+        assert path.n_steps[i] <= np.linalg.matrix_rank(columns[i])
+        best = np.sum((target - columns[i] @ least_squares(columns[i], target)) ** 2)
+        assert path.cost[i, -1] == pytest.approx(best, abs=1e-12 * (target @ target))
+
+
+@pytest.mark.parametrize("fitting", ["backfit", "prefit"])
+def test_path_stops_when_dictionary_is_exhausted(fitting):
+    rng = np.random.default_rng(2)
+    rich = rng.normal(size=(6, 8))
+    poor = rng.normal(size=(6, 8))
+    poor[:, 3:6] = poor[:, :3]
+    poor[:, 6] = 0.0
+    poor[:, 7] = poor[:, 0] - 2.0 * poor[:, 1]
+    path = pursue(np.stack([rich, poor]), rng.normal(size=6), 8, fitting=fitting)
+    assert path.n_steps.tolist() == [6, 3]
+    assert path.selected[1, 3:].tolist() == [-1] * 5
+    assert not path.weights[1, 3:].any()
+    assert np.isfinite(path.coefficients()).all()
+    assert np.all(path.cost[1, 3:] == path.cost[1, 3])
+    assert path.cost[0, -1] < 1e-20 < path.cost[1, -1]
+
+
+def test_basic_path_without_repetition_chooses_each_function_once():
+    problem = generic_problem(7)
+    path = pursue(problem.kernel, problem.scores, 50)
+    assert path.selected.shape == (2, 12)
+    for i in range(2):
+        assert sorted(path.selected[i]) == list(range(12))
+
+
+def test_repetition_comes_closer_than_choosing_once():
+    problem = generic_problem(8)
+    once = pursue(problem.kernel, problem.scores, 400)
+    again = pursue(problem.kernel, problem.scores, 400, repeat=True)
+    assert again.selected.shape == (2, 400)
+    assert np.all(again.cost[:, -1] < 0.5 * once.cost[:, -1])
+
+
+@ALL_MODES
+def test_nearly_dependent_columns_do_not_blow_up(fitting, repeat):
+    """Wide kernels, whose columns differ from each other in the last digits only."""
+    problem = generic_problem(9, n_points=30, gammas=(1e-3, 1e-6, 1e-9))
+    root = problem.preferences.root
+    path = pursue(root(problem.kernel), root(problem.scores), 30, fitting=fitting, repeat=repeat)
+    assert np.all(np.diff(path.cost, axis=1) <= 1e-10 * path.cost[:, :1])
+    fit = root(path.predict(problem.kernel).swapaxes(1, 2)).swapaxes(1, 2)
+    true_cost = np.square(root(problem.scores) - fit).sum(axis=2)
+    np.testing.assert_allclose(path.cost[:, 1:], true_cost, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+@pytest.mark.parametrize("fitting", ["backfit", "prefit"])
+def test_ranking_pursuit_with_ridge_and_all_points_is_rankrls(n_groups, ridge, fitting):
+    problem = generic_problem(10, n_groups=n_groups, gammas=(0.5, 2.0))
+    root = problem.preferences.root
+    rows, target = ridge_rows(root(problem.kernel), root(problem.scores), problem.kernel, ridge)
+    path = pursue(rows, target, 12, fitting=fitting)
+    dense = np.zeros((2, 12))
+    np.put_along_axis(dense, path.selected, path.coefficients()[:, -1], axis=1)
+    expected = rls_path(problem.kernel, problem.scores, [ridge], problem.preferences)[:, :, 0]
+    np.testing.assert_allclose(dense, expected, atol=1e-8 * np.abs(expected).max())
+
+
+def test_ridge_rows_add_the_penalty_to_the_cost():
+    problem = generic_problem(11)
+    rows, target = ridge_rows(problem.kernel, problem.scores, problem.kernel, 0.7)
+    a = np.random.default_rng(3).normal(size=12)
+    for i, kernel in enumerate(problem.kernel):
+        expected = np.sum((problem.scores - kernel @ a) ** 2) + 0.7 * a @ kernel @ a
+        assert np.sum((target - rows[i] @ a) ** 2) == pytest.approx(expected)
+
+
+@ALL_MODES
+@pytest.mark.parametrize(("beta", "limit"), [(1.0, "regression"), (0.0, "ranking")])
+def test_combined_pursuit_has_kmp_and_ranking_pursuit_as_limits(fitting, repeat, beta, limit):
+    problem = generic_problem(12, n_groups=2)
+    rank = problem.preferences
+    blend, alone = Blend(rank, beta), Pointwise(12) if limit == "regression" else rank
+    combined, single = (
+        pursue(p.root(problem.kernel), p.root(problem.scores), 8, fitting=fitting, repeat=repeat)
+        for p in (blend, alone)
+    )
+    assert np.array_equal(combined.selected, single.selected)
+    np.testing.assert_allclose(combined.coefficients(), single.coefficients(), rtol=1e-7)
+    np.testing.assert_allclose(combined.cost, single.cost, rtol=1e-9)
+
+
+@ALL_MODES
+def test_constant_added_to_the_scores_of_a_group_changes_nothing(fitting, repeat):
+    problem = generic_problem(13, n_groups=3)
+    root, kernel = problem.preferences.root, problem.kernel
+    shifted = problem.scores + np.array([5.0, -20.0, 100.0])[problem.groups]
+    first, second = (
+        pursue(root(kernel), root(scores), 8, fitting=fitting, repeat=repeat)
+        for scores in (problem.scores, shifted)
+    )
+    assert np.array_equal(first.selected, second.selected)
+    np.testing.assert_allclose(first.predict(kernel), second.predict(kernel), atol=1e-9)
+
+
+@ALL_MODES
+def test_permuting_the_points_permutes_the_solution(fitting, repeat):
+    problem = generic_problem(14, n_groups=2)
+    order = np.random.default_rng(4).permutation(12)
+    kernel = problem.kernel[:, order][:, :, order]
+    before, after = (
+        pursue(p.root(k), p.root(s), 8, fitting=fitting, repeat=repeat)
+        for p, k, s in (
+            (problem.preferences, problem.kernel, problem.scores),
+            (GroupPreferences(problem.groups[order]), kernel, problem.scores[order]),
+        )
+    )
+    assert np.array_equal(order[after.selected], before.selected)
+    np.testing.assert_allclose(after.coefficients(), before.coefficients(), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_backfitted_kmp_has_the_support_of_orthogonal_matching_pursuit(seed):
+    problem = generic_problem(seed, n_points=20, gammas=(0.5, 1.5))
+    path = pursue(problem.kernel, problem.scores, 10, fitting="backfit")
+    for i, kernel in enumerate(problem.kernel):
+        norms = np.linalg.norm(kernel, axis=0)
+        for p in range(10):
+            theirs = orthogonal_mp(kernel / norms, problem.scores, n_nonzero_coefs=p + 1) / norms
+            ours = np.zeros(20)
+            ours[path.selected[i]] = path.coefficients()[i, p]
+            assert set(path.selected[i, : p + 1]) == set(np.flatnonzero(theirs))
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
+@ALL_MODES
+def test_two_points_are_ranked_by_one_function(fitting, repeat):
+    problem = generic_problem(15, n_points=2)
+    root = problem.preferences.root
+    path = pursue(root(problem.kernel), root(problem.scores), 2, fitting=fitting, repeat=repeat)
+    assert path.n_steps.tolist() == [1, 1]
+    fit = path.predict(problem.kernel)[:, -1]
+    np.testing.assert_allclose(fit[:, 0] - fit[:, 1], problem.scores[0] - problem.scores[1])
+
+
+@ALL_MODES
+@pytest.mark.parametrize("scores", [np.full(6, 0.1), np.array([1.0, 1.0, 1.0, 2.0, 7.0, 7.0])])
+def test_scores_equal_inside_every_group_give_an_empty_path(fitting, repeat, scores):
+    problem = generic_problem(16, n_points=6)
+    root = GroupPreferences([0, 0, 0, 1, 2, 2]).root  # point 3 is alone
+    path = pursue(root(problem.kernel), root(scores), 6, fitting=fitting, repeat=repeat)
+    assert path.n_steps.tolist() == [0, 0]
+    assert np.all(path.selected == -1)
+    assert not path.predict(problem.kernel).any()
+    assert not path.cost.any()
+
+
+@ALL_MODES
+@pytest.mark.parametrize("level", [0.0, 1e6])
+def test_constant_columns_are_never_chosen_for_ranking(fitting, repeat, level):
+    rng = np.random.default_rng(5)
+    columns = rng.normal(size=(1, 7, 4))
+    columns[0, :, 1], columns[0, :, 2] = 0.1, 1.0 / 3.0
+    for groups in ([0] * 7, [0, 1, 0, 1, 0, 1, 0]):
+        root = GroupPreferences(groups).root
+        target = root(level + rng.normal(size=7))
+        path = pursue(root(columns), target, 4, fitting=fitting, repeat=repeat)
+        assert set(path.selected[0]) <= {0, 3, -1}
+        assert np.abs(path.coefficients()).max() < 100.0
+
+
+@ALL_MODES
+def test_dictionary_of_zeros_gives_an_empty_path(fitting, repeat):
+    path = pursue(np.zeros((1, 3, 4)), np.ones(3), 4, fitting=fitting, repeat=repeat)
+    assert path.n_steps.tolist() == [0]
+    assert path.cost[0].tolist() == [3.0] * 5
+
+
+@ALL_MODES
+def test_function_that_vanishes_on_all_points_is_never_chosen(fitting, repeat):
+    """Its coefficient would be huge, and so its value at a point where it does not vanish."""
+    rng = np.random.default_rng(6)
+    columns = rng.normal(size=(2, 6, 4))
+    columns[0, :, 1] *= 1e-100
+    columns[0, :, 3] *= 1e-17
+    path = pursue(columns, rng.normal(size=6), 40, fitting=fitting, repeat=repeat)
+    assert set(path.selected[0]) <= {0, 2, -1}
+    assert {1, 3} <= set(path.selected[1])
+    # What counts is the size beside the other functions.
+    small = pursue(1e-100 * columns[1:], rng.normal(size=6), 40, fitting=fitting, repeat=repeat)
+    assert set(small.selected[0]) == {0, 1, 2, 3}

@@ -1,0 +1,261 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import SMALL, generic_problem, ranking_problems
+from scipy.optimize import minimize
+from sklearn.svm import SVC, LinearSVC
+
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers import OrderedPairs, rank_svm_path
+
+LOSSES = ["hinge", "squared_hinge"]
+ANY_LOSS = pytest.mark.parametrize("loss", LOSSES)
+Cs = np.array([0.01, 0.3, 10.0])
+
+
+def ordered(problem):
+    return OrderedPairs(problem.scores, problem.preferences.pairs())
+
+
+def differences_by_loops(scores, groups):
+    """One row ``e_i - e_j`` for each pair inside a group in which i is preferred to j."""
+    rows = []
+    for i in range(len(scores)):
+        for j in range(len(scores)):
+            if groups[i] == groups[j] and scores[i] > scores[j]:
+                row = np.zeros(len(scores))
+                row[i], row[j] = 1.0, -1.0
+                rows.append(row)
+    return np.array(rows).reshape(-1, len(scores))
+
+
+def objective(kernel, rows, a, C, loss):
+    slack = np.maximum(0.0, 1.0 - rows @ kernel @ a)
+    return 0.5 * a @ kernel @ a + C * np.sum(slack if loss == "hinge" else slack**2)
+
+
+def best_hinge(kernel, rows, C):
+    """Coefficients of scikit-learn's SVC on the kernel of the pairs' differences.
+
+    Each pair is given in both orientations with half of C, so that by symmetry the intercept is
+    zero.
+    """
+    gram = rows @ kernel @ rows.T
+    both = np.block([[gram, -gram], [-gram, gram]])
+    labels = np.repeat([1, -1], len(rows))
+    svc = SVC(C=C / 2.0, kernel="precomputed", tol=1e-5).fit(both, labels)
+    assert abs(svc.intercept_[0]) < 1e-4
+    dual = np.zeros(2 * len(rows))
+    dual[svc.support_] = svc.dual_coef_[0]
+    return rows.T @ (dual[: len(rows)] - dual[len(rows) :])
+
+
+def best_squared_hinge(kernel, rows, C):
+    """Coefficients by L-BFGS on the primal, in an explicit feature space of the kernel."""
+    values, vectors = np.linalg.eigh(kernel)
+    features = vectors * np.sqrt(np.maximum(values, 0.0))
+    X = rows @ features
+
+    def primal(w):
+        slack = np.maximum(0.0, 1.0 - X @ w)
+        return 0.5 * w @ w + C * slack @ slack, w - 2.0 * C * X.T @ slack
+
+    start = np.zeros(len(kernel))
+    tight = {"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10}
+    return minimize(primal, start, jac=True, method="L-BFGS-B", options=tight).fun
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_hinge_objective_is_within_a_thousandth_of_svc_on_the_pairs(seed, n_groups):
+    problem = generic_problem(seed, n_points=14, n_groups=n_groups)
+    rows = differences_by_loops(problem.scores, problem.groups)
+    path = rank_svm_path(problem.kernel, ordered(problem), Cs)
+    assert path.coefficients.shape == (3, 2, 14)
+    for c, C in enumerate(Cs):
+        for i, kernel in enumerate(problem.kernel):
+            theirs = objective(kernel, rows, best_hinge(kernel, rows, C), C, "hinge")
+            assert path.objective[c, i] == pytest.approx(theirs, rel=1e-3)
+
+
+def test_hinge_solved_to_a_small_gap_is_the_solution_of_svc():
+    problem = generic_problem(3, n_points=14)
+    rows = differences_by_loops(problem.scores, problem.groups)
+    path = rank_svm_path(problem.kernel, ordered(problem), Cs, tol=1e-9)
+    assert np.all(path.gap <= 1e-9)
+    for c, C in enumerate(Cs):
+        for i, kernel in enumerate(problem.kernel):
+            fit = kernel @ best_hinge(kernel, rows, C)
+            np.testing.assert_allclose(kernel @ path.coefficients[c, i], fit, atol=1e-3)
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_squared_hinge_objective_is_the_minimum_of_the_primal(n_groups):
+    problem = generic_problem(4, n_points=14, n_groups=n_groups)
+    rows = differences_by_loops(problem.scores, problem.groups)
+    path = rank_svm_path(problem.kernel, ordered(problem), Cs, loss="squared_hinge", tol=1e-9)
+    for c, C in enumerate(Cs):
+        for i, kernel in enumerate(problem.kernel):
+            theirs = best_squared_hinge(kernel, rows, C)
+            assert path.objective[c, i] == pytest.approx(theirs, rel=1e-7)
+
+
+def test_squared_hinge_with_a_linear_kernel_is_linear_svc():
+    problem = generic_problem(5, n_points=10)
+    rows = differences_by_loops(problem.scores, problem.groups)
+    kernel = problem.points @ problem.points.T
+    path = rank_svm_path(kernel[None], ordered(problem), Cs, loss="squared_hinge", tol=1e-9)
+    X = rows @ problem.points
+    for c, C in enumerate(Cs):
+        # Half of the pairs turned round, for LinearSVC wants two classes.
+        signs = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
+        svc = LinearSVC(C=C, fit_intercept=False, tol=1e-10, max_iter=1_000_000)
+        svc.fit(signs[:, None] * X, signs)
+        ours = problem.points.T @ path.coefficients[c, 0]
+        np.testing.assert_allclose(ours, svc.coef_[0], rtol=1e-4, atol=1e-6)
+
+
+@ANY_LOSS
+def test_stated_objective_is_the_objective(loss):
+    problem = generic_problem(6, n_groups=2)
+    rows = differences_by_loops(problem.scores, problem.groups)
+    path = rank_svm_path(problem.kernel, ordered(problem), Cs, loss=loss)
+    for c, C in enumerate(Cs):
+        for i, kernel in enumerate(problem.kernel):
+            true = objective(kernel, rows, path.coefficients[c, i], C, loss)
+            assert path.objective[c, i] == pytest.approx(true, rel=1e-12)
+
+
+@ANY_LOSS
+@pytest.mark.parametrize("max_iter", [0, 1, 3, 100])
+def test_minimum_lies_within_the_stated_gap(loss, max_iter):
+    """Also where the solver was stopped long before the end."""
+    problem = generic_problem(7, n_points=10, n_groups=2)
+    options = {"loss": loss, "tol": 1e-4}
+    path = rank_svm_path(problem.kernel, ordered(problem), Cs, max_iter=max_iter, **options)
+    exact = rank_svm_path(problem.kernel, ordered(problem), Cs, loss=loss, tol=1e-10)
+    assert np.all(exact.gap <= 1e-10)
+    assert np.all(path.objective * (1.0 - path.gap) <= exact.objective * (1.0 + 1e-9))
+    assert np.all(exact.objective <= path.objective * (1.0 + 1e-9))
+    if max_iter == 0:
+        assert np.all(path.gap > 1e-4)
+    if max_iter == 100:
+        assert np.all(path.gap <= 1e-4)
+
+
+@SMALL
+@given(ranking_problems(), st.sampled_from(LOSSES))
+def test_any_problem_is_solved_to_its_stated_gap(problem, loss):
+    rows = differences_by_loops(problem.scores, problem.groups)
+    pairs = ordered(problem)
+    assert pairs.n_pairs == len(rows)
+    path = rank_svm_path(problem.kernel, pairs, Cs, loss=loss, tol=1e-6)
+    assert np.all(path.gap <= 1e-6)
+    if len(rows) == 0:
+        assert not path.coefficients.any()
+        assert not path.objective.any()
+        return
+    for c, C in enumerate(Cs):
+        for i, kernel in enumerate(problem.kernel):
+            stated = path.objective[c, i]
+            if loss == "hinge":
+                best = objective(kernel, rows, best_hinge(kernel, rows, C), C, loss)
+            else:
+                best = best_squared_hinge(kernel, rows, C)
+            # Both are upper bounds of the minimum; the gap is honest if theirs is not below.
+            assert stated * (1.0 - path.gap[c, i]) <= best * (1.0 + 1e-9)
+            assert stated <= best * (1.0 + 1e-5)
+
+
+def test_ties_make_no_pair():
+    scores = np.array([1.0, 2.0, 2.0, 3.0])
+    pairs = OrderedPairs(scores, GroupPreferences.single(4).pairs())
+    assert pairs.n_pairs == 5
+    margins = pairs.margins(scores[None])
+    assert sorted(margins[0].tolist()) == [1.0, 1.0, 1.0, 1.0, 2.0]
+
+
+@ANY_LOSS
+def test_scores_all_tied_give_the_zero_function(loss):
+    kernel = generic_problem(8, n_points=4).kernel
+    pairs = OrderedPairs(np.full(4, 0.1), GroupPreferences.single(4).pairs())
+    path = rank_svm_path(kernel, pairs, Cs, loss=loss)
+    assert path.coefficients.shape == (3, 2, 4)
+    assert not path.coefficients.any()
+    assert not path.gap.any()
+
+
+@ANY_LOSS
+def test_path_over_C_equals_single_solves(loss):
+    problem = generic_problem(9, n_groups=2)
+    unsorted = np.array([1.0, 0.01, 100.0, 0.1])
+    path = rank_svm_path(problem.kernel, ordered(problem), unsorted, loss=loss, tol=1e-9)
+    for c, C in enumerate(unsorted):
+        for i in range(2):
+            kernel = problem.kernel[i : i + 1]
+            alone = rank_svm_path(kernel, ordered(problem), [C], loss=loss, tol=1e-9)
+            assert path.objective[c, i] == pytest.approx(alone.objective[0, 0], rel=2e-9)
+            np.testing.assert_allclose(
+                problem.kernel[i] @ path.coefficients[c, i],
+                problem.kernel[i] @ alone.coefficients[0, 0],
+                atol=1e-3,
+            )
+
+
+@ANY_LOSS
+def test_constant_added_to_the_scores_of_a_group_changes_nothing(loss):
+    problem = generic_problem(10, n_groups=3)
+    shifted = problem.scores + np.array([5.0, -20.0, 100.0])[problem.groups]
+    pairs = problem.preferences.pairs()
+    before, after = (
+        rank_svm_path(problem.kernel, OrderedPairs(scores, pairs), Cs, loss=loss)
+        for scores in (problem.scores, shifted)
+    )
+    assert np.array_equal(before.coefficients, after.coefficients)
+
+
+@ANY_LOSS
+def test_permuting_the_points_permutes_the_solution(loss):
+    problem = generic_problem(11, n_groups=2)
+    order = np.random.default_rng(0).permutation(12)
+    pairs = GroupPreferences(problem.groups[order]).pairs()
+    kernel = problem.kernel[:, order][:, :, order]
+    before = rank_svm_path(problem.kernel, ordered(problem), Cs, loss=loss, tol=1e-10)
+    turned = OrderedPairs(problem.scores[order], pairs)
+    after = rank_svm_path(kernel, turned, Cs, loss=loss, tol=1e-10)
+    values, permuted = (
+        np.einsum("bnm,kbm->kbn", k, path.coefficients)
+        for k, path in ((problem.kernel, before), (kernel, after))
+    )
+    np.testing.assert_allclose(permuted, values[..., order], atol=1e-3)
+
+
+@ANY_LOSS
+def test_degenerate_kernels_are_solved(loss):
+    """Identity, all ones, and nearly all ones, at the ends of the grid of C."""
+    problem = generic_problem(12, n_points=20, gammas=(1e9, 0.0, 1e-9, 1e-4))
+    extreme = np.array([1e-6, 1.0, 1e4])
+    path = rank_svm_path(problem.kernel, ordered(problem), extreme, loss=loss)
+    assert np.isfinite(path.coefficients).all()
+    assert np.all(path.gap <= 1e-3)
+
+
+def test_ordered_pairs_apply_the_matrix_of_the_pairs():
+    problem = generic_problem(13, n_points=6, n_groups=2)
+    pairs, rng = ordered(problem), np.random.default_rng(1)
+    rows = pairs.margins(np.eye(6)).T  # (p, n): one row e_i - e_j for each pair
+    expected = differences_by_loops(problem.scores, problem.groups)
+    assert sorted(rows.tolist()) == sorted(expected.tolist())
+    values, weights = rng.normal(size=(3, 6)), rng.random(size=(3, pairs.n_pairs))
+    np.testing.assert_allclose(pairs.margins(values), values @ rows.T)
+    np.testing.assert_allclose(pairs.gather(weights), weights @ rows)
+    for b in range(3):
+        np.testing.assert_allclose(
+            pairs.laplacian(weights)[b], rows.T @ np.diag(weights[b]) @ rows, atol=1e-14
+        )
+
+
+def test_pair_given_twice_is_refused():
+    with pytest.raises(ValueError, match="pairs: a pair occurs twice"):
+        OrderedPairs(np.array([1.0, 2.0]), np.array([[0, 1], [1, 0]]))

@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import SMALL, dense_laplacian, generic_problem, pair_graph, ranking_problems
+
+from rankpursuit.preferences import GroupPreferences, PairPreferences, Pointwise
+from rankpursuit.solvers import rls_path, sparse_rls_path
+
+LAMBDAS = np.array([1e-3, 0.1, 1.0, 50.0])
+
+
+def dense_rls(kernel, scores, laplacian, lam):
+    """``(L K + lambda I) a = L s``."""
+    return np.linalg.solve(laplacian @ kernel + lam * np.eye(len(scores)), laplacian @ scores)
+
+
+def assert_solves(coefficients, kernel, scores, laplacian, lambdas):
+    assert coefficients.shape == (*kernel.shape[:2], len(lambdas))
+    for i in range(len(kernel)):
+        for c, lam in enumerate(lambdas):
+            expected = dense_rls(kernel[i], scores, laplacian, lam)
+            scale = 1e-8 * max(np.abs(scores).max(), np.abs(expected).max())
+            np.testing.assert_allclose(coefficients[i, :, c], expected, atol=scale)
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_rankrls_solves_its_equations_for_all_lambdas(n_groups):
+    problem = generic_problem(0, n_groups=n_groups)
+    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
+    assert_solves(coefficients, problem.kernel, problem.scores, problem.laplacian, LAMBDAS)
+
+
+def test_rls_solves_its_equations_for_all_lambdas():
+    problem = generic_problem(1)
+    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, Pointwise(12))
+    assert_solves(coefficients, problem.kernel, problem.scores, np.eye(12), LAMBDAS)
+
+
+@pytest.mark.parametrize("n_pairs", [0, 5, 60])
+def test_rankrls_of_explicit_weighted_pairs_solves_its_equations(n_pairs):
+    problem = generic_problem(2)
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(GroupPreferences.single(12).pairs())[:n_pairs]
+    weights = rng.random(n_pairs)
+    preferences = PairPreferences(12, pairs, weights)
+    laplacian = dense_laplacian(pair_graph(12, pairs, weights))
+    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, preferences)
+    assert_solves(coefficients, problem.kernel, problem.scores, laplacian, LAMBDAS)
+
+
+def test_all_pairs_given_one_by_one_are_one_group():
+    problem = generic_problem(3)
+    listed = PairPreferences(12, GroupPreferences.single(12).pairs())
+    grouped, explicit = (
+        rls_path(problem.kernel, problem.scores, LAMBDAS, preferences)
+        for preferences in (problem.preferences, listed)
+    )
+    np.testing.assert_allclose(explicit, grouped, atol=1e-9 * np.abs(grouped).max())
+
+
+@SMALL
+@given(ranking_problems())
+def test_rankrls_of_any_problem_solves_its_equations(problem):
+    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
+    assert_solves(coefficients, problem.kernel, problem.scores, problem.laplacian, LAMBDAS)
+
+
+def test_rls_interpolates_as_lambda_vanishes():
+    problem = generic_problem(4, gammas=(1.0, 2.0))
+    coefficients = rls_path(problem.kernel, problem.scores, [1e-10], Pointwise(12))
+    fit = np.matmul(problem.kernel, coefficients)[:, :, 0]
+    np.testing.assert_allclose(fit, np.broadcast_to(problem.scores, fit.shape), atol=1e-6)
+
+
+def test_rankrls_interpolates_the_differences_as_lambda_vanishes():
+    problem = generic_problem(5, n_groups=2, gammas=(1.0, 2.0))
+    coefficients = rls_path(problem.kernel, problem.scores, [1e-10], problem.preferences)
+    left = problem.scores[:, None] - np.matmul(problem.kernel, coefficients)
+    for group in range(2):
+        assert np.ptp(left[:, problem.groups == group], axis=1).max() < 1e-6
+
+
+def test_great_lambda_leaves_nothing_but_the_shrunken_gradient():
+    problem = generic_problem(6)
+    coefficients = rls_path(problem.kernel, problem.scores, [1e9], problem.preferences)
+    expected = problem.laplacian @ problem.scores / 1e9
+    np.testing.assert_allclose(coefficients[0, :, 0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("explicit", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_constant_added_to_the_scores_of_a_group_changes_nothing(explicit, sparse):
+    problem = generic_problem(7, n_groups=3)
+    preferences = problem.preferences
+    if explicit:
+        preferences = PairPreferences(12, preferences.pairs())
+    shifted = problem.scores + np.array([1e3, -2e3, 4e3])[problem.groups]
+    # A small lambda: what the root leaves of a constant is divided by it.
+    lambdas = [1e-6, 1.0]
+    before, after = (
+        sparse_rls_path(
+            problem.kernel[:, :, :5], problem.kernel[:, :5, :5], scores, lambdas, preferences
+        )
+        if sparse
+        else rls_path(problem.kernel, scores, lambdas, preferences)
+        for scores in (problem.scores, shifted)
+    )
+    np.testing.assert_allclose(after, before, atol=1e-7 * np.abs(before).max())
+
+
+def test_permuting_the_points_permutes_the_solution():
+    problem = generic_problem(8, n_groups=2)
+    order = np.random.default_rng(1).permutation(12)
+    before = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
+    kernel = problem.kernel[:, order][:, :, order]
+    groups = GroupPreferences(problem.groups[order])
+    after = rls_path(kernel, problem.scores[order], LAMBDAS, groups)
+    np.testing.assert_allclose(after, before[:, order], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 4, 9])
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_sparse_rankrls_solves_its_normal_equations(size, n_groups):
+    problem = generic_problem(9, n_groups=n_groups)
+    subset = np.random.default_rng(2).permutation(12)[:size]
+    columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
+    coefficients = sparse_rls_path(columns, inner, problem.scores, LAMBDAS, problem.preferences)
+    assert coefficients.shape == (2, size, len(LAMBDAS))
+    for i in range(2):
+        for c, lam in enumerate(LAMBDAS):
+            gram = columns[i].T @ problem.laplacian @ columns[i] + lam * inner[i]
+            expected = np.linalg.solve(gram, columns[i].T @ problem.laplacian @ problem.scores)
+            np.testing.assert_allclose(coefficients[i, :, c], expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_sparse_rankrls_with_all_points_is_rankrls(regression):
+    problem = generic_problem(10, gammas=(0.5, 2.0))
+    preferences = Pointwise(12) if regression else problem.preferences
+    kernel, scores = problem.kernel, problem.scores
+    full = rls_path(kernel, scores, LAMBDAS, preferences)
+    sparse = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
+    np.testing.assert_allclose(sparse, full, atol=1e-7 * np.abs(full).max())
+
+
+def test_sparse_rankrls_gives_equal_points_of_the_subset_equal_weights():
+    """Their difference is a direction in which the subset's kernel vanishes."""
+    problem = generic_problem(11)
+    subset = [0, 3, 5, 0, 3, 5, 0, 7]
+    columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
+    coefficients = sparse_rls_path(columns, inner, problem.scores, LAMBDAS, problem.preferences)
+    scale = 1e-9 * np.abs(coefficients).max()
+    for first, second in [(0, 3), (0, 6), (1, 4), (2, 5)]:
+        np.testing.assert_allclose(coefficients[:, first], coefficients[:, second], atol=scale)
+
+
+@SMALL
+@given(ranking_problems(), st.integers(1, 7))
+def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
+    kernel, scores, laplacian = problem.kernel, problem.scores, problem.laplacian
+    columns, inner = kernel[:, :, :size], kernel[:, :size, :size]
+    coefficients = sparse_rls_path(columns, inner, scores, LAMBDAS, problem.preferences)
+    for i in range(2):
+        for c, lam in enumerate(LAMBDAS):
+            a = coefficients[i, :, c]
+            gradient = columns[i].T @ laplacian @ (columns[i] @ a - scores) + lam * inner[i] @ a
+            scale = np.abs(columns[i].T @ laplacian).sum() * np.abs(scores).max()
+            assert np.abs(gradient).max() <= 1e-9 * max(scale, 1.0)
+
+
+@SMALL
+@given(ranking_problems())
+def test_sparse_and_full_predict_the_same_of_any_problem_with_all_points(problem):
+    kernel, scores, preferences = problem.kernel, problem.scores, problem.preferences
+    full = np.matmul(kernel, rls_path(kernel, scores, LAMBDAS, preferences))
+    sparse = np.matmul(kernel, sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences))
+    np.testing.assert_allclose(sparse, full, atol=1e-8 * max(1.0, np.abs(scores).max()))

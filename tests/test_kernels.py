@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import SMALL
+
+from rankpursuit.kernels import (
+    IDENTITY,
+    ONES,
+    REGULAR,
+    classify_widths,
+    gamma_from_width,
+    gaussian_stack,
+    squared_distances,
+)
+
+EPS = np.finfo(float).eps
+
+
+def distances_by_loops(X, Y):
+    result = np.zeros((len(X), len(Y)))
+    for i, x in enumerate(X):
+        for j, y in enumerate(Y):
+            result[i, j] = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+    return result
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_squared_distances_are_exact_however_far_the_points_lie(offset):
+    rng = np.random.default_rng(0)
+    # Multiples of 1/8, so that shifting the points rounds none of them.
+    X, Y = (rng.integers(-40, 40, size=(n, 5)) / 8.0 + offset for n in (7, 9))
+    np.testing.assert_allclose(squared_distances(X, Y), distances_by_loops(X, Y), rtol=1e-12)
+    np.testing.assert_allclose(squared_distances(X), distances_by_loops(X, X), rtol=1e-12)
+
+
+@SMALL
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(1, 300))
+def test_squared_distances_of_a_set_are_symmetric_with_zero_diagonal(seed, n_points, n_features):
+    squared = squared_distances(np.random.default_rng(seed).normal(size=(n_points, n_features)))
+    assert np.array_equal(squared, squared.T)
+    assert np.all(np.diag(squared) == 0.0)
+    assert np.all(squared >= 0.0)
+
+
+@SMALL
+@given(st.integers(0, 2**32 - 1), st.integers(2, 300))
+def test_equal_points_have_distance_zero_and_different_ones_have_not(seed, n_features):
+    rng = np.random.default_rng(seed)
+    X = 10.0 * rng.normal(size=(12, n_features))
+    X[6:9] = X[:3]
+    equal = np.all(X[:, None] == X[None, :], axis=2)
+    assert np.array_equal(squared_distances(X) == 0.0, equal)
+    assert np.array_equal(squared_distances(X[:5], X) == 0.0, equal[:5])
+
+
+def test_gaussian_stack_equals_the_formula():
+    squared = squared_distances(np.random.default_rng(1).normal(size=(6, 2)))[:, :4]
+    gammas = [1e-3, 0.7, 20.0]
+    stack = gaussian_stack(squared, gammas)
+    assert stack.shape == (3, 6, 4)
+    for w, gamma in enumerate(gammas):
+        for i in range(6):
+            for j in range(4):
+                assert stack[w, i, j] == pytest.approx(np.exp(-gamma * squared[i, j]), rel=1e-14)
+
+
+def test_width_is_the_standard_deviation_of_the_gaussian():
+    squared = np.array([[0.0, 3.0]])
+    widths = np.array([0.25, 1.0, 8.0])
+    stack = gaussian_stack(squared, gamma_from_width(widths))
+    np.testing.assert_allclose(stack[:, 0, 1], np.exp(-3.0 / (2.0 * widths**2)), rtol=1e-14)
+
+
+def test_widths_are_degenerate_exactly_where_the_kernel_is():
+    rng = np.random.default_rng(2)
+    squared = squared_distances(rng.normal(size=(10, 3)))
+    apart = squared[squared > 0]
+    to_identity, to_ones = -np.log(EPS) / apart.min(), EPS / apart.max()
+    gammas = np.array([0.99 * to_ones, 1.01 * to_ones, 1.0, 0.99 * to_identity, 1.01 * to_identity])
+    kinds = classify_widths(squared, gammas)
+    assert kinds.tolist() == [ONES, REGULAR, REGULAR, REGULAR, IDENTITY]
+    stack = gaussian_stack(squared, gammas)
+    from_ones = np.abs(stack - 1.0).max(axis=(1, 2))
+    from_identity = np.abs(stack - np.eye(10)).max(axis=(1, 2))
+    assert from_ones[0] <= EPS <= from_ones[1:].min()
+    assert from_identity[-1] < EPS < from_identity[:-1].min()
+
+
+def test_paper_grid_has_all_three_kinds_in_order():
+    squared = squared_distances(np.random.default_rng(3).normal(size=(20, 5)))
+    kinds = classify_widths(squared, gamma_from_width(2.0 ** np.arange(-30.0, 31.0))).tolist()
+    assert sorted(kinds, key=[IDENTITY, REGULAR, ONES].index) == kinds
+    assert set(kinds) == {IDENTITY, REGULAR, ONES}
+
+
+def test_duplicates_do_not_hide_a_degenerate_width():
+    X = 10.0 * np.random.default_rng(4).normal(size=(12, 300))
+    X[6:9] = X[:3]
+    assert classify_widths(squared_distances(X), [1e8]).tolist() == [IDENTITY]
+
+
+def test_all_points_equal_leaves_nothing_to_learn():
+    squared = squared_distances(np.full((4, 3), 0.1))
+    assert classify_widths(squared, [1e-9, 1.0, 1e9]).tolist() == [ONES] * 3

@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import SMALL, dense_laplacian, group_graph, pair_graph
+
+from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
+
+
+@st.composite
+def graphs(draw):
+    """Preferences of each kind, with the dense form of the paper that they stand for."""
+    n_points = draw(st.integers(1, 7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kind = draw(st.sampled_from(["one group", "groups", "pairs", "all pairs", "points"]))
+    if kind == "points":
+        preferences, form = Pointwise(n_points), np.eye(n_points)
+    elif kind in ("one group", "groups"):
+        groups = rng.integers(0, 1 if kind == "one group" else 4, size=n_points)
+        preferences, form = GroupPreferences(groups), dense_laplacian(group_graph(groups))
+    else:
+        pairs = np.column_stack(np.triu_indices(n_points, k=1))
+        if kind == "pairs":
+            pairs = rng.permutation(pairs)[: draw(st.integers(0, len(pairs)))]
+            pairs = rng.permuted(pairs, axis=1)
+        weights = rng.integers(0, 3, size=len(pairs)) * rng.random(len(pairs))
+        preferences = PairPreferences(n_points, pairs, weights)
+        form = dense_laplacian(pair_graph(n_points, pairs, weights))
+    beta = draw(st.sampled_from([None, 0.0, 0.3, 1.0]))
+    if beta is not None:
+        preferences = Blend(preferences, beta)
+        form = beta * np.eye(n_points) + (1.0 - beta) * form
+    return preferences, form
+
+
+def arrays_of(n_points, n_columns=2):
+    rng = np.random.default_rng(n_points)
+    return [
+        rng.normal(size=n_points),
+        rng.normal(size=(n_points, n_columns)),
+        rng.normal(size=(3, n_points, n_columns)),
+        rng.normal(size=(2, 3, n_points, n_columns)),
+    ]
+
+
+@SMALL
+@given(graphs())
+def test_laplacian_is_that_of_the_paper_for_vectors_and_stacks(graph):
+    preferences, form = graph
+    for x in arrays_of(len(form)):
+        result = preferences.laplacian(x)
+        assert result.shape == x.shape
+        np.testing.assert_allclose(result, np.matmul(form, x), atol=1e-12)
+
+
+@SMALL
+@given(graphs())
+def test_root_is_a_root_of_the_laplacian_and_its_transpose_its_transpose(graph):
+    preferences, form = graph
+    n_points = len(form)
+    root = preferences.root(np.eye(n_points))
+    np.testing.assert_allclose(root.T @ root, form, atol=1e-12)
+    for x in arrays_of(n_points):
+        np.testing.assert_allclose(preferences.root(x), np.matmul(root, x), atol=1e-12)
+    for y in arrays_of(len(root)):
+        np.testing.assert_allclose(preferences.root_transpose(y), np.matmul(root.T, y), atol=1e-12)
+
+
+@SMALL
+@given(graphs())
+def test_compact_is_the_same_form_with_no_more_rows_than_points(graph):
+    preferences, form = graph
+    n_points = len(form)
+    compact = preferences.compact()
+    assert compact.n_points == n_points
+    root = compact.root(np.eye(n_points))
+    assert len(root) <= n_points
+    np.testing.assert_allclose(root.T @ root, form, atol=1e-12)
+    for x in arrays_of(n_points):
+        np.testing.assert_allclose(compact.laplacian(x), np.matmul(form, x), atol=1e-12)
+
+
+def test_compact_root_of_pairs_maps_constants_to_zero():
+    rng = np.random.default_rng(0)
+    for n_points in range(4, 30):
+        pairs = np.column_stack(np.triu_indices(n_points, k=1))
+        compact = PairPreferences(n_points, pairs, rng.random(len(pairs))).compact()
+        assert compact.root(np.eye(n_points)).shape == (n_points, n_points)
+        assert np.abs(compact.root(np.ones(n_points))).max() < 1e-13 * n_points
+
+
+def test_pairs_of_groups_are_all_pairs_inside_them():
+    groups = np.array([2, 0, 2, 0, 2, 1])
+    preferences = GroupPreferences(groups)
+    pairs = preferences.pairs()
+    expected = {(i, j) for i in range(6) for j in range(i + 1, 6) if groups[i] == groups[j]}
+    assert {(i, j) for i, j in pairs.tolist()} == expected
+    assert len(pairs) == preferences.n_pairs == len(expected)
+
+
+def test_group_labels_may_be_text():
+    numbers, words = GroupPreferences([1, 0, 1]), GroupPreferences(["b", "a", "b"])
+    x = np.array([1.0, 5.0, 2.0])
+    assert np.array_equal(numbers.root(x), words.root(x))
+
+
+def test_single_is_one_group_of_all_points():
+    assert np.array_equal(GroupPreferences.single(4).pairs(), GroupPreferences([7] * 4).pairs())
+
+
+def test_lone_point_has_no_pair_and_no_cost():
+    preferences = GroupPreferences([0, 1, 1])
+    assert preferences.pairs().tolist() == [[1, 2]]
+    assert preferences.root(np.array([9.0, 1.0, 1.0])).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_explicit_pairs_are_returned_as_given():
+    preferences = PairPreferences(4, [(3, 0), (1, 2)], [0.5, 2.0])
+    assert preferences.pairs().tolist() == [[3, 0], [1, 2]]
+    assert preferences.n_pairs == 2
+
+
+def test_no_pairs_at_all_is_a_form_of_zero():
+    preferences = PairPreferences(3, [])
+    assert preferences.n_pairs == 0
+    for x in arrays_of(3):
+        assert not preferences.laplacian(x).any()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "weights", "message"),
+    [
+        ([(0, 1)], [-1.0], "weights: expected 1 non-negative numbers"),
+        ([(0, 1)], [np.nan], "weights: expected 1 non-negative numbers"),
+        ([(0, 1)], [1.0, 2.0], "weights: expected 1 non-negative numbers"),
+        ([(0, 3)], None, "pairs: expected point indices from 0 to 2"),
+        ([(-1, 0)], None, "pairs: expected point indices from 0 to 2"),
+        ([(1, 1)], None, "pairs: a point cannot be paired with itself"),
+        ([(0, 1), (1, 0)], None, "pairs: a pair occurs twice"),
+    ],
+)
+def test_bad_pairs_are_named(pairs, weights, message):
+    with pytest.raises(ValueError, match=message):
+        PairPreferences(3, pairs, weights)
+
+
+@pytest.mark.parametrize("beta", [-0.1, 1.1, np.nan])
+def test_beta_outside_its_range_is_named(beta):
+    with pytest.raises(ValueError, match="beta: expected a number from 0 to 1"):
+        Blend(Pointwise(2), beta)
+
+
+def test_root_of_groups_maps_constants_to_exactly_zero():
+    x = np.array([0.1, 1e9 / 3.0, 0.1, 0.1, 1e9 / 3.0])
+    for preferences in (GroupPreferences([0, 1, 0, 0, 1]), GroupPreferences.single(5)):
+        assert not preferences.root(np.full((5, 2), 0.1)).any()
+    assert not GroupPreferences([0, 1, 0, 0, 1]).root(x).any()
+
+
+def test_root_of_groups_loses_no_digits_to_the_level_of_the_values():
+    x = np.array([0.25, 1.5, -3.0, 7.75, 2.0])
+    for groups in ([0] * 5, [0, 1, 1, 0, 1]):
+        root = GroupPreferences(groups).root
+        np.testing.assert_allclose(root(x + 2.0**40), root(x), rtol=1e-14)
