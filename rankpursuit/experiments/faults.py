@@ -127,9 +127,9 @@ _EXPECTED = {
 
 _BOUNDS = {
     "greater_than": ("above", "gt"),
-    "greater_than_equal": ("at least", "ge"),
+    "greater_than_equal": ("of at least", "ge"),
     "less_than": ("below", "lt"),
-    "less_than_equal": ("at most", "le"),
+    "less_than_equal": ("of at most", "le"),
 }
 
 
