@@ -143,7 +143,7 @@ def _plain(error: ErrorDetails) -> str:
         return f"expected {_EXPECTED[kind]}, got {got}"
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
-        return f"expected a number {words} {context[bound]:g}, got {got}"
+        return f"expected a number {words} {context[bound]:.12g}, got {got}"
     if kind == "literal_error":
         choices = context["expected"].replace("'", "")
         return f"expected {choices}, got {got}"
