@@ -80,7 +80,7 @@ class Experiment(Section):
     """What the squared error of a rank-only method is of: f, or f shifted to the training mean."""
     repeats: Annotated[int, Field(ge=1)] = 10
     """Number of repeats, each with other users."""
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
     """Seed of every random choice."""
     algorithms: Annotated[
         dict[Label, Annotated[AlgorithmSpec, Field(discriminator="method")]],

@@ -172,6 +172,8 @@ def _apply(config: Mapping, override: str) -> None:
     path = key.strip().split(".")
     if not equals or not all(path):
         raise ConfigError([f"{override}: expected key=value, such as protocol.test_users=50"])
+    if path[0] == EXTENDS:
+        raise ConfigError([f"{EXTENDS}: can be given in a file only, got {override}"])
     value = parse_yaml(text, override)
     here = config
     for depth, part in enumerate(path[:-1], start=1):

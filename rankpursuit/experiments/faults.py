@@ -127,9 +127,9 @@ _EXPECTED = {
 
 _BOUNDS = {
     "greater_than": ("above", "gt"),
-    "greater_than_equal": ("at least", "ge"),
+    "greater_than_equal": ("of at least", "ge"),
     "less_than": ("below", "lt"),
-    "less_than_equal": ("at most", "le"),
+    "less_than_equal": ("of at most", "le"),
 }
 
 
@@ -143,7 +143,7 @@ def _plain(error: ErrorDetails) -> str:
         return f"expected {_EXPECTED[kind]}, got {got}"
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
-        return f"expected a number {words} {context[bound]:g}, got {got}"
+        return f"expected a number {words} {context[bound]:.12g}, got {got}"
     if kind == "literal_error":
         choices = context["expected"].replace("'", "")
         return f"expected {choices}, got {got}"
