@@ -145,7 +145,8 @@ def _map(experiment: Experiment, jobs: Iterable[Job], n_jobs: int) -> Iterator[U
         yield from parallel(work(experiment, *job) for job in jobs)
     except TerminatedWorkerError as error:
         raise RunError(
-            "a worker process was killed or ran out of memory; what was finished is kept"
+            "a worker process was killed or ran out of memory; what was finished is kept: give the "
+            "same command to go on"
         ) from error
 
 
