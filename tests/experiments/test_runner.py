@@ -175,9 +175,7 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
     found, expected = (pd.read_csv(f / "repeats.csv") for f in (tmp_path, whole))
     lost = (expected["algorithm"] == "rank_rls") & (expected["group"] == "15-30")
     lost &= expected["repeat"] == 1
-    pd.testing.assert_frame_equal(
-        found, expected[~lost].reset_index(drop=True), check_exact=True
-    )
+    pd.testing.assert_frame_equal(found, expected[~lost].reset_index(drop=True), check_exact=True)
     monkeypatch.setattr(evaluate, "predict_grid", real)
     assert run_small(tmp_path)[0] == []
     assert contents(tmp_path) == contents(whole)
