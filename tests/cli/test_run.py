@@ -90,6 +90,18 @@ def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path,
     assert contents(tmp_path) == uninterrupted
 
 
+def test_workers_end_with_a_run_that_was_killed(config, tmp_path):
+    process = start(config, tmp_path, 2)
+    wait_for_store(process, tmp_path, 30_000)
+    assert len(workers_of(process)) == 2
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 30
+    while workers_of(process) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert workers_of(process) == []
+
+
 def test_a_killed_worker_ends_the_run_in_one_line_and_it_resumes(config, uninterrupted, tmp_path):
     process = start(config, tmp_path, 2)
     wait_for_store(process, tmp_path, 30_000)
