@@ -130,12 +130,18 @@ def ratio_rows(ratings: Ratings, supervised: Experiment, semi: Experiment) -> li
             compare(title, 8, few, spec, lambda p, form=form: orthogonal_mp_grid(p, widths, form))
         )
     rows.append(
-        compare("RankSVM / SVC on the kernel of pairs", 40, smallest, svm,
-                lambda p: svc_grid(p, widths, svm.C))  # fmt: skip
+        compare(
+            "RankSVM / SVC on the kernel of pairs",
+            40,
+            smallest,
+            svm,
+            lambda p: svc_grid(p, widths, svm.C),
+        )  # fmt: skip
     )
     rows.append(
-        compare("SS ranking pursuit / loop over pairs", 50, halved, ss,
-                lambda p: loop_over_pairs(p, ss))  # fmt: skip
+        compare(
+            "SS ranking pursuit / loop over pairs", 50, halved, ss, lambda p: loop_over_pairs(p, ss)
+        )  # fmt: skip
     )
     return rows
 

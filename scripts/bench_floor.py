@@ -1,4 +1,4 @@
-"""The floor under a task: the bare LAPACK, BLAS and exp calls that its methods cannot do without."""
+"""The floor under a task: the bare LAPACK, BLAS and exp calls of its methods."""
 
 from __future__ import annotations
 

@@ -210,10 +210,19 @@ def _solve(system: Array, right: Array) -> Array:
     diagonal = np.einsum("...vv->...v", system)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = system * scale[..., :, None] * scale[..., None, :]
+    if system.shape[-1] == 2:
+        return _solve_two(scaled[..., 0, 1], right * scale) * scale
     regular = np.linalg.eigvalsh(scaled)[..., 0] > _SINGULAR
     scaled = np.where(regular[..., None, None], scaled, np.eye(system.shape[-1]))
     solution = np.linalg.solve(scaled, (right * scale)[..., None])[..., 0] * scale
     return np.where(regular[..., None], solution, 0.0)
+
+
+def _solve_two(rho: Array, right: Array) -> Array:
+    """Solve 2 x 2 systems with 1 on the diagonal and `rho` off it; zero where one is singular."""
+    regular = 1.0 - np.abs(rho) > _SINGULAR
+    factor = np.divide(1.0, 1.0 - rho * rho, out=np.zeros_like(rho), where=regular)
+    return (right - rho[..., None] * right[..., ::-1]) * factor[..., None]
 
 
 def _masked(numerator: Array, denominator: Array, allowed: Flags) -> Array:
