@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 
-.PHONY: help run test data paper lint format clean
+.PHONY: help run test data paper bench lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ paper: $(READY)  ## run the paper's five tables at full size; resumable
 
 test: $(READY)  ## set up and run the tests
 	$(BIN)/python -m pytest
+
+bench: $(READY)  ## time every method beside what a user would write instead
+	$(BIN)/python scripts/bench.py
 
 lint: $(READY)  ## style, formatting and types
 	$(BIN)/ruff check .

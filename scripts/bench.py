@@ -115,11 +115,21 @@ def ratio_rows(ratings: Ratings, supervised: Experiment, semi: Experiment) -> li
     ss = semi.algorithms["semi_supervised_ranking_pursuit"]
     svm = algorithms["rank_svm"].model_copy(update={"loss": "hinge"})
     rows = [
-        compare("RLS / KernelRidge", 100, few, algorithms["rls"],
-                lambda p: kernel_ridge_grid(p, widths, algorithms["rls"].lambdas)),
-        compare("RankRLS / KernelRidge on centred scores", 100, few, algorithms["rank_rls"],
-                lambda p: kernel_ridge_on_pairs_grid(p, widths, algorithms["rank_rls"].lambdas)),
-    ]  # fmt: skip
+        compare(
+            "RLS / KernelRidge",
+            100,
+            few,
+            algorithms["rls"],
+            lambda p: kernel_ridge_grid(p, widths, algorithms["rls"].lambdas),
+        ),
+        compare(
+            "RankRLS / KernelRidge on centred scores",
+            100,
+            few,
+            algorithms["rank_rls"],
+            lambda p: kernel_ridge_on_pairs_grid(p, widths, algorithms["rank_rls"].lambdas),
+        ),
+    ]
     for title, label, form in (
         ("matching pursuit / orthogonal_mp", "kernel_matching_pursuit", "points"),
         ("ranking pursuit / orthogonal_mp", "ranking_pursuit", "pairs"),
@@ -136,12 +146,12 @@ def ratio_rows(ratings: Ratings, supervised: Experiment, semi: Experiment) -> li
             smallest,
             svm,
             lambda p: svc_grid(p, widths, svm.C),
-        )  # fmt: skip
+        )
     )
     rows.append(
         compare(
             "SS ranking pursuit / loop over pairs", 50, halved, ss, lambda p: loop_over_pairs(p, ss)
-        )  # fmt: skip
+        )
     )
     return rows
 
@@ -177,12 +187,28 @@ def share_rows(ratings: Ratings, supervised: Experiment, semi: Experiment) -> li
         per_task = 1e3 / len(problems)
         share = np.median(metric_seconds / whole_seconds)
         above = np.median(whole_seconds / np.array(floors))
-        rows.append([f"metric of a {title} task", np.median(metric_seconds) * per_task,
-                     np.median(whole_seconds) * per_task, share, "", "below 0.15",
-                     bool(share < 0.15)])  # fmt: skip
-        rows.append([f"{title} task over its floor", np.median(floors) * per_task,
-                     np.median(whole_seconds) * per_task, above, "", "at most 3",
-                     bool(above <= 3.0)])  # fmt: skip
+        rows.append(
+            [
+                f"metric of a {title} task",
+                np.median(metric_seconds) * per_task,
+                np.median(whole_seconds) * per_task,
+                share,
+                "",
+                "below 0.15",
+                bool(share < 0.15),
+            ]
+        )
+        rows.append(
+            [
+                f"{title} task over its floor",
+                np.median(floors) * per_task,
+                np.median(whole_seconds) * per_task,
+                above,
+                "",
+                "at most 3",
+                bool(above <= 3.0),
+            ]
+        )
     return rows
 
 

@@ -120,10 +120,15 @@ def _loop(
             for j in left[1]:
                 k, h, p, q = rows[0][:, i], rows[1][:, j], bars[0][:, i], bars[1][:, j]
                 off = -2.0 * nu * (p @ q)
-                system = np.array([[k @ k + 2.0 * nu * (p @ p), off],
-                                   [off, h @ h + 2.0 * nu * (q @ q)]])  # fmt: skip
-                right = np.array([k @ residues[0] - 2.0 * nu * (p @ apart),
-                                  h @ residues[1] + 2.0 * nu * (q @ apart)])  # fmt: skip
+                system = np.array(
+                    [[k @ k + 2.0 * nu * (p @ p), off], [off, h @ h + 2.0 * nu * (q @ q)]]
+                )
+                right = np.array(
+                    [
+                        k @ residues[0] - 2.0 * nu * (p @ apart),
+                        h @ residues[1] + 2.0 * nu * (q @ apart),
+                    ]
+                )
                 try:
                     solved = np.linalg.solve(system, right)
                 except np.linalg.LinAlgError:
