@@ -6,6 +6,7 @@ Everything works on differences of two methods' errors, on the same repeats or t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,31 +22,47 @@ _MOST_EXACT = 50
 _DECIMALS = 12  # differences that agree so far are tied: 0.3 - 0.2 is 0.2 - 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two methods on the same repeats or users; differences are of the first minus the second.
+    """Two methods on the same repeats or users.
 
     Attributes
     ----------
-    n_pairs, n_zero : int
-        Pairs, and those among them without a difference, which the test leaves out.
-    mean : float
-        Mean difference: negative if the first has the lower error.
-    low, high : float
-        95% bootstrap interval of the mean difference.
-    p_value : float
-        Of Wilcoxon's signed-rank test, two-sided.
-    effect : float
-        Matched-pairs rank-biserial correlation, from -1 (the first always lower) to 1.
+    differences : array of shape (n_pairs,)
+        Errors of the first method minus those of the second.
     """
 
-    n_pairs: int
-    n_zero: int
-    mean: float
-    low: float
-    high: float
-    p_value: float
-    effect: float
+    differences: NDArray[np.float64]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.differences.size)
+
+    @property
+    def n_zero(self) -> int:
+        """Number of pairs without a difference, which the test leaves out."""
+        return int(np.count_nonzero(_rounded(self.differences) == 0))
+
+    @property
+    def mean(self) -> float:
+        """Mean difference: negative if the first method has the lower error."""
+        return float(self.differences.mean())
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """95% bootstrap interval of the mean difference."""
+        return bootstrap_interval(self.differences)
+
+    @cached_property
+    def p_value(self) -> float:
+        """Two-sided p of Wilcoxon's signed-rank test."""
+        return signed_rank_p(self.differences)
+
+    @property
+    def effect(self) -> float:
+        """Matched-pairs rank-biserial correlation, from -1 (the first always lower) to 1."""
+        return rank_biserial(self.differences)
 
     @property
     def significant(self) -> bool:
@@ -61,17 +78,7 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
     first, second : array of shape (n_pairs,)
         Errors on the same repeats or users, at least one.
     """
-    differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
-    low, high = bootstrap_interval(differences)
-    return Comparison(
-        n_pairs=differences.size,
-        n_zero=int(np.count_nonzero(_rounded(differences) == 0)),
-        mean=float(differences.mean()),
-        low=low,
-        high=high,
-        p_value=signed_rank_p(differences),
-        effect=rank_biserial(differences),
-    )
+    return Comparison(np.asarray(first, dtype=float) - np.asarray(second, dtype=float))
 
 
 def signed_rank_p(differences: ArrayLike) -> float:
@@ -166,7 +173,7 @@ def bootstrap_interval(
     differences = np.asarray(differences, dtype=float)
     generator = np.random.default_rng(seed)
     n = differences.size
-    means = [differences[generator.integers(n, size=n)].mean() for _ in range(n_resamples)]
+    means = [np.take(differences, generator.integers(n, size=n)).mean() for _ in range(n_resamples)]
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
