@@ -198,18 +198,18 @@ RULES: dict[str, Callable[..., Iterator[Evidence]]] = {
 """Every rule by the name that ``published.yaml`` gives it."""
 
 
-def claims_table(verdicts: Sequence[Verdict]) -> Table:
-    """Return the verdicts as a table."""
-    rows: dict[str, tuple[Cell, ...]] = {
-        one.claim.id: (Cell(one.outcome), Cell(one.reason), Cell(one.claim.says))
-        for one in verdicts
-    }
+def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
+    """Return the verdicts as a table; the brief one leaves out what the paper says."""
+    rows: dict[str, tuple[Cell, ...]] = {}
+    for one in verdicts:
+        cells = (Cell(one.outcome), Cell(one.reason), Cell(one.claim.says))
+        rows[one.claim.id] = cells[:2] if brief else cells
     notes = (
         "A claim holds if all its comparisons, in every group, come out as it says. Tests are "
         "Wilcoxon's over repeats, p < 0.05, uncorrected, as in the paper; undecided: something is "
         f"missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < 0.05.",
     )
-    columns = ("verdict", "because", "the paper says")
+    columns = ("verdict", "because", "the paper says")[: 2 if brief else 3]
     return Table("claims", "Claims of the paper", columns, (Part("claim", rows),), notes, "l")
 
 
