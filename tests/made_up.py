@@ -1,26 +1,15 @@
 """Made-up results of a run, written as files like those of ``rp-run``."""
 
-import csv
-import gzip
+import itertools
 import json
-import math
 
 import yaml
 
+from rankpursuit.experiments.export import write_csv
 from rankpursuit.reporting.published import published_tables
 
 GROUPS = ("20-40", "40-60", "60-80")
-SUPERVISED = (
-    "rls",
-    "kernel_matching_pursuit",
-    "rank_svm",
-    "rank_rls",
-    "sparse_rank_rls",
-    "ranking_pursuit",
-)
-SPARSE = {"kernel_matching_pursuit", "sparse_rank_rls"} | {
-    f"{start}_pursuit" for start in ("ranking", "semi_supervised_ranking")
-}
+SPARSE = {"kernel_matching_pursuit", "sparse_rank_rls", "ranking_pursuit"}
 
 
 def write_results(
@@ -64,61 +53,48 @@ def write_results(
         "algorithms": {label: _options(label) for label in labels},
     }
     rows, users = [], []
-    for group in GROUPS:
-        for repeat in range(1, repeats + 1):
-            for at, label in enumerate(labels):
-                for metric in cells:
-                    mean = errors.get(
-                        (metric, label, group), errors.get(label, cells[metric][label][group])
-                    )
-                    shared = 0.002 * math.cos(math.pi * repeat)
-                    own = noise * (at + 1) * math.cos(math.pi * (repeat // 2 if at % 2 else repeat))
-                    error = mean + shared + own
-                    key = dict(group=group, repeat=repeat, algorithm=label)
-                    n_basis = basis.get(label, 20 if label in SPARSE else 40)
-                    row = key | dict(
-                        method=label,
-                        metric=metric,
-                        test_error=error,
-                        holdout_error=error,
-                        n_users=n_users,
-                        width=64.0 if repeat % 2 else 128.0,
-                        **{"lambda": 0.3 if label.endswith("rls") else ""},
-                        C="",
-                        nu="",
-                        beta="",
-                        n_basis=0.5 if label in SPARSE else "",
-                        on_edge="width" if repeat == 1 else "",
-                        basis_functions=n_basis,
-                        basis_share=n_basis / 40,
-                    )
-                    if leave_out(row):
-                        continue
-                    rows.append(row)
-                    users += [
-                        key | dict(metric=metric, user=user, error=error + shift)
-                        for user, shift in enumerate((-0.003, 0.0, 0.003))
-                    ]
+    for group, repeat, (at, label), metric in itertools.product(
+        GROUPS, range(1, repeats + 1), enumerate(labels), cells
+    ):
+        published = cells[metric][label][group]
+        mean = errors.get((metric, label, group), errors.get(label, published))
+        turn = repeat // 2 if at % 2 else repeat
+        error = mean + 0.002 * (-1) ** repeat + noise * (at + 1) * (-1) ** turn
+        key = {"group": group, "repeat": repeat, "algorithm": label}
+        row = key | _row(label, metric, repeat, error, basis.get(label)) | {"n_users": n_users}
+        if not leave_out(row):
+            rows.append(row)
+            users += [
+                key | {"metric": metric, "user": user, "error": error + shift}
+                for user, shift in enumerate((-0.003, 0.0, 0.003))
+            ]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     (folder / "provenance.json").write_text(json.dumps({"commit": "made up"}))
-    _write(folder / "repeats.csv", rows)
-    _write(folder / "users.csv.gz", users)
-    curve = rows[0]["group"], 1, rows[0]["algorithm"], rows[0]["metric"], "width", 1.0, 0.4
-    names = ("group", "repeat", "algorithm", "metric", "axis", "value", "holdout_error")
-    _write(folder / "curves.csv", [dict(zip(names, curve, strict=True))])
+    write_csv(folder / "repeats.csv", rows)
+    write_csv(folder / "users.csv.gz", users)
+    curve = {key: rows[0][key] for key in ("group", "repeat", "algorithm", "metric")}
+    write_csv(folder / "curves.csv", [curve | {"axis": "width", "value": 1, "holdout_error": 0.4}])
     return folder
+
+
+def _row(label, metric, repeat, error, n_basis):
+    n_basis = n_basis if n_basis is not None else 20 if label in SPARSE else 40
+    return {
+        "method": label,
+        "metric": metric,
+        "test_error": error,
+        "holdout_error": error,
+        "width": 64.0 if repeat % 2 else 128.0,
+        "lambda": 0.3 if label.endswith("rls") else "",
+        "n_basis": 0.5 if label in SPARSE else "",
+        "on_edge": "width" if repeat == 1 else "",
+        "basis_functions": n_basis,
+        "basis_share": n_basis / 40,
+    }
 
 
 def _options(label):
     if label.endswith("pursuit"):
         return {"method": label, "fitting": "basic", "ridge": 0.0}
     return {"method": label} | ({"loss": "squared_hinge"} if label == "rank_svm" else {})
-
-
-def _write(path, rows):
-    opened = gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w")
-    with opened as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

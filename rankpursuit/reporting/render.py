@@ -139,7 +139,7 @@ def _latex(table: Table) -> str:
     n_columns = len(table.columns)
     align, size = "r" * n_columns, r"\small"
     if table.align == "l":  # the last column has sentences
-        align, size = "l" + _COLUMN % 0.15 * (n_columns - 2) + _COLUMN % 0.34, r"\footnotesize"
+        align, size = "l" + _COLUMN % 0.14 * (n_columns - 2) + _COLUMN % 0.30, r"\footnotesize"
     gap = rf"\setlength{{\tabcolsep}}{{{3 if n_columns > 7 else 5}pt}}"
     rows = "\n\\midrule\n".join(_latex_part(part, table.columns) for part in table.parts)
     notes = "\\par\n".join(_latex_words(note) for note in table.notes)

@@ -1,4 +1,4 @@
-"""The published figures against a second transcription: sums by hand, in units of the last digit."""
+"""The published figures against a second transcription: sums made by hand from the paper."""
 
 import inspect
 
