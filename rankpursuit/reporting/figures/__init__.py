@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rankpursuit.reporting.figures.agreement import published_against_measured
-from rankpursuit.reporting.figures.curves import error_against_basis, error_against_width
+from rankpursuit.reporting.figures.curves import BLOW_UP, error_against_basis, error_against_width
 from rankpursuit.reporting.figures.paired import default_control, paired_differences
 from rankpursuit.reporting.figures.ranks import average_ranks, critical_difference
 from rankpursuit.reporting.figures.sparsity import error_against_sparsity
@@ -42,12 +42,13 @@ _FIGURES: dict[str, tuple[_Draw, str]] = {
     "basis": (
         error_against_basis,
         "Error against the number of basis functions, the other parameters as chosen on the "
-        "hold-out users. Means over repeats; a ring marks the lowest point of a line.",
+        "hold-out users. Means over repeats; a ring marks the lowest hold-out error.",
     ),
     "width": (
         error_against_width,
         "Hold-out error against the kernel width, the other parameters as chosen. Means over "
-        "repeats; a ring marks the lowest point of a line.",
+        "repeats; a ring marks the lowest. A line that leaves at the top goes on beyond "
+        f"{BLOW_UP:g} times the median error.",
     ),
     "paired": (
         paired_differences,
@@ -56,7 +57,7 @@ _FIGURES: dict[str, tuple[_Draw, str]] = {
     ),
     "ranks": (
         average_ranks,
-        "Average ranks over groups and repeats. Thick lines join algorithms closer than the "
+        "Average ranks over groups and repeats. Bars at the right join algorithms closer than the "
         "critical difference of Nemenyi's test at 5% (its constant from "
         "scipy.stats.studentized_range). Repeats of a group draw from the same users, so this "
         "test is a guide, not a proof.",

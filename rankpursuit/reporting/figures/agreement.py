@@ -47,13 +47,15 @@ def published_against_measured(
                     cell["published"], place, marker="D", ms=7, mfc="none", mec=color, mew=1.5
                 )
             axis.set_yticks(range(len(labels)), [names[label] for label in reversed(labels)])
-            axis.set_title(f"Users with {group} ratings")
+            axis.set_title(f"{group} ratings")
         figure.supxlabel("Test " + metric_title(metric), color=INK, fontsize=10)
         handles = [
-            Line2D([], [], ls="none", marker="o", color=INK, label="measured, +- standard deviation"),
+            Line2D(
+                [], [], ls="none", marker="o", color=INK, label="measured, with standard deviation"
+            ),
             Line2D([], [], ls="none", marker="D", mfc="none", mec=INK, label="published"),
         ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=2)
+        figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure
 
 

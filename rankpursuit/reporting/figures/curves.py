@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,6 +20,9 @@ from rankpursuit.reporting.figures.style import (
 )
 from rankpursuit.reporting.results import Results
 
+BLOW_UP = 2.0
+"""Errors of more than so many times the median may leave the panel."""
+
 _ROLES = {"holdout_error": "Hold-out", "test_error": "Test"}
 
 
@@ -26,7 +30,7 @@ def error_against_basis(results: Results, metric: str) -> Figure | None:
     """Draw hold-out and test error against the number of basis functions, a column a group.
 
     Each line is the mean over the repeats, with the other parameters as chosen in each; a ring
-    marks its lowest point. None if no algorithm has this axis.
+    marks where the hold-out error is lowest. None if no algorithm has this axis.
     """
     curves = _curves(results, metric, "n_basis")
     if curves.empty:
@@ -42,16 +46,18 @@ def error_against_width(results: Results, metric: str) -> Figure | None:
     """Draw the hold-out error against the kernel width, a column a group.
 
     Each line is the mean over the repeats, with the other parameters as chosen in each; a ring
-    marks its lowest point. None if there are no widths.
+    marks where the hold-out error is lowest. None if there are no widths.
     """
     curves = _curves(results, metric, "width")
     if curves.empty:
         return None
     parameter = results.config.get("kernel", {}).get("parameter", "sigma")
     title = f"Kernel width {parameter} (no unit, log2 scale)"
+    first, last = np.log2([curves["value"].min(), curves["value"].max()]).round().astype(int)
 
     def scale(axes: Axes) -> None:
         axes.set_xscale("log", base=2)
+        axes.set_xticks([2.0**power for power in range(first, last + 1, 5)])
 
     return _draw(results, metric, curves, ["holdout_error"], title, scale)
 
@@ -85,11 +91,12 @@ def _draw(
             for label in labels:
                 rows = curves[(curves["group"] == group) & (curves["algorithm"] == label)]
                 _line(axis, rows.dropna(subset=[role]), role, look[label])
-            axis.set_title(f"{_ROLES[role]}, users with {group} ratings")
+            axis.set_title(f"{_ROLES[role]}, {group} ratings")
             if scale:
                 scale(axis)
         for row in range(len(roles)):
-            axes[row * len(groups)].set_ylabel(metric_title(metric).capitalize(), wrap=True)
+            axes[row * len(groups)].set_ylabel(metric_title(metric, lines=2).capitalize())
+            _cut_blow_ups(axes[row * len(groups)], curves[roles[row]])
         figure.supxlabel(title, color=INK, fontsize=10)
         add_legend(figure, results, labels, lines=True)
     return figure
@@ -108,5 +115,13 @@ def _line(axis: Axes, rows: pd.DataFrame, role: str, look: Look) -> None:
         markersize=4.5,
         markevery=every,
     )
-    lowest = rows.loc[rows[role].idxmin()]
+    lowest = rows.loc[rows["holdout_error"].idxmin()]
     axis.plot(lowest["value"], lowest[role], "o", mfc="none", mec=look.color, ms=10)
+
+
+def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:
+    """Let errors far beyond the others leave at the top, so that the others can be read."""
+    usual = errors[errors <= BLOW_UP * errors.median()]
+    if len(usual) < errors.count():
+        margin = 0.06 * (usual.max() - usual.min())
+        axis.set_ylim(usual.min() - margin, usual.max() + margin)

@@ -24,9 +24,7 @@ def default_control(results: Results, metric: str) -> str | None:
     return next((label for label in reversed(results.algorithms) if label in there), None)
 
 
-def paired_differences(
-    results: Results, metric: str, control: str | None = None
-) -> Figure | None:
+def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
     """Draw how the error of each algorithm differs from the control's on the same user.
 
     A box holds the middle half of the users and its whiskers nine tenths; the marker is the mean
@@ -58,7 +56,7 @@ def paired_differences(
             axis.axvline(0, color=INK, linewidth=1)
             axis.set_yticks(range(len(labels)), [names[label] for label in reversed(labels)])
             axis.grid(False, axis="y")
-            axis.set_title(f"Users with {group} ratings")
+            axis.set_title(f"{group} ratings")
         title = metric_title(metric).capitalize()
         figure.supxlabel(
             f"{title}: difference to {names[str(control)]} on the same user",

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import studentized_range
 
-from rankpursuit.reporting.figures.style import INK, Look, figure_style, looks
+from rankpursuit.reporting.figures.style import INK, figure_style, looks
 from rankpursuit.reporting.results import Results
 
 
@@ -44,8 +44,8 @@ def rank_blocks(results: Results, metric: str) -> pd.DataFrame:
 def average_ranks(results: Results, metric: str) -> Figure | None:
     """Draw the average ranks over groups and repeats, and the critical difference at 5%.
 
-    A thick line joins algorithms that Nemenyi's test cannot tell apart. None if there are fewer
-    than two algorithms, or fewer than two groups and repeats in which all were run.
+    A bar at the right joins algorithms that Nemenyi's test cannot tell apart. None if there are
+    fewer than two algorithms, or fewer than two groups and repeats in which all were run.
     """
     ranks = rank_blocks(results, metric)
     n_blocks, n_algorithms = ranks.shape
@@ -58,32 +58,45 @@ def average_ranks(results: Results, metric: str) -> Figure | None:
         figure = Figure(figsize=(7.5, 1.5 + 0.3 * n_algorithms))
         axis = figure.subplots()
         for place, (label, mean) in enumerate(means.items()):
-            _algorithm(axis, place, mean, f"{names[label]} ({mean:.2f})", look[label])
-        for place, (first, last) in enumerate(_cliques(means.to_numpy(), difference)):
-            axis.plot([first, last], [-0.75 - 0.25 * place] * 2, color=INK, linewidth=3.5)
-        top = -1.6 - 0.25 * len(_cliques(means.to_numpy(), difference))
-        axis.errorbar(1 + difference / 2, top, xerr=difference / 2, color=INK, capsize=4)
-        axis.text(1 + difference + 0.1, top, f"critical difference {difference:.2f}", va="center")
-        axis.set_ylim(n_algorithms - 0.4, top - 0.5)
-        axis.set_xlim(0.8, max(n_algorithms, 1 + difference) + 1.6)
+            axis.plot([1, mean], [place, place], color=look[label].color, linewidth=1)
+            axis.plot(mean, place, color=look[label].color, marker=look[label].marker, ms=8)
+            axis.annotate(
+                f"{mean:.2f}", (mean, place), xytext=(9, 0), textcoords="offset points", va="center"
+            )
+        for number, (first, last) in enumerate(cliques(means.to_numpy(), difference)):
+            at = n_algorithms + 0.7 + 0.2 * number
+            axis.plot([at, at], [first - 0.2, last + 0.2], color=INK, linewidth=3.5)
+        _bar(axis, difference)
+        axis.set_ylim(n_algorithms - 0.5, -1.7)
+        axis.set_yticks(range(n_algorithms), [names[label] for label in means.index])
         axis.set_xticks(range(1, n_algorithms + 1))
-        axis.set_yticks([])
-        axis.spines["left"].set_visible(False)
+        axis.grid(False, axis="y")
         axis.set_xlabel(f"Average rank over {n_blocks} pairs of group and repeat (1 is best)")
     return figure
 
 
-def _algorithm(axis: Axes, place: int, mean: float, title: str, look: Look) -> None:
-    axis.plot([mean, mean], [place, -0.6], color=look.color, linestyle=look.line, linewidth=1)
-    axis.plot(mean, place, color=look.color, marker=look.marker, markersize=7)
-    axis.annotate(title, (mean, place), xytext=(8, 0), textcoords="offset points", va="center")
+def cliques(means: np.ndarray, difference: float) -> list[tuple[int, int]]:
+    """Return first and last place of each longest run of sorted ranks within the difference.
 
-
-def _cliques(means: np.ndarray, difference: float) -> list[tuple[float, float]]:
-    """Return the first and last of each longest run of ranks within the difference."""
-    found: list[tuple[float, float]] = []
-    for first in means:
-        last = means[means <= first + difference].max()
+    Examples
+    --------
+    >>> cliques(np.array([1.0, 1.5, 2.2, 4.0]), 1.0)
+    [(0, 1), (1, 2)]
+    """
+    found: list[tuple[int, int]] = []
+    for first, mean in enumerate(means):
+        last = int(np.searchsorted(means, mean + difference, side="right")) - 1
         if last > first and (not found or last > found[-1][1]):
-            found.append((float(first), float(last)))
+            found.append((first, last))
     return found
+
+
+def _bar(axis: Axes, difference: float) -> None:
+    axis.errorbar(1 + difference / 2, -1, xerr=difference / 2, color=INK, capsize=4)
+    axis.annotate(
+        f"critical difference {difference:.2f}",
+        (1 + difference, -1),
+        xytext=(8, 0),
+        textcoords="offset points",
+        va="center",
+    )

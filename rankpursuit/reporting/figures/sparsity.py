@@ -40,7 +40,7 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
                 axis.errorbar(
                     share.mean(),
                     error.mean(),
-                    xerr=_spread(share),
+                    xerr=_inside(share.mean(), _spread(share)),
                     yerr=_spread(error),
                     color=look[label].color,
                     marker=look[label].marker,
@@ -50,11 +50,16 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
                 )
             axis.set_xlim(-4, 106)
             axis.set_xticks(range(0, 101, 25))
-            axis.set_title(f"Users with {group} ratings")
-        axes[0].set_ylabel("Test " + metric_title(metric).replace(" (", "\n("))
+            axis.set_title(f"{group} ratings")
+        axes[0].set_ylabel("Test " + metric_title(metric, lines=2))
         figure.supxlabel("Training points used as basis functions (%)", color=INK, fontsize=10)
         add_legend(figure, results, labels, lines=False)
     return figure
+
+
+def _inside(mean: float, spread: float) -> list[list[float]]:
+    """Return the lengths of a bar that does not leave 0 to 100%."""
+    return [[min(spread, mean)], [min(spread, max(100 - mean, 0.0))]]
 
 
 def _spread(values: np.ndarray) -> float:

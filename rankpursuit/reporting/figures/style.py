@@ -41,7 +41,7 @@ _METRICS = {
     "squared_error": "mean squared error (squared rating points)",
 }
 
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: Any = {
     "font.family": ["DejaVu Sans", "sans-serif"],
     "font.size": 10,
     "axes.titlesize": 10,
@@ -63,13 +63,16 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
+_NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
+
+
 @dataclass(frozen=True)
 class Look:
     """How an algorithm is drawn."""
 
     color: str
     marker: str
-    line: str
+    line: Any
 
 
 @contextmanager
@@ -91,9 +94,10 @@ def looks(results: Results) -> dict[str, Look]:
     return {label: Look(*_LOOKS[own[label]]) for label in results.algorithms}
 
 
-def metric_title(metric: str) -> str:
-    """Return what an axis of errors is called, with its unit."""
-    return _METRICS.get(metric, metric.replace("_", " "))
+def metric_title(metric: str, *, lines: int = 1) -> str:
+    """Return what an axis of errors is called, with its unit, in one line or two."""
+    title = _METRICS.get(metric, metric.replace("_", " "))
+    return title.replace(" (", "\n(") if lines == 2 else title
 
 
 def panels(n_columns: int, *, n_rows: int = 1, height: float = 3.2) -> tuple[Figure, list[Axes]]:
@@ -111,7 +115,7 @@ def panels(n_columns: int, *, n_rows: int = 1, height: float = 3.2) -> tuple[Fig
 
 
 def add_legend(figure: Figure, results: Results, labels: list[str], *, lines: bool) -> None:
-    """Put one legend for all panels below them."""
+    """Put one legend for all panels above them."""
     look, names = looks(results), results.algorithms
     handles = [
         Line2D(
@@ -125,23 +129,21 @@ def add_legend(figure: Figure, results: Results, labels: list[str], *, lines: bo
         for label in labels
     ]
     columns = min(len(handles), 4 if figure.get_figwidth() > 7 else 2)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns)
 
 
 def to_svg(figure: Figure) -> str:
     """Return a figure as SVG with its text as text: the same bytes for the same figure."""
     buffer = io.StringIO()
-    nothing = dict.fromkeys(["Date", "Creator", "Format", "Type"])
     with figure_style():
-        figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
+        figure.savefig(buffer, format="svg", metadata=_NO_METADATA, transparent=True)
     return buffer.getvalue()
 
 
 def save(figure: Figure, path: Path) -> list[Path]:
     """Write a figure as ``path.svg`` and ``path.png`` on white; return both."""
     paths = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png")]
-    nothing = dict.fromkeys(["Date", "Creator", "Format", "Type"])
     with figure_style():
-        figure.savefig(paths[0], facecolor="white", metadata=nothing)
+        figure.savefig(paths[0], facecolor="white", metadata=_NO_METADATA)
         figure.savefig(paths[1], facecolor="white", dpi=150, metadata={"Software": None})
     return paths
