@@ -1,0 +1,249 @@
+"""The claims of the paper as rules over results, each with a verdict and the numbers behind it.
+
+A rule looks at every comparison that its claim makes, in every group. The claim holds if all of
+them come out as it says. A test is Wilcoxon's over repeats, at p < 0.05 and uncorrected, as in the
+paper. With fewer than six common repeats no such test can be significant, and the verdict is that
+the claim is undecided; so it is if an algorithm or a group has no results.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from rankpursuit.reporting.comparisons import errors_by
+from rankpursuit.reporting.published import Claim, published_claims
+from rankpursuit.reporting.results import TITLES, Results
+from rankpursuit.reporting.statistics import LEAST_PAIRS, Comparison, compare
+from rankpursuit.reporting.table import Cell, Part, Table
+from rankpursuit.reporting.tables import saving, signed
+
+Outcome = Literal["holds", "does not hold", "undecided"]
+
+_ROUNDING = 0.025
+"""The paper's percentages of sparsity are multiples of five: half a step less still counts."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One comparison: whether it came out as the claim says, and its numbers in words."""
+
+    agrees: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the results say about a claim.
+
+    Attributes
+    ----------
+    claim : Claim
+    outcome : {"holds", "does not hold", "undecided"}
+    evidence : tuple of Evidence
+    reason : str
+        Why it is undecided; otherwise how many of the comparisons agree.
+    """
+
+    claim: Claim
+    outcome: Outcome
+    evidence: tuple[Evidence, ...]
+    reason: str
+
+
+class _Undecided(Exception):
+    """The results do not suffice."""
+
+
+def judge_claims(runs: Sequence[Results]) -> list[Verdict]:
+    """Judge every claim that is about the table of one of the runs.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        At most one for each published table counts: the first.
+    """
+    by_table: dict[int, Results] = {}
+    for run in runs:
+        if run.table is not None:
+            by_table.setdefault(run.table, run)
+    about = [claim for claim in published_claims() if set(claim.tables) & set(by_table)]
+    return [judge(claim, by_table) for claim in about]
+
+
+def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
+    """Judge one claim from the runs of the tables that it is about."""
+    absent = [number for number in claim.tables if number not in by_table]
+    if absent:
+        needed = " and ".join(f"Table {number}" for number in absent)
+        return Verdict(claim, "undecided", (), f"needs results of {needed} too")
+    try:
+        evidence = tuple(RULES[claim.rule](*(by_table[n] for n in claim.tables), **claim.options))
+    except _Undecided as error:
+        return Verdict(claim, "undecided", (), str(error))
+    agreeing = sum(one.agrees for one in evidence)
+    outcome: Outcome = "holds" if agreeing == len(evidence) else "does not hold"
+    return Verdict(claim, outcome, evidence, f"{agreeing} of {len(evidence)} comparisons agree")
+
+
+def outperforms(
+    run: Results, *, first: list[str], second: list[str], metric: str = "disagreement"
+) -> Iterator[Evidence]:
+    """Each of the first has a lower error than each of the second, significantly, in each group."""
+    for group, one, two in itertools.product(run.groups, first, second):
+        found = _compare(run, metric, group, one, two)
+        yield Evidence(found.significant and found.mean < 0, _words(group, one, two, found))
+
+
+def comparable(
+    run: Results, *, first: list[str], second: list[str], metric: str = "disagreement"
+) -> Iterator[Evidence]:
+    """None of the first is significantly worse than one of the second, in any group."""
+    for group, one, two in itertools.product(run.groups, first, second):
+        found = _compare(run, metric, group, one, two)
+        yield Evidence(not (found.significant and found.mean > 0), _words(group, one, two, found))
+
+
+def indistinguishable(
+    run: Results, *, families: list[list[str]], metric: str = "disagreement"
+) -> Iterator[Evidence]:
+    """No two of a family differ significantly, in any group."""
+    for group, family in itertools.product(run.groups, families):
+        for one, two in itertools.combinations(family, 2):
+            found = _compare(run, metric, group, one, two)
+            yield Evidence(not found.significant, _words(group, one, two, found))
+
+
+def lower_mean(
+    run: Results, *, first: list[str], second: list[str], metric: str = "disagreement"
+) -> Iterator[Evidence]:
+    """Each of the first has a lower mean error than each of the second, in each group."""
+    for group, one, two in itertools.product(run.groups, first, second):
+        found = _compare(run, metric, group, one, two)
+        yield Evidence(found.mean < 0, _words(group, one, two, found))
+
+
+def does_not_outperform(
+    run: Results, *, label: str, specialists: dict[str, list[str]]
+) -> Iterator[Evidence]:
+    """On each metric, the algorithm is not significantly better than a specialist of it."""
+    for metric, others in specialists.items():
+        for group, other in itertools.product(run.groups, others):
+            found = _compare(run, metric, group, label, other)
+            better = found.significant and found.mean < 0
+            yield Evidence(not better, _words(group, label, other, found))
+
+
+def near_specialists(
+    run: Results, *, label: str, specialists: dict[str, list[str]]
+) -> Iterator[Evidence]:
+    """On each metric, the algorithm is nearer to the best specialist than to the best other.
+
+    "Almost as well" has no number in the paper; this rule needs none, and the published figures
+    pass it.
+    """
+    for metric, group in itertools.product(specialists, run.groups):
+        means = _means(run, metric, group, [label, *itertools.chain(*specialists.values())])
+        best = min(means[other] for other in specialists[metric])
+        rest = min(
+            means[other] for key in specialists if key != metric for other in specialists[key]
+        )
+        text = f"{group}, {metric}: {means[label]:.4g}; specialists {best:.4g}, others {rest:.4g}"
+        yield Evidence(means[label] - best < rest - means[label], text)
+
+
+def sparser(
+    run: Results, *, first: list[str], second: list[str], saving: float
+) -> Iterator[Evidence]:
+    """Each of the first has fewer basis functions than each of the second, by at least this share.
+
+    The mean over groups counts, and 2.5 percentage points less pass as rounding.
+    """
+    for one, two in itertools.product(first, second):
+        for group in run.groups:
+            _means(run, "disagreement", group, [one, two])  # undecided if there is too little
+        found = _saving(run, one, two)
+        text = f"{TITLES[one]} has {signed(-100 * found, 1)}% basis functions to {TITLES[two]}"
+        yield Evidence(found >= saving - _ROUNDING, f"{text}; said: {signed(-100 * saving, 0)}%")
+
+
+def costs_more(
+    all_scores: Results, fewer_scores: Results, *, labels: list[str], metric: str = "disagreement"
+) -> Iterator[Evidence]:
+    """Each algorithm has a higher mean error in the second run than in the first, in each group."""
+    for group, label in itertools.product(all_scores.groups, labels):
+        full = _means(all_scores, metric, group, [label])[label]
+        half = _means(fewer_scores, metric, group, [label])[label]
+        text = f"{group}: {TITLES[label]} {full:.4f} with all scores, {half:.4f} with half of them"
+        yield Evidence(half > full, text)
+
+
+RULES: dict[str, Callable[..., Iterator[Evidence]]] = {
+    rule.__name__: rule
+    for rule in (
+        outperforms,
+        comparable,
+        indistinguishable,
+        lower_mean,
+        does_not_outperform,
+        near_specialists,
+        sparser,
+        costs_more,
+    )
+}
+"""Every rule by the name that ``published.yaml`` gives it."""
+
+
+def claims_table(verdicts: Sequence[Verdict]) -> Table:
+    """Return the verdicts as a table."""
+    rows: dict[str, tuple[Cell, ...]] = {
+        one.claim.id: (Cell(one.outcome), Cell(one.reason), Cell(one.claim.says))
+        for one in verdicts
+    }
+    notes = (
+        "A claim holds if all its comparisons, in every group, come out as it says. Tests are "
+        "Wilcoxon's over repeats, p < 0.05, uncorrected, as in the paper; undecided: something is "
+        f"missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < 0.05.",
+    )
+    columns = ("verdict", "because", "the paper says")
+    return Table("claims", "Claims of the paper", columns, (Part("claim", rows),), notes, "l")
+
+
+def _compare(run: Results, metric: str, group: str, one: str, two: str) -> Comparison:
+    errors = _errors(run, metric, group, [one, two])
+    return compare(errors[one], errors[two])
+
+
+def _means(run: Results, metric: str, group: str, labels: list[str]) -> dict[str, float]:
+    """Return mean errors over the repeats that all these algorithms have."""
+    return {
+        str(label): float(mean)
+        for label, mean in _errors(run, metric, group, labels).mean().items()
+    }
+
+
+def _errors(run: Results, metric: str, group: str, labels: list[str]) -> pd.DataFrame:
+    errors = errors_by(run, metric, group)
+    absent = [TITLES[label] for label in labels if label not in errors]
+    if absent:
+        raise _Undecided(f"{group} lacks {' and '.join(absent)}")
+    common = errors[labels].dropna()
+    if len(common) < LEAST_PAIRS:
+        raise _Undecided(f"{len(common)} repeats; tests need {LEAST_PAIRS}")
+    return common
+
+
+def _saving(run: Results, one: str, two: str) -> float:
+    found = saving(run, "disagreement", one, two)
+    if found is None:
+        raise _Undecided(f"{TITLES[two]} has no basis functions to compare with")
+    return found
+
+
+def _words(group: str, one: str, two: str, found: Comparison) -> str:
+    difference = f"{found.mean:+.4f}, p = {found.p_value:.3f}"
+    return f"{group}: {TITLES[one]} less {TITLES[two]} {difference}"

@@ -1,0 +1,49 @@
+"""Two algorithms of a run compared, over repeats as in the paper, and over users."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pandas as pd
+
+from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.statistics import Comparison, compare
+
+Over = Literal["repeats", "users"]
+
+
+def errors_by(results: Results, metric: str, group: str, over: Over = "repeats") -> pd.DataFrame:
+    """Return test errors with a column for each algorithm that has any.
+
+    Parameters
+    ----------
+    results : Results
+    metric, group : str
+    over : {"repeats", "users"}
+        What a row is: a repeat, or a test user of a repeat.
+    """
+    frame = results.repeats if over == "repeats" else results.users
+    rows = frame[(frame["metric"] == metric) & (frame["group"] == group)]
+    keys = ["repeat"] if over == "repeats" else ["repeat", "user"]
+    values = "test_error" if over == "repeats" else "error"
+    table = rows.pivot_table(index=keys, columns="algorithm", values=values)
+    return table[[label for label in results.algorithms if label in table]]
+
+
+def compare_algorithms(
+    results: Results, metric: str, group: str, first: str, second: str, over: Over = "repeats"
+) -> Comparison | None:
+    """Compare two algorithms where both have results; None if that is nowhere.
+
+    Differences are of the first minus the second.
+    """
+    errors = errors_by(results, metric, group, over)
+    if first not in errors or second not in errors:
+        return None
+    pairs = errors[[first, second]].dropna()
+    return compare(pairs[first], pairs[second]) if len(pairs) else None
+
+
+def proposed_algorithm(results: Results) -> str:
+    """Return the label of what the experiment is about: the last in the paper's order."""
+    return list(results.algorithms)[-1]

@@ -1,0 +1,111 @@
+"""What a run covers: its size, what is missing, and the readings in force, for footnotes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankpursuit.reporting.published import Size, published_size
+from rankpursuit.reporting.results import Results
+
+_OPTIONS = ("fitting", "repeat", "ridge", "agreement", "views", "n_views", "loss", "beta")
+"""Options of algorithms that are readings of the paper, or weights that it names."""
+
+
+def measured_size(results: Results) -> Size:
+    """Return the fewest users and repeats behind any cell that has results."""
+    cells = results.repeats.groupby(["metric", "group", "algorithm"])
+    return Size(
+        users=int(results.repeats["n_users"].min()), repeats=int(cells["repeat"].nunique().min())
+    )
+
+
+def is_full_size(results: Results) -> bool:
+    """Whether every cell with results has at least the paper's users and repeats."""
+    size, paper = measured_size(results), published_size()
+    return size.users >= paper.users and size.repeats >= paper.repeats
+
+
+def missing_parts(results: Results) -> list[str]:
+    """Return what the config declares and the results lack, a line for each algorithm.
+
+    Nothing is missing if every group has every algorithm, in every repeat.
+    """
+    done = {
+        key: set(rows) for key, rows in results.repeats.groupby(["algorithm", "group"])["repeat"]
+    }
+    every = set(range(1, int(results.config["repeats"]) + 1))
+    lines = []
+    for label, title in results.algorithms.items():
+        lacking = {group: every - done.get((label, group), set()) for group in results.groups}
+        parts = {group: _repeats(gone, every) for group, gone in lacking.items() if gone}
+        if len(parts) == len(results.groups) and len(set(parts.values())) == 1:
+            lines.append(f"{title}: {next(iter(parts.values()))}")
+        elif parts:
+            text = ", ".join(f"{what} of {group}" for group, what in parts.items())
+            lines.append(f"{title}: {text}")
+    return _shared(lines, len(results.algorithms))
+
+
+def size_note(results: Results) -> str:
+    """Return one line on how much was run; it says so if that is less than the paper."""
+    size, paper = measured_size(results), published_size()
+    ran = f"{size.users} test users a repeat, {size.repeats} repeats"
+    if is_full_size(results):
+        return f"Size: {ran}."
+    full = f"{paper.users} users, {paper.repeats} repeats"
+    return f"NOT the paper's size: {ran} at least (paper: {full})."
+
+
+def readings_note(results: Results) -> str:
+    """Return one line that names the readings of the paper in force."""
+    config = results.config
+    parts = [
+        f"kernel width is {config['kernel']['parameter']}",
+        f"ties {config['ties']}",
+        f"fill {config['protocol']['fill']}",
+    ]
+    if "squared_error" in results.metrics:
+        parts.append(f"offset {config['offset']}")
+    for option in _OPTIONS:
+        values: dict[str, list[str]] = {}
+        for label, title in results.algorithms.items():
+            if option in config["algorithms"][label]:
+                text = _value(config["algorithms"][label][option])
+                values.setdefault(text, []).append(title)
+        if len(values) == 1:
+            parts.append(f"{option} {next(iter(values))}")
+        else:
+            parts += [f"{option} {text} ({', '.join(of)})" for text, of in values.items()]
+    return f"Readings: {'; '.join(parts)}."
+
+
+def footnotes(results: Results) -> tuple[str, ...]:
+    """Return the notes that stand under every table of a run."""
+    missing = missing_parts(results)
+    lacks = (f"Missing: {'; '.join(missing)}.",) if missing else ()
+    return (size_note(results), *lacks, readings_note(results))
+
+
+def _repeats(gone: set[int], every: set[int]) -> str:
+    if gone == every:
+        return "everything"
+    low, high = min(gone), max(gone)
+    if gone == set(range(low, high + 1)) and high > low:
+        return f"repeats {low} to {high}"
+    return ("repeats " if len(gone) > 1 else "repeat ") + ", ".join(map(str, sorted(gone)))
+
+
+def _shared(lines: list[str], n_algorithms: int) -> list[str]:
+    """Merge the lines if all algorithms lack the same."""
+    lacks = {line.split(": ", 1)[1] for line in lines}
+    if n_algorithms > 1 and len(lines) == n_algorithms and len(lacks) == 1:
+        return [f"{lacks.pop()}, of all algorithms"]
+    return lines
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " or ".join(_value(one) for one in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
