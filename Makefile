@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint format clean
+.PHONY: help test lint format tables check clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,12 @@ lint: $(READY)  ## style, formatting and types
 format: $(READY)  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+tables: $(READY)  ## make the tables of everything in results/
+	$(BIN)/rp-tables
+
+check: $(READY)  ## check everything in results/ against the paper
+	$(BIN)/rp-check
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

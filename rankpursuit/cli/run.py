@@ -180,7 +180,7 @@ def _execute(run: Run, everything: Run, checksum: str, options: dict[str, Any]) 
     for failure in failures:
         click.echo(f"error: {failure}", err=True)
     if not options["quiet"]:
-        click.echo(summary(folder / "repeats.csv"))
+        click.echo(summary(folder))
         click.echo(f"results: {folder}")
     return not failures
 
@@ -200,24 +200,11 @@ def _stop_workers() -> None:
     get_reusable_executor().shutdown(wait=False, kill_workers=True)
 
 
-def summary(path: Path) -> str:
+def summary(folder: Path) -> str:
     """Return the mean test errors of a run as a table for the terminal."""
-    import pandas as pd
-    from tabulate import tabulate
+    from rankpursuit.reporting import documents
+    from rankpursuit.reporting.results import load_results
 
-    if not path.exists():
+    if not (folder / "repeats.csv").exists():
         return "no group, repeat and algorithm is complete yet"
-    repeats = pd.read_csv(path)
-    blocks = []
-    for metric, rows in repeats.groupby("metric", sort=False):
-        table = rows.pivot_table(
-            index="algorithm", columns="group", values="test_error", sort=False
-        )
-        counts = rows.groupby(["algorithm", "group"])["repeat"].nunique()
-        users = int(rows["n_users"].max())
-        note = f"mean over {counts.min()} repeats" if counts.nunique() == 1 else "repeats differ"
-        blocks.append(
-            f"{metric} ({note}, {users} test users each)\n"
-            + tabulate(table, headers="keys", floatfmt=".4f", tablefmt="simple")
-        )
-    return "\n\n".join(blocks)
+    return documents.summary(load_results(folder))

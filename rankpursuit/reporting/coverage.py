@@ -79,11 +79,11 @@ def readings_note(results: Results) -> str:
     return f"Readings: {'; '.join(parts)}."
 
 
-def footnotes(results: Results) -> tuple[str, ...]:
-    """Return the notes that stand under every table of a run."""
+def coverage_notes(results: Results) -> tuple[str, ...]:
+    """Return the notes that stand under every table of a run: its size, and what is missing."""
     missing = missing_parts(results)
     lacks = (f"Missing: {'; '.join(missing)}.",) if missing else ()
-    return (size_note(results), *lacks, readings_note(results))
+    return (size_note(results), *lacks)
 
 
 def _repeats(gone: set[int], every: set[int]) -> str:

@@ -25,10 +25,16 @@ TITLES = {
 """The paper's name of each method, in the order of its tables."""
 
 _COLUMNS = {
-    "repeats.csv": {"group", "repeat", "algorithm", "metric", "test_error", "basis_share"},
+    "repeats.csv": {
+        *("group", "repeat", "algorithm", "metric", "test_error", "n_users"),
+        *("on_edge", "basis_functions", "basis_share"),
+    },
     "users.csv.gz": {"group", "repeat", "algorithm", "metric", "user", "error"},
     "curves.csv": {"group", "repeat", "algorithm", "metric", "axis", "value", "holdout_error"},
 }
+
+_KEYS = ("name", "protocol", "kernel", "ties", "metrics", "offset", "repeats", "algorithms")
+"""What a resolved config has in any case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +108,15 @@ def load_results(folder: str | Path) -> Results:
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such folder of results; rp-run makes one")
     frames = {name: _frame(folder / name, columns) for name, columns in _COLUMNS.items()}
+    config = _mapping(folder / "config.yaml")
+    lacking = [key for key in _KEYS if key not in config]
+    if lacking:
+        raise ResultsError(
+            f"{folder / 'config.yaml'}: lacks {', '.join(lacking)}; run rp-run again"
+        )
     return Results(
         folder=folder,
-        config=_mapping(folder / "config.yaml"),
+        config=config,
         provenance=_mapping(folder / "provenance.json"),
         repeats=frames["repeats.csv"],
         users=frames["users.csv.gz"],
@@ -119,6 +131,8 @@ def find_results(folder: str | Path) -> list[Path]:
 
 def _frame(path: Path, columns: set[str]) -> pd.DataFrame:
     try:
+        if path.suffix == ".csv" and not path.read_bytes().endswith(b"\n"):
+            raise ResultsError(f"{path}: cut short, its last line has no end; run rp-run again")
         frame = pd.read_csv(path)
     except FileNotFoundError as error:
         raise ResultsError(
@@ -129,6 +143,8 @@ def _frame(path: Path, columns: set[str]) -> pd.DataFrame:
     missing = sorted(columns - set(frame.columns))
     if missing:
         raise ResultsError(f"{path}: lacks the columns {', '.join(missing)}; run rp-run again")
+    if frame.empty:
+        raise ResultsError(f"{path}: has no rows; run rp-run again")
     return frame
 
 

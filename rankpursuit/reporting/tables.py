@@ -6,7 +6,12 @@ import math
 
 import pandas as pd
 
-from rankpursuit.reporting.coverage import footnotes, is_full_size, measured_size
+from rankpursuit.reporting.coverage import (
+    coverage_notes,
+    is_full_size,
+    measured_size,
+    readings_note,
+)
 from rankpursuit.reporting.published import PublishedTable, published_tables
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
@@ -76,7 +81,8 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     notes = (
         f"{measures.capitalize()}, mean ± standard deviation over repeats; the best is marked.",
         *(("paper: the published figure; diff.: measured less published.",) * compare),
-        *footnotes(results),
+        *coverage_notes(results),
+        readings_note(results),
     )
     return Table(
         f"{results.name}-errors", experiment_title(results), tuple(columns), tuple(parts), notes
@@ -101,7 +107,7 @@ def sparsity_table(results: Results) -> Table:
         "Share of the training points used as basis functions, mean ± standard deviation over "
         "repeats; then how many basis functions more (+) or fewer (−) than RankRLS and RankSVM, "  # noqa: RUF001
         "mean over groups.",
-        *footnotes(results),
+        *coverage_notes(results),
     )
     title = f"Sparsity in {experiment_title(results)}"
     return Table(f"{results.name}-sparsity", title, columns, tuple(parts), notes)
@@ -145,7 +151,7 @@ def parameter_table(results: Results) -> Table:
     notes = (
         "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
         "sat on an edge of its grid. Basis functions are shares of the training points if below 1.",
-        *footnotes(results),
+        *coverage_notes(results),
     )
     title = f"Chosen parameters in {experiment_title(results)}"
     return Table(f"{results.name}-parameters", title, tuple(results.groups), tuple(parts), notes)

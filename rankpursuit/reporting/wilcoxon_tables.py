@@ -10,11 +10,11 @@ from rankpursuit.reporting.comparisons import (
     compare_algorithms,
     proposed_algorithm,
 )
-from rankpursuit.reporting.coverage import footnotes
+from rankpursuit.reporting.coverage import coverage_notes
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.statistics import Comparison, holm
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
-from rankpursuit.reporting.tables import DECIMALS, MEASURES, experiment_title, signed
+from rankpursuit.reporting.tables import DECIMALS, MEASURES, TASKS, experiment_title, signed
 
 _METHOD = (
     "Wilcoxon's signed-rank test, two-sided; pairs without a difference are left out, ties share "
@@ -69,11 +69,11 @@ def control_table(
         f"interval; negative: {title} is better. r: matched-pairs rank-biserial correlation. "
         "Holm: corrected over the rows of a group; marked if below 0.05.",
         f"{_METHOD} {_PAIRS[over]}",
-        *footnotes(results),
+        *coverage_notes(results),
     )
     return Table(
         f"{results.name}-{metric}-control-{over}",
-        f"{title} against the others over {over}, {MEASURES[metric]}, {experiment_title(results)}",
+        f"{title} against the others, over {over}: {_what(results, metric)}",
         ("pairs", "difference", "95% interval", "p", "Holm", "r"),
         tuple(parts),
         notes,
@@ -105,11 +105,11 @@ def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Ta
         f"p of row against column, Holm-corrected over the {len(pairs)} pairs of a group; marked "
         f"if below 0.05. {len(labels)} is {results.algorithms[labels[-1]]}.",
         f"{_METHOD} {_PAIRS[over]}",
-        *footnotes(results),
+        *coverage_notes(results),
     )
     return Table(
         f"{results.name}-{metric}-pairs-{over}",
-        f"All pairs over {over}, {MEASURES[metric]}, {experiment_title(results)}",
+        f"All pairs, over {over}: {_what(results, metric)}",
         tuple(str(at) for at in range(2, len(labels) + 1)),
         tuple(parts),
         notes,
@@ -126,6 +126,11 @@ def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Tab
             tables.append(control_table(results, metric, over=over, control=control))
             tables.append(matrix_table(results, metric, over=over))
     return tables
+
+
+def _what(results: Results, metric: str) -> str:
+    task = f"{TASKS[metric].lower()} of " if len(results.metrics) > 1 else ""
+    return f"{task}{experiment_title(results)}"
 
 
 def _control_cells(one: Comparison, corrected: float, decimals: int) -> tuple[Cell, ...]:

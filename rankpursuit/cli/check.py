@@ -1,0 +1,58 @@
+"""``rp-check``: compare results with the paper and with what is known to differ from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rankpursuit.cli._common import Command
+
+
+@click.command(cls=Command)
+@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--allow-small", is_flag=True, help="Only list runs smaller than the paper's.")
+@click.option(
+    "--expected",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File of tolerances, known deviations and verdicts; default: that of the package.",
+)
+@click.version_option(package_name="rankpursuit")
+def main(
+    results: tuple[Path, ...], as_json: bool, allow_small: bool, expected: Path | None
+) -> None:
+    r"""Check RESULTS, folders that rp-run wrote, against the paper; by default, all in results/.
+
+    Every cell must lie within the tolerance of its table around the published figure, or, if it is
+    a known deviation, around the value on record; every claim must have the verdict on record.
+    Tolerances and reasons: rankpursuit/reporting/expected.yaml. The status is 0 if all is as
+    expected, otherwise 1. Runs smaller than the paper's are too small to check, and fail.
+
+    \b
+    Examples:
+      rp-check
+      rp-check results/jester_crrp --json
+      rp-check quick --allow-small
+    """
+    import json
+
+    from rankpursuit.cli._results import load_all
+    from rankpursuit.reporting.check import check_results, check_tables
+    from rankpursuit.reporting.expected import load_expected
+    from rankpursuit.reporting.render import to_text
+
+    check = check_results(load_all(results), load_expected(expected), allow_small=allow_small)
+    if as_json:
+        click.echo(json.dumps(check.as_dict(), indent=2))
+    else:
+        click.echo(to_text(check_tables(check)))
+        for note in check.notes:
+            click.echo(note)
+        statuses = [one.status for one in check.cells]
+        counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
+        wrong = sum(not one.passed for one in check.claims)
+        click.echo(f"{len(statuses)} cells: {counts}; {wrong} claims not as on record")
+        click.echo("check passed" if check.passed else "check FAILED")
+    if not check.passed:
+        raise SystemExit(1)
