@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint format tables check clean
+.PHONY: help test lint format tables check report clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ tables: $(READY)  ## make the tables of everything in results/
 
 check: $(READY)  ## check everything in results/ against the paper
 	$(BIN)/rp-check
+
+report: $(READY)  ## make report.html of everything in results/
+	$(BIN)/rp-report
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -10,7 +10,7 @@ from rankpursuit.cli._common import Command
 
 
 @click.command(cls=Command)
-@click.argument("folders", metavar="RESULTS...", nargs=-1, required=True, type=click.Path())
+@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--output",
     "-o",
@@ -26,22 +26,22 @@ from rankpursuit.cli._common import Command
     help="Also write the figures there, as SVG and PNG.",
 )
 @click.version_option(package_name="rankpursuit")
-def main(folders: tuple[str, ...], output: Path, figures: Path | None) -> None:
-    r"""Write one self-contained web page of the runs in RESULTS, folders that rp-run wrote.
+def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
+    r"""Write one web page of RESULTS, folders that rp-run wrote; by default, all in results/.
 
-    A folder that holds folders of results, such as results/, stands for all of them. Runs that
-    are not finished are shown with what there is, and the page says what is missing.
+    Verdicts on the paper's claims, tables, tests, figures, provenance: self-contained, for any
+    browser, online or not. Runs that are not finished are shown with what there is, and the page
+    says what is missing.
 
     \b
     Examples:
-      rp-report results/ -o report.html
+      rp-report
       rp-report results/demo --figures figures
     """
+    from rankpursuit.cli._results import load_all
     from rankpursuit.reporting.report import write_report
-    from rankpursuit.reporting.results import find_results, load_results
 
-    places = [place for folder in folders for place in find_results(folder) or [Path(folder)]]
-    write_report([load_results(place) for place in places], output, figures)
+    write_report(load_all(results), output, figures)
     click.echo(f"report: {output}")
     if figures is not None:
         click.echo(f"figures: {figures}")

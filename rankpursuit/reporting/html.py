@@ -4,38 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from rankpursuit.reporting.figures.style import GRID, INK
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    text : str
-    sort : float, optional
-        What the column is sorted by; the text if None.
-    best : bool
-        Whether it stands out.
-    """
-
-    text: str
-    sort: float | None = None
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class HtmlTable:
-    """A table to show; a row's first cell is its header, and plain strings are cells too."""
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[Cell | str]]
-    notes: Sequence[str] = ()
+from rankpursuit.reporting.table import Cell, Part, Table
 
 
 def slug(text: str) -> str:
@@ -49,31 +21,43 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def table_html(table: HtmlTable) -> str:
-    """Return a table in a box of its own, with a button in each header that sorts by it."""
+def table_html(table: Table, leave_out: Sequence[str] = ()) -> str:
+    """Return a table, each part in a box of its own, with buttons in the header to sort by.
+
+    Parameters
+    ----------
+    table : Table
+    leave_out : sequence of str
+        Notes that stand elsewhere on the page.
+    """
+    notes = [note for note in table.notes if note not in leave_out]
+    boxes = "\n".join(_part(table, part) for part in table.parts)
+    return f"<h3>{escape(table.title)}</h3>\n{boxes}{paragraphs(notes, 'note')}"
+
+
+def _part(table: Table, part: Part) -> str:
     head = "".join(
         f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
-        for name in table.header
+        for name in (part.heading, *table.columns)
     )
-    body = "\n".join(f"<tr>{_row(row)}</tr>" for row in table.rows)
-    notes = paragraphs(table.notes, "note")
-    title = escape(table.title)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(name)}</th>{"".join(map(_cell, cells))}</tr>'
+        for name, cells in part.rows.items()
+    )
+    label = escape(f"{table.title}: {part.heading}")
+    kind = ' class="words"' if table.align == "l" else ""
     return (
-        f'<h3>{title}</h3>\n<div class="box" role="region" tabindex="0" aria-label="{title}">'
-        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>{notes}"
+        f'<div class="box" role="region" tabindex="0" aria-label="{label}">'
+        f"<table{kind}><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
-
-
-def _row(row: Sequence[Cell | str]) -> str:
-    cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
-    first = f'<th scope="row">{escape(cells[0].text)}</th>' if cells else ""
-    return first + "".join(_cell(cell) for cell in cells[1:])
 
 
 def _cell(cell: Cell) -> str:
-    sort = "" if cell.sort is None else f' data-sort="{cell.sort:.12g}"'
+    """Return a cell that is sorted by the first of its numbers, or by its text if it has none."""
+    key = next(iter(cell.numbers.values()), None)
+    sort = "" if key is None else f' data-sort="{key:.12g}"'
     text = escape(cell.text)
-    return f"<td{sort}>{f'<b>{text}</b>' if cell.best else text}</td>"
+    return f"<td{sort}>{f'<b>{text}</b>' if cell.best else text}{escape(cell.rest)}</td>"
 
 
 def paragraphs(texts: Sequence[str], kind: str) -> str:

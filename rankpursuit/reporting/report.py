@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 from rankpursuit import __version__
 from rankpursuit.experiments.export import write_atomically
+from rankpursuit.reporting.claims import Outcome, Verdict, claims_table, judge_claims
 from rankpursuit.reporting.figures import save, to_svg
 from rankpursuit.reporting.html import (
-    HtmlTable,
     figure_html,
     paragraphs,
     slug,
     table_html,
 )
-from rankpursuit.reporting.report_content import Section, Verdict, section_of
+from rankpursuit.reporting.report_content import Section, section_of
 from rankpursuit.reporting.results import Results
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
@@ -39,7 +41,7 @@ def write_report(
     sections = [section_of(run) for run in results]
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, render_report(sections).encode())
+    write_atomically(path, render_report(sections, judge_claims(results)).encode())
     if figures is not None:
         write_figures(sections, Path(figures))
 
@@ -55,12 +57,11 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
     return written
 
 
-def render_report(sections: Sequence[Section]) -> str:
+def render_report(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> str:
     """Return the page: verdicts on top, then a section for each run."""
-    names = [slug(f"{number} {section.name}") for number, section in enumerate(sections, start=1)]
-    ids = [f"run-{name}" for name in names]
+    ids = [slug(f"run {number} {section.name}") for number, section in enumerate(sections, start=1)]
     links = "".join(
-        f'<li><a href="#{name}">{escape(section.title)}</a>: {escape(section.size)}</li>'
+        f'<li><a href="#{name}">{escape(section.title)}</a></li>'
         for name, section in zip(ids, sections, strict=True)
     )
     body = "\n".join(_section(name, run) for name, run in zip(ids, sections, strict=True))
@@ -80,7 +81,7 @@ def render_report(sections: Sequence[Section]) -> str:
 <p>Made by rankpursuit {escape(__version__)}. Click a column's header to sort by it.</p></header>
 <main>
 <nav aria-label="Runs"><ul>{links}</ul></nav>
-{_summary(sections)}
+{_summary(sections, verdicts)}
 {body}
 </main>
 <script>
@@ -90,34 +91,47 @@ def render_report(sections: Sequence[Section]) -> str:
 """
 
 
-def _summary(sections: Sequence[Section]) -> str:
+def _summary(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> str:
     """Return what is to be known first: what is too small or incomplete, and the verdicts."""
     parts = ['<section id="summary"><h2>Summary</h2>']
-    unfinished = [section for section in sections if section.warnings]
-    if unfinished:
+    warned = [section for section in sections if section.warnings]
+    if warned:
         lines = "".join(
-            f"<li><b>{escape(section.title)}</b>: {escape(' '.join(section.warnings))}</li>"
-            for section in unfinished
+            f"<li><b>{escape(section.name)}</b>: {escape(' '.join(section.warnings))}</li>"
+            for section in warned
         )
         parts.append(f'<div class="warning" role="note"><ul>{lines}</ul></div>')
-    verdicts = [(section, verdict) for section in sections for verdict in section.verdicts]
     if verdicts:
-        rows = [[v.id, s.title, v.sentence, v.verdict, v.numbers] for s, v in verdicts]
-        header = ["claim", "run", "the paper says", "verdict", "numbers"]
-        counts = _counts([verdict for _, verdict in verdicts])
-        parts.append(f'<p class="counts">{counts}</p>')
-        parts.append(table_html(HtmlTable("Verdicts on the paper's claims", header, rows)))
+        counts = Counter(verdict.outcome for verdict in verdicts)
+        text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in get_args(Outcome))
+        parts.append(f"<p><b>Claims of the paper: {escape(text)}.</b></p>")
+        parts.append(table_html(claims_table(verdicts)))
+        parts.append(_evidence(verdicts))
+    else:
+        parts.append("<p>These runs are not about a table of the paper: no claims to judge.</p>")
     return "\n".join([*parts, "</section>"])
 
 
-def _counts(verdicts: Sequence[Verdict]) -> str:
-    words = sorted({verdict.verdict for verdict in verdicts})
-    number = {word: sum(verdict.verdict == word for verdict in verdicts) for word in words}
-    return "; ".join(f"<b>{number[word]}</b> {escape(word)}" for word in words)
+def _evidence(verdicts: Sequence[Verdict]) -> str:
+    """Return the numbers behind the verdicts, to be opened."""
+    blocks = []
+    for verdict in verdicts:
+        lines = "".join(
+            f"<li>{'' if one.agrees else '<b>against:</b> '}{escape(one.text)}</li>"
+            for one in verdict.evidence
+        )
+        if lines:
+            title = f"{verdict.claim.id}: {verdict.outcome}, {verdict.reason}"
+            blocks.append(f"<h4>{escape(title)}</h4><ul>{lines}</ul>")
+    return _details("The numbers behind the verdicts", "".join(blocks)) if blocks else ""
 
 
 def _section(name: str, section: Section) -> str:
-    tables = "\n".join(table_html(table) for table in section.tables)
+    said = (*section.warnings, *section.notes)
+    tables = [
+        "\n".join(table_html(table, leave_out=said) for table in kind)
+        for kind in (section.tables, section.more_tables)
+    ]
     figures = "\n".join(
         figure_html(f"{name}-{drawn.name}", drawn.caption, to_svg(drawn.figure))
         for drawn in section.figures
@@ -127,12 +141,17 @@ def _section(name: str, section: Section) -> str:
         for key, value in section.provenance.items()
     )
     return f"""<section id="{name}"><h2>{escape(section.title)}</h2>
-<p>{escape(section.size)}</p>{paragraphs(section.warnings, "warning")}
-{tables}
+{paragraphs(section.warnings, "warning")}{paragraphs(section.notes, "note")}
+{tables[0]}
+{_details("Significance tests", tables[1]) if tables[1] else ""}
 <h3>Figures</h3>
 {figures or "<p>Nothing to draw yet.</p>"}
-<details><summary>Provenance</summary><dl>{provenance}</dl></details>
+{_details("Provenance", f"<dl>{provenance}</dl>")}
 </section>"""
+
+
+def _details(title: str, content: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
 def _asset(name: str) -> str:
