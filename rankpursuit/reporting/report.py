@@ -28,7 +28,7 @@ TITLE = "Semi-supervised Ranking Pursuit: what was measured"
 def write_report(
     results: Sequence[Results], path: str | Path, figures: str | Path | None = None
 ) -> None:
-    """Write the report of some runs.
+    """Write the report of some runs, in the order of the paper's tables.
 
     Parameters
     ----------
@@ -38,6 +38,7 @@ def write_report(
     figures : path, optional
         Folder that gets the figures as SVG and PNG, in a folder for each run.
     """
+    results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
     sections = [section_of(run) for run in results]
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,8 +104,8 @@ def _summary(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> str:
         parts.append(f'<div class="warning" role="note"><ul>{lines}</ul></div>')
     if verdicts:
         counts = Counter(verdict.outcome for verdict in verdicts)
-        text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in get_args(Outcome))
-        parts.append(f"<p><b>Claims of the paper: {escape(text)}.</b></p>")
+        text = ", ".join(f"{outcome}: {counts[outcome]}" for outcome in get_args(Outcome))
+        parts.append(f"<p><b>Of {len(verdicts)} claims: {escape(text)}.</b></p>")
         parts.append(table_html(claims_table(verdicts)))
         parts.append(_evidence(verdicts))
     else:

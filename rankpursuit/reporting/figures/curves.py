@@ -123,5 +123,5 @@ def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:
     """Let errors far beyond the others leave at the top, so that the others can be read."""
     usual = errors[errors <= BLOW_UP * errors.median()]
     if len(usual) < errors.count():
-        margin = 0.06 * (usual.max() - usual.min())
+        margin = 0.06 * (usual.max() - usual.min()) or 0.06 * usual.max()
         axis.set_ylim(usual.min() - margin, usual.max() + margin)
