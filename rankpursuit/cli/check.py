@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rankpursuit.cli._common import Command
 
+if TYPE_CHECKING:
+    from rankpursuit.reporting.check import Check
+
 
 @click.command(cls=Command)
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--evidence", is_flag=True, help="Also print every comparison behind a verdict.")
 @click.option("--allow-small", is_flag=True, help="Only list runs smaller than the paper's.")
 @click.option(
     "--expected",
@@ -20,7 +26,11 @@ from rankpursuit.cli._common import Command
 )
 @click.version_option(package_name="rankpursuit")
 def main(
-    results: tuple[Path, ...], as_json: bool, allow_small: bool, expected: Path | None
+    results: tuple[Path, ...],
+    as_json: bool,
+    evidence: bool,
+    allow_small: bool,
+    expected: Path | None,
 ) -> None:
     r"""Check RESULTS, folders that rp-run wrote, against the paper; by default, all in results/.
 
@@ -47,12 +57,25 @@ def main(
         click.echo(json.dumps(check.as_dict(), indent=2))
     else:
         click.echo(to_text(check_tables(check)))
-        for note in check.notes:
-            click.echo(note)
-        statuses = [one.status for one in check.cells]
-        counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
-        wrong = sum(not one.passed for one in check.claims)
-        click.echo(f"{len(statuses)} cells: {counts}; {wrong} claims not as on record")
-        click.echo("check passed" if check.passed else "check FAILED")
+        for line in [*(_evidence(check) if evidence else ()), *check.notes, *_closing(check)]:
+            click.echo(line)
     if not check.passed:
         raise SystemExit(1)
+
+
+def _evidence(check: Check) -> Iterator[str]:
+    """Tell what is behind each verdict, a line for each comparison."""
+    for claim in check.claims:
+        verdict = claim.verdict
+        yield f"{verdict.claim.id}: {verdict.outcome}. The paper says: {verdict.claim.says}"
+        for one in verdict.evidence:
+            yield f"  {'agrees' if one.agrees else 'differs'}  {one.text}"
+        yield ""
+
+
+def _closing(check: Check) -> Iterator[str]:
+    statuses = [one.status for one in check.cells]
+    counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
+    wrong = sum(not one.passed for one in check.claims)
+    yield f"{len(statuses)} cells: {counts}; {wrong} claims not as on record"
+    yield "check passed" if check.passed else "check FAILED"

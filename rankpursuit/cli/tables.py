@@ -67,6 +67,6 @@ def main(
         written = write_tables(tables, output, formats)
     shown = [table for run in runs for table in main_tables(run, compare=compare)]
     verdicts = judge_claims(runs)
-    click.echo(to_text([*shown, claims_table(verdicts)] if verdicts else shown))
+    click.echo(to_text([*shown, claims_table(verdicts, brief=True)] if verdicts else shown))
     for path in written:
         click.echo(f"wrote {path}")

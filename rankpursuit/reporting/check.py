@@ -187,7 +187,7 @@ def check_tables(check: Check) -> list[Table]:
             Part(TASKS[metric], dict(_row(one) for one in here if one.cell.metric == metric))
             for metric in dict.fromkeys(one.cell.metric for one in here)
         )
-        title = f"Table {number} ({published_tables()[number].title})"
+        title = f"{published_tables()[number].title} (Table {number} of the paper)"
         columns = ("published", "measured", "diff.", "expected", "status")
         tables.append(Table(f"check-{number}", title, columns, parts))
     if check.claims:

@@ -30,14 +30,16 @@ def errors_by(results: Results, metric: str, group: str, over: Over = "repeats")
     return table[[label for label in results.algorithms if label in table]]
 
 
-def compare_algorithms(
-    results: Results, metric: str, group: str, first: str, second: str, over: Over = "repeats"
-) -> Comparison | None:
+def compare_columns(errors: pd.DataFrame, first: str, second: str) -> Comparison | None:
     """Compare two algorithms where both have results; None if that is nowhere.
 
-    Differences are of the first minus the second.
+    Parameters
+    ----------
+    errors : DataFrame
+        From `errors_by`.
+    first, second : str
+        Labels of two algorithms. Differences are of the first minus the second.
     """
-    errors = errors_by(results, metric, group, over)
     if first not in errors or second not in errors:
         return None
     pairs = errors[[first, second]].dropna()

@@ -23,12 +23,15 @@ _SPECIAL = {
 }
 
 _PREAMBLE = r"""\documentclass{article}
-\usepackage[T1]{fontenc}
 \usepackage[utf8]{inputenc}
 \usepackage[a4paper, margin=2cm]{geometry}
+\usepackage{array}
 \usepackage{booktabs}
 \begin{document}
 """
+
+
+_COLUMN = r">{\raggedright\arraybackslash}p{%.2f\linewidth}"
 
 
 def to_text(tables: Sequence[Table]) -> str:
@@ -44,9 +47,9 @@ def to_markdown(tables: Sequence[Table]) -> str:
 def to_latex(tables: Sequence[Table]) -> str:
     """Return a LaTeX document that compiles as it is; each table can be copied out of it.
 
-    A table needs the package booktabs.
+    A table needs the package booktabs; one with sentences in its cells also array.
     """
-    body = "\n\\clearpage\n".join(_latex(table) for table in tables)
+    body = "\n\n".join(_latex(table) for table in tables)
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
 
@@ -134,13 +137,16 @@ def _escape_markdown(text: str) -> str:
 
 def _latex(table: Table) -> str:
     n_columns = len(table.columns)
-    align = "r" * n_columns if table.align == "r" else "p{0.17\\linewidth}" * n_columns
+    align, size = "r" * n_columns, r"\small"
+    if table.align == "l":  # the last column has sentences
+        align, size = "l" + _COLUMN % 0.14 * (n_columns - 2) + _COLUMN % 0.30, r"\footnotesize"
+    gap = rf"\setlength{{\tabcolsep}}{{{3 if n_columns > 7 else 5}pt}}"
     rows = "\n\\midrule\n".join(_latex_part(part, table.columns) for part in table.parts)
     notes = "\\par\n".join(_latex_words(note) for note in table.notes)
     return "\n".join(
         [
             r"\begin{table}[htbp]",
-            r"\centering\small\setlength{\tabcolsep}{4pt}",
+            rf"\centering{size}{gap}\setlength{{\belowcaptionskip}}{{6pt}}",
             rf"\caption{{{_latex_words(table.title)}}}",
             rf"\label{{tab:{table.id}}}",
             rf"\begin{{tabular}}{{l{align}}}",

@@ -19,6 +19,7 @@ LEAST_PAIRS = 6
 """With fewer pairs, no two-sided p is below 0.05: the least of five pairs is 2 / 2^5 = 0.0625."""
 
 _MOST_EXACT = 50
+_DRAWS_AT_ONCE = 1_000_000  # bounds the memory of the bootstrap
 _DECIMALS = 12  # differences that agree so far are tied: 0.3 - 0.2 is 0.2 - 0.1
 
 
@@ -172,8 +173,15 @@ def bootstrap_interval(
     """
     differences = np.asarray(differences, dtype=float)
     generator = np.random.default_rng(seed)
-    n = differences.size
-    means = [np.take(differences, generator.integers(n, size=n)).mean() for _ in range(n_resamples)]
+    batch = max(1, _DRAWS_AT_ONCE // differences.size)
+    means = np.concatenate(
+        [
+            generator.choice(differences, (min(batch, n_resamples - start), differences.size)).mean(
+                1
+            )
+            for start in range(0, n_resamples, batch)
+        ]
+    )
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)

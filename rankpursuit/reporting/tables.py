@@ -36,12 +36,14 @@ PARAMETERS = {
 
 
 def experiment_title(results: Results) -> str:
-    """Return a title such as ``Table 1 (Jester, supervised)``, or the experiment's name.
+    """Return a title such as ``Jester, supervised (Table 1 of the paper)``, or the name.
 
     A run that is smaller than the paper's says so here too, where no one can leave it out.
     """
     published = _published(results)
-    title = f"Table {published.number} ({published.title})" if published else results.name
+    title = results.name
+    if published is not None:
+        title = f"{published.title} (Table {published.number} of the paper)"
     if is_full_size(results):
         return title
     size = measured_size(results)
@@ -105,11 +107,11 @@ def sparsity_table(results: Results) -> Table:
         parts.append(Part(TASKS[metric] if len(results.metrics) > 1 else "Method", rows))
     notes = (
         "Share of the training points used as basis functions, mean ± standard deviation over "
-        "repeats; then how many basis functions more (+) or fewer (−) than RankRLS and RankSVM, "  # noqa: RUF001
+        'repeats; with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
         "mean over groups.",
         *coverage_notes(results),
     )
-    title = f"Sparsity in {experiment_title(results)}"
+    title = f"Sparsity: {experiment_title(results)}"
     return Table(f"{results.name}-sparsity", title, columns, tuple(parts), notes)
 
 
@@ -153,7 +155,7 @@ def parameter_table(results: Results) -> Table:
         "sat on an edge of its grid. Basis functions are shares of the training points if below 1.",
         *coverage_notes(results),
     )
-    title = f"Chosen parameters in {experiment_title(results)}"
+    title = f"Chosen parameters: {experiment_title(results)}"
     return Table(f"{results.name}-parameters", title, tuple(results.groups), tuple(parts), notes)
 
 

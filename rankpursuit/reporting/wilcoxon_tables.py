@@ -7,7 +7,8 @@ import itertools
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.comparisons import (
     Over,
-    compare_algorithms,
+    compare_columns,
+    errors_by,
     proposed_algorithm,
 )
 from rankpursuit.reporting.coverage import coverage_notes
@@ -51,10 +52,8 @@ def control_table(
     others = [label for label in results.algorithms if label != control]
     parts = []
     for group in results.groups:
-        found = {
-            label: compare_algorithms(results, metric, group, control, label, over)
-            for label in others
-        }
+        errors = errors_by(results, metric, group, over)
+        found = {label: compare_columns(errors, control, label) for label in others}
         corrected = iter(holm([one.p_value for one in found.values() if one is not None]))
         rows = {
             results.algorithms[label]: (EMPTY,) * 6
@@ -87,10 +86,11 @@ def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Ta
     pairs = list(itertools.combinations(labels, 2))
     parts = []
     for group in results.groups:
+        errors = errors_by(results, metric, group, over)
         found = {
             pair: one.p_value
             for pair in pairs
-            if (one := compare_algorithms(results, metric, group, *pair, over)) is not None
+            if (one := compare_columns(errors, *pair)) is not None
         }
         corrected = dict(zip(found, holm(list(found.values())), strict=True))
         rows = {
@@ -129,7 +129,7 @@ def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Tab
 
 
 def _what(results: Results, metric: str) -> str:
-    task = f"{TASKS[metric].lower()} of " if len(results.metrics) > 1 else ""
+    task = f"{TASKS[metric].lower()}, " if len(results.metrics) > 1 else ""
     return f"{task}{experiment_title(results)}"
 
 

@@ -1,0 +1,115 @@
+import pytest
+from click.testing import CliRunner
+from made_up import write_results
+
+from rankpursuit.cli.run import summary
+from rankpursuit.cli.tables import main
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(main, words)
+
+
+def test_files_stand_beside_the_results_and_the_tables_are_printed(call, tmp_path):
+    folder = write_results(tmp_path / "results" / "one", repeats=2)
+    result = call("results/one")
+    assert result.exit_code == 0
+    assert "NOT the paper's size" in result.stdout
+    assert "Sparsity: Jester, supervised" in result.stdout
+    for name in ("md", "tex", "csv"):
+        assert f"wrote results/one/tables.{name}" in result.stdout
+        assert "Matching Pursuit" in (folder / f"tables.{name}").read_text(encoding="utf-8")
+
+
+def test_without_arguments_everything_in_results_is_shown(call, tmp_path):
+    write_results(tmp_path / "results" / "one", table=1, repeats=2)
+    write_results(tmp_path / "results" / "two", table=3, repeats=2)
+    result = call()
+    assert result.exit_code == 0
+    assert "Table 1 of the paper" in result.stdout
+    assert "Table 3 of the paper" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("md", "### Jester"), ("tex", "\\documentclass"), ("csv", "table,part"), ("text", "Jester,")],
+)
+def test_a_format_is_printed_and_no_file_written(call, tmp_path, name, start):
+    folder = write_results(tmp_path / "one", repeats=2)
+    before = sorted(folder.iterdir())
+    result = call("one", "--format", name)
+    assert result.stdout.startswith(start)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_output_gets_one_file_for_all_results(call, tmp_path):
+    write_results(tmp_path / "one", table=1, repeats=2)
+    write_results(tmp_path / "two", table=3, repeats=2)
+    assert call("one", "two", "--output", "deep/out", "--format", "md").exit_code == 0
+    assert [path.name for path in (tmp_path / "deep/out").iterdir()] == ["tables.md"]
+    text = (tmp_path / "deep/out/tables.md").read_text(encoding="utf-8")
+    assert "Table 1 of the paper" in text
+    assert "Table 3 of the paper" in text
+
+
+def test_compare_adds_the_published_figures(call, tmp_path):
+    write_results(tmp_path / "one", repeats=2)
+    assert "paper   diff." in call("one", "--compare").stdout
+    assert "paper   diff." not in call("one").stdout
+
+
+def test_control_is_the_named_one(call, tmp_path):
+    write_results(tmp_path / "one", repeats=2)
+    assert (
+        "RankRLS against the others"
+        in call("one", "--format", "text", "--control", "rank_rls").stdout
+    )
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda run: (run / "repeats.csv").unlink(), "repeats.csv: missing"),
+        (lambda run: cut(run / "repeats.csv"), "repeats.csv: cut short"),
+        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: not readable"),
+        (lambda run: (run / "repeats.csv").write_text("a,b\n1,2\n"), "lacks the columns algorithm"),
+        (
+            lambda run: (run / "config.yaml").write_text("name: one\n"),
+            "config.yaml: lacks protocol",
+        ),
+        (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
+        (
+            lambda run: (run / "users.csv.gz").rename(run / "elsewhere"),
+            "users.csv.gz: missing",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_status_one(call, tmp_path, spoil, said):
+    spoil(write_results(tmp_path / "one", repeats=2))
+    result = call("one")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: one/")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [(), ("nowhere",), ("one", "--control", "svm")])
+def test_wrong_choices_are_one_line_and_status_one(call, tmp_path, words):
+    write_results(tmp_path / "one", repeats=2)
+    result = call(*words)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_run_ends_with_the_table_of_its_errors(tmp_path):
+    assert summary(tmp_path) == "no group, repeat and algorithm is complete yet"
+    text = summary(write_results(tmp_path / "one", repeats=2))
+    assert "Ranking Pursuit    0.410" in text
+    assert "NOT the paper's size" in text

@@ -1,0 +1,100 @@
+"""Made-up results of a run, written as files like those of ``rp-run``."""
+
+import itertools
+import json
+
+import yaml
+
+from rankpursuit.experiments.export import write_csv
+from rankpursuit.reporting.published import published_tables
+
+GROUPS = ("20-40", "40-60", "60-80")
+SPARSE = {"kernel_matching_pursuit", "sparse_rank_rls", "ranking_pursuit"}
+
+
+def write_results(
+    folder,
+    *,
+    table=1,
+    errors=None,
+    repeats=10,
+    declared=10,
+    n_users=300,
+    noise=1e-5,
+    basis=None,
+    leave_out=lambda row: False,
+):
+    """Write the files of a run whose errors are known.
+
+    Without more, means are the published ones. Every repeat moves all algorithms alike, and each
+    algorithm by itself by `noise`, up and down in turn: over an even number of repeats the means
+    are as given.
+
+    errors: {(metric, label, group) or label: mean}, in place of the published ones.
+    basis: {label: number of basis functions}, of 40 points; 20 for sparse methods.
+    leave_out: of rows of repeats.csv, those that are not there yet.
+    """
+    cells = published_tables()[table or 1].cells
+    labels = list(next(iter(cells.values())))
+    errors, basis = errors or {}, basis or {}
+    config = {
+        "name": folder.name,
+        "table": table,
+        "protocol": {
+            "groups": [[20, 40], [40, 60], [60, 80]],
+            "test_users": n_users,
+            "fill": "median",
+        },
+        "kernel": {"parameter": "sigma", "widths": [1.0, 2.0]},
+        "ties": "all",
+        "metrics": list(cells),
+        "offset": "raw",
+        "repeats": declared,
+        "algorithms": {label: _options(label) for label in labels},
+    }
+    rows, users = [], []
+    for group, repeat, (at, label), metric in itertools.product(
+        GROUPS, range(1, repeats + 1), enumerate(labels), cells
+    ):
+        published = cells[metric][label][group]
+        mean = errors.get((metric, label, group), errors.get(label, published))
+        turn = repeat // 2 if at % 2 else repeat
+        error = mean + 0.002 * (-1) ** repeat + noise * (at + 1) * (-1) ** turn
+        key = {"group": group, "repeat": repeat, "algorithm": label}
+        row = key | _row(label, metric, repeat, error, basis.get(label)) | {"n_users": n_users}
+        if not leave_out(row):
+            rows.append(row)
+            users += [
+                key | {"metric": metric, "user": user, "error": error + shift}
+                for user, shift in enumerate((-0.003, 0.0, 0.003))
+            ]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    (folder / "provenance.json").write_text(json.dumps({"commit": "made up"}))
+    write_csv(folder / "repeats.csv", rows)
+    write_csv(folder / "users.csv.gz", users)
+    curve = {key: rows[0][key] for key in ("group", "repeat", "algorithm", "metric")}
+    write_csv(folder / "curves.csv", [curve | {"axis": "width", "value": 1, "holdout_error": 0.4}])
+    return folder
+
+
+def _row(label, metric, repeat, error, n_basis):
+    n_basis = n_basis if n_basis is not None else 20 if label in SPARSE else 40
+    return {
+        "method": label,
+        "metric": metric,
+        "test_error": error,
+        "holdout_error": error,
+        "width": 64.0 if repeat % 2 else 128.0,
+        "lambda": 0.3 if label.endswith("rls") else "",
+        "n_basis": 0.5 if label in SPARSE else "",
+        "on_edge": "width" if repeat == 1 else "",
+        "basis_functions": n_basis,
+        "basis_share": n_basis / 40,
+    }
+
+
+def _options(label):
+    if label.endswith("pursuit"):
+        return {"method": label, "fitting": "basic", "ridge": 0.0}
+    return {"method": label} | ({"loss": "squared_hinge"} if label == "rank_svm" else {})

@@ -1,0 +1,115 @@
+import pytest
+from made_up import write_results
+
+from rankpursuit.reporting.claims import RULES, claims_table, judge_claims
+from rankpursuit.reporting.published import published_claims
+from rankpursuit.reporting.results import load_results
+
+CRRP = "combined_ranking_regression_pursuit"
+SS = "semi_supervised_ranking_pursuit"
+ALIKE = {"rank_svm": 0.4, "rank_rls": 0.4, "sparse_rank_rls": 0.4, "ranking_pursuit": 0.4}
+ALIKE |= {"rls": 0.5, "kernel_matching_pursuit": 0.5}
+
+CASES = [
+    # claim, what makes it hold, what makes it fail
+    ("jester-ranking-beats-regression", {"errors": ALIKE}, {"errors": ALIKE | {"rls": 0.4}}),
+    ("jester-ranking-beats-regression", {}, {"noise": 0.05}),
+    ("jester-families-alike", {"errors": ALIKE}, {"errors": ALIKE | {"rls": 0.6}}),
+    ("jester-pursuit-beats-regression", {}, {"errors": {"ranking_pursuit": 0.5}}),
+    (
+        "jester-pursuit-comparable",
+        {"errors": ALIKE | {"ranking_pursuit": 0.3}},
+        {"errors": ALIKE | {"ranking_pursuit": 0.41}},
+    ),
+    (
+        "jester-pursuit-sparser",
+        {"basis": {"ranking_pursuit": 29}},  # 27.5% fewer than 40
+        {"basis": {"ranking_pursuit": 29.5}},
+    ),
+    (
+        "jester-pursuit-sparser",
+        {"basis": {"ranking_pursuit": 28}},
+        {"basis": {"ranking_pursuit": 28, "rank_svm": 30}},
+    ),
+    ("jester-chosen-beats-random", {"noise": 1e-3}, {"errors": {"ranking_pursuit": 0.42}}),
+    ("jester-semi-supervised-best", {}, {"errors": {("disagreement", SS, "60-80"): 0.392}}),
+    ("crrp-near-specialists", {}, {"errors": {("squared_error", CRRP, "20-40"): 27.5}}),
+    ("crrp-near-specialists", {}, {"errors": {("disagreement", CRRP, "40-60"): 0.412}}),
+    ("crrp-no-better-than-specialists", {}, {"errors": {("squared_error", CRRP, "60-80"): 14.0}}),
+    ("crrp-no-better-than-specialists", {}, {"errors": {("disagreement", CRRP, "20-40"): 0.408}}),
+    ("crrp-beats-ranking-at-regression", {}, {"errors": {("squared_error", CRRP, "20-40"): 34.5}}),
+    ("crrp-beats-regression-at-ranking", {}, {"errors": {("disagreement", CRRP, "60-80"): 0.382}}),
+    ("movielens-pursuit-sparser", {}, {"basis": {"ranking_pursuit": 28}}),
+    ("movielens-semi-supervised-best", {}, {"errors": {SS: 0.5}}),
+]
+
+
+def verdict(folder, claim_id, **options):
+    (claim,) = (claim for claim in published_claims() if claim.id == claim_id)
+    run = load_results(write_results(folder, table=claim.tables[0], **options))
+    return next(one for one in judge_claims([run]) if one.claim.id == claim_id)
+
+
+@pytest.mark.parametrize(("claim", "holding", "failing"), CASES)
+def test_a_claim_holds_or_not_as_the_numbers_say(tmp_path, claim, holding, failing):
+    found = verdict(tmp_path / "a", claim, **holding)
+    assert found.outcome == "holds", [one.text for one in found.evidence if not one.agrees]
+    assert all(one.agrees for one in found.evidence)
+    found = verdict(tmp_path / "b", claim, **failing)
+    assert found.outcome == "does not hold"
+    assert not all(one.agrees for one in found.evidence)
+
+
+@pytest.mark.parametrize(
+    "claim", [claim for claim in published_claims() if len(claim.tables) == 1], ids=lambda c: c.id
+)
+def test_a_claim_is_undecided_from_five_repeats_and_decided_from_six(tmp_path, claim):
+    few = verdict(tmp_path / "a", claim.id, repeats=5)
+    assert (few.outcome, few.reason) == ("undecided", "5 repeats; tests need 6")
+    assert verdict(tmp_path / "b", claim.id, repeats=6).outcome != "undecided"
+
+
+def test_a_claim_is_undecided_without_an_algorithm(tmp_path):
+    found = verdict(
+        tmp_path / "a",
+        "jester-pursuit-comparable",
+        leave_out=lambda row: row["algorithm"] == "rank_svm" and row["group"] == "40-60",
+    )
+    assert (found.outcome, found.reason) == ("undecided", "40-60 lacks RankSVM")
+
+
+def test_sparser_than_nothing_is_undecided(tmp_path):
+    found = verdict(tmp_path / "a", "jester-pursuit-sparser", basis={"rank_svm": 0})
+    assert found.outcome == "undecided"
+    assert "RankSVM has no basis functions" in found.reason
+
+
+@pytest.mark.parametrize(("errors", "outcome"), [({}, "holds"), ({"rls": 0.3}, "does not hold")])
+def test_a_claim_about_two_tables_needs_both(tmp_path, errors, outcome):
+    full = load_results(write_results(tmp_path / "a", table=1))
+    half = load_results(write_results(tmp_path / "b", table=2, errors=errors))
+
+    def judged(*runs):
+        return next(v for v in judge_claims(runs) if v.claim.id == "jester-fewer-scores-cost")
+
+    assert judged(full, half).outcome == outcome
+    assert judged(half).reason == "needs results of Table 1 too"
+
+
+def test_verdicts_carry_their_numbers(tmp_path):
+    found = verdict(tmp_path / "a", "jester-pursuit-beats-regression", noise=0)
+    assert found.reason == "6 of 6 comparisons agree"
+    assert found.evidence[0].text == "20-40: Ranking Pursuit less RLS -0.0150, p = 0.002"
+
+
+def test_every_rule_is_used_and_every_one_has_a_case_that_fails():
+    rules = {claim.id: claim.rule for claim in published_claims()}
+    assert set(rules.values()) == set(RULES)
+    assert {rules[case[0]] for case in CASES} | {"costs_more"} == set(RULES)
+
+
+def test_table_of_claims_says_what_the_paper_says_unless_brief(tmp_path):
+    verdicts = judge_claims([load_results(write_results(tmp_path / "a", table=3))])
+    full, brief = claims_table(verdicts), claims_table(verdicts, brief=True)
+    assert [len(row) for row in full.parts[0].rows.values()] == [3] * 4
+    assert [len(row) for row in brief.parts[0].rows.values()] == [2] * 4

@@ -1,0 +1,90 @@
+import csv
+import io
+import shutil
+import subprocess
+
+import pytest
+from made_up import write_results
+
+from rankpursuit.reporting.documents import all_tables
+from rankpursuit.reporting.render import to_csv, to_latex, to_markdown, to_text
+from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.table import Cell, Part, Table
+
+ROWS = {
+    "A & B": (Cell("0.5", " ± 0.1", True, {"mean": 0.5}), Cell("50%")),
+    "C_1": (Cell("−1", numbers={"mean": -1.0}), Cell("2^-3 (1 of 2)")),  # noqa: RUF001
+}
+TABLE = Table("t", "A title", ("20-40", "diff."), (Part("Task", ROWS),), ("p < 0.05, a_b.",))
+
+
+def test_text_is_aligned_and_a_star_marks_the_best():
+    assert to_text([TABLE]).splitlines() == [
+        "A title",
+        "=======",
+        "Task        20-40          diff.",
+        "-----  ----------  -------------",
+        "A & B  *0.5 ± 0.1            50%",
+        "C_1            −1  2^-3 (1 of 2)",  # noqa: RUF001
+        "",
+        "  p < 0.05, a_b.",
+    ]
+
+
+def test_markdown_has_the_best_in_bold():
+    assert to_markdown([TABLE]).splitlines() == [
+        "### A title",
+        "",
+        "| Task | 20-40 | diff. |",
+        "| --- | ---: | ---: |",
+        "| A & B | **0.5** ± 0.1 | 50% |",
+        "| C_1 | −1 | 2^-3 (1 of 2) |",  # noqa: RUF001
+        "",
+        "- p \\< 0.05, a\\_b.",
+    ]
+
+
+def test_a_bar_in_a_cell_does_not_split_it():
+    table = Table("t", "T", ("x",), (Part("P", {"a|b": (Cell("1|2"),)}),))
+    assert "| a\\|b | 1\\|2 |" in to_markdown([table])
+
+
+def test_latex_is_escaped_with_rules_of_booktabs():
+    text = to_latex([TABLE])
+    assert r"A \& B & \textbf{0.5} $\pm$ 0.1 & 50\% \\" in text
+    assert r"C\_1 & $-$1 & $2^{-3}$ (1 of 2) \\" in text
+    assert [word for word in ("toprule", "midrule", "bottomrule") if f"\\{word}" not in text] == []
+    assert r"p $<$ 0.05, a\_b." in text
+
+
+def test_csv_has_every_number_in_full_under_its_group():
+    rows = list(csv.DictReader(io.StringIO(to_csv([TABLE]))))
+    assert [(row["row"], row["column"], row["quantity"], row["value"]) for row in rows] == [
+        ("A & B", "20-40", "mean", "0.5"),
+        ("C_1", "20-40", "mean", "-1.0"),
+    ]
+
+
+def test_csv_names_the_group_of_published_figures():
+    cells = (Cell("1"), Cell("2", numbers={"published": 2.0}))
+    table = Table("t", "T", ("40-60", "paper"), (Part("P", {"a": cells}),))
+    assert to_csv([table]).splitlines()[1] == "t,P,a,40-60,published,2.0"
+
+
+def test_all_tables_compile_with_a_real_latex(tmp_path):
+    program = shutil.which("pdflatex") or shutil.which("tectonic")
+    if program is None:
+        pytest.skip("neither pdflatex nor tectonic is installed: LaTeX tables are not compiled")
+    runs = [
+        load_results(write_results(tmp_path / f"all_of_{table}", table=table))
+        for table in (1, 2, 3, 4, 5)
+    ]
+    (tmp_path / "tables.tex").write_text(to_latex(all_tables(runs, compare=True)), encoding="utf-8")
+    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
+    done = subprocess.run(
+        [program, *options, "tables.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "tables.pdf").stat().st_size > 10_000
+    assert "Overfull" not in done.stdout
+    assert "Float too large" not in done.stdout

@@ -1,0 +1,108 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankpursuit.reporting.statistics import (
+    LEAST_PAIRS,
+    bootstrap_interval,
+    compare,
+    holm,
+    rank_biserial,
+    signed_rank_p,
+)
+
+
+def test_exact_p_of_five_pairs_by_hand():
+    # ranks of the negatives sum to 5; 10 of the 32 sets of signs have such a sum of 5 or less:
+    # {}, 1, 2, 3, 4, 5, 1+2, 1+3, 1+4, 2+3
+    assert signed_rank_p([1, 2, 3, 4, -5]) == pytest.approx(2 * 10 / 32)
+
+
+def test_zeros_are_left_out_and_ties_share_ranks_by_hand():
+    differences = [0, 1, 1, -2, 3]  # ranks 1.5, 1.5, 3, 4; negative 3, positive 7
+    variance = 4 * 5 * 9 / 24 - (2**3 - 2) / 48
+    z = (3 - 5) / math.sqrt(variance)
+    assert signed_rank_p(differences) == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
+    assert rank_biserial(differences) == pytest.approx((7 - 3) / 10)
+    found = compare([1, 3, 2, 1, 5], [1, 2, 1, 3, 2])
+    assert (found.n_pairs, found.n_zero, found.mean) == (5, 1, pytest.approx(0.6))
+
+
+def test_differences_that_floats_blur_are_tied():
+    blurred = [0.3 - 0.2, 0.2 - 0.1, -(0.9 - 0.7)]
+    assert blurred[0] != blurred[1]
+    assert signed_rank_p(blurred) == signed_rank_p([1, 1, -2])
+    assert signed_rank_p([0.3 - 0.2 - 0.1, 1.0]) == signed_rank_p([1.0])
+
+
+def test_without_any_difference_nothing_is_significant():
+    found = compare([1.0, 2.0], [1.0, 2.0])
+    assert (found.p_value, found.effect, found.mean) == (1.0, 0.0, 0.0)
+    assert not found.significant
+
+
+@given(
+    st.lists(st.integers(1, 1000), min_size=1, max_size=8, unique=True),
+    st.lists(st.booleans(), min_size=8, max_size=8),
+)
+def test_exact_p_is_the_share_of_signs_as_extreme(sizes, signs):
+    differences = [s if up else -s for s, up in zip(sizes, signs, strict=False)]
+    ranks = scipy.stats.rankdata(sizes)
+    sums = [
+        sum(rank for rank, up in zip(ranks, flips, strict=True) if up)
+        for flips in itertools.product([False, True], repeat=len(ranks))
+    ]
+    positive = sum(rank for rank, d in zip(ranks, differences, strict=True) if d > 0)
+    tail = min(sum(total <= positive for total in sums), sum(total >= positive for total in sums))
+    assert signed_rank_p(differences) == pytest.approx(min(1, 2 * tail / len(sums)))
+
+
+@pytest.mark.parametrize(("n", "method"), [(50, "exact"), (51, "approx")])
+def test_distribution_is_exact_up_to_fifty_pairs(n, method):
+    differences = np.random.default_rng(0).normal(0.2, size=n)
+    other = {"exact": "approx", "approx": "exact"}[method]
+    assert signed_rank_p(differences) == scipy.stats.wilcoxon(differences, method=method).pvalue
+    assert signed_rank_p(differences) != scipy.stats.wilcoxon(differences, method=other).pvalue
+
+
+def test_six_pairs_are_the_fewest_that_can_be_significant():
+    assert signed_rank_p(np.arange(1, LEAST_PAIRS)) > 0.05
+    assert signed_rank_p(np.arange(1, LEAST_PAIRS + 1)) < 0.05
+
+
+def test_ten_repeats_bound_p_from_below():
+    assert signed_rank_p(np.arange(1, 11)) == pytest.approx(2 / 2**10)
+
+
+@pytest.mark.parametrize(("sign", "effect"), [(1, 1.0), (-1, -1.0)])
+def test_effect_is_one_if_all_differences_point_one_way(sign, effect):
+    assert rank_biserial(sign * np.arange(1, 5)) == effect
+
+
+def test_holm_by_hand():
+    # sorted: 4 x 0.005, 3 x 0.01, 2 x 0.03, then 0.04, which may not fall below the one before
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5, 0.6]) == pytest.approx([1.0, 1.0])
+    assert holm([]).size == 0
+
+
+def test_bootstrap_is_seeded_and_agrees_with_theory():
+    differences = np.random.default_rng(1).normal(0.1, 1.0, size=400)
+    low, high = bootstrap_interval(differences)
+    assert (low, high) == bootstrap_interval(differences)
+    assert (low, high) != bootstrap_interval(differences, seed=1)
+    half = 1.96 * differences.std() / 20
+    assert (low, high) == pytest.approx(
+        (differences.mean() - half, differences.mean() + half), abs=0.01
+    )
+    narrow = bootstrap_interval(differences, confidence=0.5)
+    assert low < narrow[0] < narrow[1] < high
+
+
+def test_bootstrap_of_equal_differences_has_no_width():
+    assert bootstrap_interval([0.25] * 7) == (0.25, 0.25)

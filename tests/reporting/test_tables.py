@@ -1,0 +1,191 @@
+import pytest
+import yaml
+from made_up import GROUPS, write_results
+
+from rankpursuit.errors import ResultsError
+from rankpursuit.reporting.coverage import is_full_size, measured_size, missing_parts
+from rankpursuit.reporting.documents import all_tables
+from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.tables import error_table, parameter_table, saving, sparsity_table
+from rankpursuit.reporting.wilcoxon_tables import control_table, matrix_table
+
+
+@pytest.fixture
+def run(tmp_path):
+    def make(**options):
+        return load_results(write_results(tmp_path / "run", **options))
+
+    return make
+
+
+def texts(row):
+    return [f"{cell.text}{cell.rest}" for cell in row]
+
+
+def test_errors_are_means_and_deviations_over_repeats(run):
+    table = error_table(run(noise=0))
+    (part,) = table.parts
+    assert table.columns == GROUPS
+    # five repeats 0.002 above, five below: the sample deviation is 0.002 * sqrt(10 / 9)
+    assert texts(part.rows["RankRLS"]) == ["0.409 ± 0.002", "0.407 ± 0.002", "0.374 ± 0.002"]
+    assert part.rows["RankRLS"][0].numbers["standard_deviation"] == pytest.approx(
+        0.0021082, abs=1e-6
+    )
+    best = {title for title, row in part.rows.items() if row[1].best}
+    assert best == {"RankSVM", "Ranking Pursuit"}
+
+
+def test_rows_stand_in_the_order_of_the_paper_and_table_5_has_two_parts(run):
+    table = error_table(run(table=5))
+    assert [part.heading for part in table.parts] == ["Ranking task", "Regression task"]
+    names = ["RLS", "Matching Pursuit", "RankSVM", "RankRLS", "Sparse RankRLS", "Ranking Pursuit"]
+    assert all(list(part.rows) == [*names, "CRRP"] for part in table.parts)
+    assert table.parts[1].rows["CRRP"][2].text == "17.3"
+
+
+def test_published_figures_and_differences_stand_beside_errors(run):
+    table = error_table(run(noise=0, errors={"rls": 0.42}), compare=True)
+    assert table.columns[:4] == ("20-40", "paper", "diff.", "40-60")
+    cells = table.parts[0].rows["RLS"]
+    assert texts(cells) == [
+        *("0.420 ± 0.002", "0.425", "−0.005"),  # noqa: RUF001
+        *("0.420 ± 0.002", "0.419", "+0.001"),
+        *("0.420 ± 0.002", "0.383", "+0.037"),
+    ]
+
+
+def test_an_experiment_of_no_published_table_has_nothing_to_compare_with(run):
+    table = error_table(run(table=None), compare=True)
+    assert table.columns == GROUPS
+    assert table.title == "run"
+
+
+def test_a_full_run_and_a_small_one_cannot_be_mistaken(run):
+    full, small = run(), run(n_users=299, repeats=9)
+    assert is_full_size(full)
+    assert not is_full_size(small)
+    for make in (error_table, sparsity_table, parameter_table):
+        assert not any("NOT" in note for note in make(full).notes)
+        assert "only 299 users, 9 repeats" in make(small).title
+        assert any("NOT the paper's size: 299 test users" in note for note in make(small).notes)
+
+
+@pytest.mark.parametrize("options", [{"n_users": 299}, {"repeats": 9}])
+def test_either_too_few_users_or_too_few_repeats_make_a_run_small(run, options):
+    assert not is_full_size(run(**options))
+
+
+def test_readings_are_named(run):
+    notes = " ".join(error_table(run(table=5)).notes)
+    for reading in (
+        "sigma",
+        "ties all",
+        "fill median",
+        "offset raw",
+        "fitting basic",
+        "loss squared",
+    ):
+        assert reading in notes
+    assert "offset" not in " ".join(error_table(run(table=1)).notes)
+
+
+def test_readings_that_differ_name_their_algorithms(run, tmp_path):
+    folder = run().folder
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    config["algorithms"]["ranking_pursuit"]["fitting"] = "backfit"
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    notes = " ".join(error_table(load_results(folder)).notes)
+    assert "fitting basic (Matching Pursuit); fitting backfit (Ranking Pursuit)" in notes
+
+
+def test_nothing_is_missing_from_a_whole_run(run):
+    assert missing_parts(run()) == []
+
+
+@pytest.mark.parametrize(
+    ("leave_out", "said"),
+    [
+        (lambda row: row["algorithm"] == "rank_svm", ["RankSVM: everything"]),
+        (lambda row: row["repeat"] == 4, ["repeat 4, of all algorithms"]),
+        (lambda row: row["repeat"] in (2, 4), ["repeats 2, 4, of all algorithms"]),
+        (
+            lambda row: row["algorithm"] == "rls" and row["group"] == "40-60" and row["repeat"] > 7,
+            ["RLS: repeats 8 to 10 of 40-60"],
+        ),
+    ],
+)
+def test_what_is_missing_is_said(run, leave_out, said):
+    results = run(leave_out=leave_out)
+    assert missing_parts(results) == said
+    assert f"Missing: {said[0]}." in error_table(results).notes
+
+
+def test_a_partial_run_shows_what_there_is(run):
+    results = run(leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40")
+    cells = error_table(results, compare=True).parts[0].rows["RLS"]
+    assert [cell.text for cell in cells[:4]] == ["–", "0.425", "–", "0.419"]  # noqa: RUF001
+    assert len(all_tables([results])) == 8
+
+
+def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
+    results = run(leave_out=lambda row: row["algorithm"] != "rls" or row["repeat"] > 1)
+    assert measured_size(results).repeats == 1
+    assert error_table(results).parts[0].rows["RLS"][0].rest == ""
+    assert {
+        row[0].text for row in matrix_table(results, "disagreement").parts[0].rows.values()
+    } == {
+        *("–", "")  # noqa: RUF001
+    }
+    assert len(all_tables([results])) == 8
+
+
+def test_sparsity_is_the_share_and_what_is_saved(run):
+    table = sparsity_table(run(basis={"ranking_pursuit": 28, "rank_svm": 35}))
+    assert table.columns == (*GROUPS, "to RankRLS", "to RankSVM")
+    cells = table.parts[0].rows["Ranking Pursuit"]
+    assert texts(cells) == [*["70% ± 0%"] * 3, "−30%", "−20%"]  # noqa: RUF001
+    assert table.parts[0].rows["RankRLS"][4].text == "+14%"
+
+
+def test_nothing_is_saved_to_a_method_without_basis_functions(run):
+    results = run(basis={"rank_svm": 0})
+    assert saving(results, "disagreement", "ranking_pursuit", "rank_svm") is None
+    assert sparsity_table(results).parts[0].rows["Ranking Pursuit"][4].text == "–"  # noqa: RUF001
+
+
+def test_chosen_parameters_are_medians_and_edges_are_counted(run):
+    rows = parameter_table(run()).parts[0].rows
+    assert texts(rows["RLS: width"]) == ["2^6 (1 of 10)"] * 3
+    assert texts(rows["RLS: lambda"]) == ["0.3 (0 of 10)"] * 3
+    assert texts(rows["Ranking Pursuit: basis functions"]) == ["0.5 (0 of 10)"] * 3
+    assert "RLS: basis functions" not in rows
+
+
+def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
+    table = control_table(run(table=2, noise=1e-5), "disagreement")
+    assert table.title.startswith("SS Ranking Pursuit against the others, over repeats")
+    pairs, difference, _, p_value, corrected, effect = table.parts[0].rows["RLS"]
+    assert pairs.text == "10"
+    assert difference.numbers["difference"] == pytest.approx(0.419 - 0.449)
+    assert effect.text == "−1.00"  # noqa: RUF001
+    assert corrected.best
+    assert corrected.numbers["p_holm"] > p_value.numbers["p"]
+
+
+def test_users_are_pairs_of_their_own(run):
+    table = control_table(run(), "disagreement", over="users", control="rls")
+    assert table.parts[0].rows["RankSVM"][0].text == "30"  # three users of ten repeats
+
+
+def test_an_unknown_control_is_refused_with_the_choice(run):
+    with pytest.raises(ResultsError, match="no algorithm svm; it has rls, "):
+        control_table(run(), "disagreement", control="svm")
+
+
+def test_matrix_is_corrected_over_all_pairs(run):
+    table = matrix_table(run(), "disagreement")
+    raw = control_table(run(), "disagreement", control="rls").parts[0].rows["RankSVM"][3]
+    cell = table.parts[0].rows["1 RLS"][1]
+    assert cell.numbers["p_holm"] == pytest.approx(15 * raw.numbers["p"], rel=0.5)
+    assert table.parts[0].rows["2 Matching Pursuit"][0].text == ""
+    assert "7" not in table.columns
