@@ -1,4 +1,4 @@
-"""Made-up results of runs: small, quick to write, with everything that the real ones have."""
+"""Made-up results of runs with users and curves, for the figures and the report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-SEMI_SUPERVISED = {
+ALGORITHMS = {
     "rls": {"method": "rls", "lambda": [0.5, 1.0]},
     "rank_rls": {"method": "rank_rls", "lambda": [0.5, 1.0]},
     "ranking_pursuit": {"method": "ranking_pursuit", "n_basis": [0.25, 0.5, 1.0]},
@@ -27,7 +27,7 @@ def write_run(
     declared_repeats: int = 3,
     users: int = 4,
     metrics: tuple[str, ...] = ("disagreement",),
-    algorithms: dict[str, dict[str, object]] = SEMI_SUPERVISED,
+    algorithms: dict[str, dict[str, object]] = ALGORITHMS,
     leave_out: tuple[tuple[str, str], ...] = (),
 ) -> Path:
     """Write a folder of results; `leave_out` are pairs of algorithm and group that are missing."""

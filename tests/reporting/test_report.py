@@ -4,7 +4,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from made_up_runs import SEMI_SUPERVISED, write_run
+from made_up import write_results
+from made_up_runs import ALGORITHMS, write_run
 
 from rankpursuit.reporting.html import figure_html, inline_svg, table_html
 from rankpursuit.reporting.report import write_report
@@ -76,11 +77,18 @@ def test_runs_stand_in_the_order_of_the_tables_after_the_summary(text):
 def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
     assert "Claims of the paper" in text
     assert "undecided: " in text
-    assert (
-        Page(text).tags.count("svg") == 17
-    )  # five for each metric, and two with published figures
-    for title in ("Sparsity in", "Chosen parameters in", "Significance tests", "packages numpy"):
+    n_figures = 5 * 3 + 2  # of three metrics of runs, and two with published errors
+    assert Page(text).tags.count("svg") == n_figures
+    for title in ("Sparsity", "Chosen parameters", "Significance tests", "packages numpy"):
         assert title in text
+
+
+def test_verdicts_come_with_the_numbers_behind_them(tmp_path):
+    folder = write_results(tmp_path / "jester", table=1, errors={"ranking_pursuit": 0.45})
+    text = report(tmp_path, folder)
+    verdict = "<h4>jester-pursuit-beats-regression: does not hold, 0 of 6 comparisons agree</h4>"
+    assert f"{verdict}<ul><li><b>against:</b> 20-40: Ranking Pursuit less RLS +0.0250" in text
+    assert re.search(r"Of 7 claims: holds: \d, does not hold: \d, undecided: 1", text)
 
 
 def test_small_run_is_marked_at_the_top_and_in_its_section(text):
@@ -89,7 +97,7 @@ def test_small_run_is_marked_at_the_top_and_in_its_section(text):
 
 
 def test_run_of_the_papers_size_has_no_warning(tmp_path):
-    algorithms = {label: SEMI_SUPERVISED[label] for label in ("rls", "ranking_pursuit")}
+    algorithms = {label: ALGORITHMS[label] for label in ("rls", "ranking_pursuit")}
     folder = write_run(tmp_path, repeats=10, declared_repeats=10, users=300, algorithms=algorithms)
     text = report(tmp_path, folder)
     assert 'class="warning"' not in text
@@ -107,7 +115,7 @@ def test_partial_run_says_what_is_missing(tmp_path):
 
 
 def test_everything_from_outside_is_escaped(tmp_path):
-    algorithms = {"<i>evil</i>": SEMI_SUPERVISED["rls"], **SEMI_SUPERVISED}
+    algorithms = {"<i>evil</i>": ALGORITHMS["rls"], **ALGORITHMS}
     folder = write_run(tmp_path, name='a"&<script>alert(1)<', algorithms=algorithms)
     text = report(tmp_path, folder)
     assert Page(text).tags.count("script") == 1
