@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 import pandas as pd
@@ -12,8 +13,9 @@ from rankpursuit.reporting.statistics import Comparison, compare
 Over = Literal["repeats", "users"]
 
 
+@lru_cache(maxsize=32)  # rules and tests ask for the same few tables again and again
 def errors_by(results: Results, metric: str, group: str, over: Over = "repeats") -> pd.DataFrame:
-    """Return test errors with a column for each algorithm that has any.
+    """Return test errors with a column for each algorithm that has any; not to be changed.
 
     Parameters
     ----------

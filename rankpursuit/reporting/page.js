@@ -25,3 +25,7 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+// On paper nothing can be opened.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});

@@ -56,8 +56,8 @@ def test_output_gets_one_file_for_all_results(call, tmp_path):
 
 def test_compare_adds_the_published_figures(call, tmp_path):
     write_results(tmp_path / "one", repeats=2)
-    assert "paper   diff." in call("one", "--compare").stdout
-    assert "paper   diff." not in call("one").stdout
+    assert " diff. " in call("one", "--compare").stdout
+    assert " diff. " not in call("one").stdout
 
 
 def test_control_is_the_named_one(call, tmp_path):

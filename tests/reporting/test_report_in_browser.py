@@ -130,3 +130,11 @@ def test_text_of_page_and_figures_follows_the_colour_scheme(browser, scheme):
     assert (page > 600) == (scheme == "light")
     assert abs(page - words) > 400
     assert drawn == words
+
+
+def test_everything_is_open_on_paper(browser):
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = false")
+    browser.print_page()
+    closed = "return document.querySelectorAll('details:not([open])').length"
+    assert browser.execute_script(closed) == 0
+    assert browser.execute_script("return document.querySelectorAll('details').length") == 2
