@@ -1,10 +1,13 @@
-# From a fresh clone: `make test` passes the tests; `make help` lists the rest.
+# From a fresh clone: `make run` runs the demo, `make test` the tests; `make help` lists the rest.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint format tables check report clean
+PAPER := jester_supervised jester_semi_supervised movielens_supervised \
+	movielens_semi_supervised jester_crrp
+
+.PHONY: help run test data paper tables check report bench lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,8 +17,21 @@ $(READY): pyproject.toml rankpursuit/__init__.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
+run: $(READY)  ## set up, run every algorithm on built-in ratings, print the tables
+	$(BIN)/rp-run configs/demo.yaml
+
+data: $(READY)  ## download Jester and MovieLens and verify them
+	$(BIN)/rp-data fetch jester movielens
+	$(BIN)/rp-data verify
+
+paper: $(READY)  ## run the paper's five tables at full size; resumable
+	$(BIN)/rp-run $(PAPER:%=configs/%.yaml)
+
 test: $(READY)  ## set up and run the tests
 	$(BIN)/python -m pytest
+
+bench: $(READY)  ## time every method beside what a user would write instead
+	$(BIN)/python scripts/bench.py
 
 lint: $(READY)  ## style, formatting and types
 	$(BIN)/ruff check .

@@ -56,7 +56,7 @@ def disagreement_error(
     if n_missing := np.count_nonzero(np.isnan(scores)):
         raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; leave those points out")
     # Points lead, so that one comparison serves the whole stack in a contiguous sweep.
-    flat = np.ascontiguousarray(predictions.reshape(-1, len(scores)).T)
+    flat = np.moveaxis(predictions, -1, 0).reshape(len(scores), -1)
     wrong = np.zeros(flat.shape[1])
     n_pairs = 0
     for members in _groups(groups, len(scores)):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure
-from rankpursuit.errors import RankpursuitError
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import Experiment
@@ -74,20 +73,29 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
       rp-run configs/jester_supervised.yaml --only rank_rls --only ranking_pursuit
       rp-run configs/jester_*.yaml --set protocol.test_users=30 --repeats 2 --output quick
     """
-    from rankpursuit.errors import ConfigError
+    prepared = [_prepare(path, options) for path in configs]
+    names = [run.experiment.name for run, _ in prepared]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
+    done = [_run(run, everything, options) for run, everything in prepared]
+    if not all(done):
+        raise SystemExit(1)
+
+
+def _prepare(path: Path, options: dict[str, Any]) -> tuple[Run, Run]:
+    """Return what to run of an experiment, and the whole of it; refuse all that cannot run."""
+    from rankpursuit.errors import ConfigError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment
 
     try:
-        experiments = [load_experiment(path, options["overrides"]) for path in configs]
-        for experiment in experiments:
-            _check_selection(experiment, options)
+        experiment = load_experiment(path, options["overrides"])
+        _check_selection(experiment, options)
+        return _plan(experiment, options)
     except ConfigError as error:
-        raise Failure(*error.faults, exit_code=2) from error
-    failed = False
-    for experiment in experiments:
-        failed |= not _run(experiment, options)
-    if failed:
-        raise SystemExit(1)
+        raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
+    except TooFewUsersError as error:
+        raise Failure(f"{path}: {error}", exit_code=2) from error
 
 
 def _check_selection(experiment: Experiment, options: dict[str, Any]) -> None:
@@ -111,72 +119,56 @@ def _check_selection(experiment: Experiment, options: dict[str, Any]) -> None:
         raise ConfigError(faults)
 
 
-def _run(experiment: Experiment, options: dict[str, Any]) -> bool:
-    """Run one experiment; return whether nothing failed."""
+def _plan(experiment: Experiment, options: dict[str, Any]) -> tuple[Run, Run]:
     from rankpursuit.experiments.evaluate import ratings_of
     from rankpursuit.experiments.plan import make_plan
     from rankpursuit.experiments.protocol import group_name
     from rankpursuit.experiments.runner import Run
 
+    def planned(repeats: int, only: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        groups = [g for g in experiment.protocol.groups if not names or group_name(g) in names]
+        labels = [label for label in experiment.algorithms if not only or label in only]
+        plan = make_plan(
+            ratings, experiment.protocol, seed=experiment.seed, repeats=repeats, groups=groups
+        )
+        return Run(experiment, plan, tuple(labels))
+
     ratings = ratings_of(experiment.data)
     repeats = options["repeats"] or experiment.repeats
-    groups = [
-        group
-        for group in experiment.protocol.groups
-        if not options["groups"] or group_name(group) in options["groups"]
-    ]
-    labels = tuple(
-        label for label in experiment.algorithms if not options["only"] or label in options["only"]
-    )
-    plan = make_plan(
-        ratings, experiment.protocol, seed=experiment.seed, repeats=repeats, groups=groups
-    )
-    run = Run(experiment, plan, labels)
+    everything = planned(max(repeats, experiment.repeats), (), ())
+    return planned(repeats, options["only"], options["groups"]), everything
+
+
+def _run(run: Run, everything: Run, options: dict[str, Any]) -> bool:
+    """Run one experiment; return whether nothing failed."""
+    import sys
+
+    from rankpursuit.cli._progress import make_progress
+    from rankpursuit.experiments.evaluate import ratings_of
+    from rankpursuit.experiments.session import run_session
+
     if options["dry_run"]:
         from rankpursuit.cli._estimate import describe_plan
 
         describe_plan(run, options["n_jobs"])
         return True
-    everything = Run(
-        experiment,
-        make_plan(
-            ratings,
-            experiment.protocol,
-            seed=experiment.seed,
-            repeats=max(repeats, experiment.repeats),
-            groups=experiment.protocol.groups,
-        ),
-        tuple(experiment.algorithms),
-    )
-    return _execute(run, everything, ratings.checksum(), options)
-
-
-def _execute(run: Run, everything: Run, checksum: str, options: dict[str, Any]) -> bool:
-    import sys
-
-    from rankpursuit.cli._progress import make_progress
-    from rankpursuit.experiments.session import run_session
-
     folder = options["output"] / run.experiment.name
-    progress = make_progress(run.experiment.name, quiet=options["quiet"])
     try:
         failures = run_session(
             run,
             everything,
             folder,
-            data_checksum=checksum,
-            progress=progress,
+            data_checksum=ratings_of(run.experiment.data).checksum(),
+            progress=make_progress(run.experiment.name, quiet=options["quiet"]),
             n_jobs=options["n_jobs"],
             fresh=options["fresh"],
-            command=_command(sys.argv, fresh=True),
+            command=_command(sys.argv),
         )
     except KeyboardInterrupt:
         _stop_workers()
-        again = _command(sys.argv, fresh=False)
+        again = _command([word for word in sys.argv if word != "--fresh"])
         click.echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
         raise SystemExit(130) from None
-    except RankpursuitError as error:
-        raise Failure(f"{error}; to go on: {_command(sys.argv, fresh=False)}") from error
     for failure in failures:
         click.echo(f"error: {failure}", err=True)
     if not options["quiet"]:
@@ -185,12 +177,10 @@ def _execute(run: Run, everything: Run, checksum: str, options: dict[str, Any]) 
     return not failures
 
 
-def _command(arguments: list[str], *, fresh: bool) -> str:
-    """Return the command that was given; to go on, without ``--fresh``."""
+def _command(arguments: list[str]) -> str:
     import shlex
 
-    kept = [word for word in arguments[1:] if fresh or word != "--fresh"]
-    return shlex.join(["rp-run", *kept])
+    return shlex.join(["rp-run", *arguments[1:]])
 
 
 def _stop_workers() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.experiments.protocol import Group, Protocol, Role
-from rankpursuit.experiments.tasks import draw_users
+from rankpursuit.experiments.tasks import build_task, draw_users
 
 CHUNK = 10
 """Users of a unit: about a second of work, which is what a killed run loses for each worker."""
@@ -75,6 +75,11 @@ def make_plan(
     repeats : int
     groups : sequence of Group
         Those of the protocol's groups to run.
+
+    Raises
+    ------
+    TooFewUsersError
+        If there are too few users to draw test, hold-out or reference users from.
     """
     units: dict[tuple[Cell, Role], tuple[Unit, ...]] = {}
     roles: tuple[Role, ...] = ("holdout", "test")
@@ -85,6 +90,16 @@ def make_plan(
                 users = draw_users(
                     ratings, protocol, seed=seed, group=group, repeat=repeat, role=role
                 ).tolist()
+                if repeat == 0:  # a group that is too small for its reference users shows here
+                    build_task(
+                        ratings,
+                        protocol,
+                        seed=seed,
+                        group=group,
+                        repeat=repeat,
+                        role=role,
+                        user=users[0],
+                    )
                 chunks = [users[start : start + CHUNK] for start in range(0, len(users), CHUNK)]
                 units[cell, role] = tuple(
                     Unit(cell, role, chunk, tuple(part)) for chunk, part in enumerate(chunks)

@@ -7,8 +7,13 @@ as can be.
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 from typing import Protocol as Interface
 
 import joblib
@@ -140,13 +145,33 @@ def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iter
 
 def _map(experiment: Experiment, jobs: Iterable[Job], n_jobs: int) -> Iterator[UnitResult]:
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    work = joblib.delayed(evaluate_unit)
+    work = joblib.delayed(_evaluate_for)
     try:
-        yield from parallel(work(experiment, *job) for job in jobs)
+        yield from parallel(work(os.getpid(), experiment, *job) for job in jobs)
     except TerminatedWorkerError as error:
         raise RunError(
-            "a worker process was killed or ran out of memory; what was finished is kept"
+            "a worker process was killed or ran out of memory; what was finished is kept: give the "
+            "same command to go on"
         ) from error
+
+
+def _evaluate_for(run: int, experiment: Experiment, *job: Any) -> UnitResult:
+    """Evaluate a unit; a worker process of the run on this machine ends when the run ends."""
+    if os.getppid() == run:
+        _end_with(run)
+    return evaluate_unit(experiment, *job)
+
+
+@lru_cache(maxsize=1)
+def _end_with(parent: int) -> None:
+    """Watch the parent from a thread: workers of a run that was killed would wait for ever."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _tell_earlier(run: Run, store: Store, progress: Progress) -> None:

@@ -49,11 +49,9 @@ def missing_parts(results: Results) -> list[str]:
 def size_note(results: Results) -> str:
     """Return one line on how much was run; it says so if that is less than the paper."""
     size, paper = measured_size(results), published_size()
-    ran = f"{size.users} test users a repeat, {size.repeats} repeats"
     if is_full_size(results):
-        return f"Size: {ran}."
-    full = f"{paper.users} users, {paper.repeats} repeats"
-    return f"NOT the paper's size: {ran} at least (paper: {full})."
+        return f"Size: {size}, as in the paper or more."
+    return f"NOT the paper's size: at least {size} (paper: {paper})."
 
 
 def readings_note(results: Results) -> str:

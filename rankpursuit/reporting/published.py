@@ -65,6 +65,9 @@ class Size:
     users: int
     repeats: int
 
+    def __str__(self) -> str:
+        return f"{self.users} users, {self.repeats} repeat{'s' * (self.repeats != 1)}"
+
 
 @cache
 def published_tables() -> dict[int, PublishedTable]:

@@ -46,8 +46,7 @@ def experiment_title(results: Results) -> str:
         title = f"{published.title} (Table {published.number} of the paper)"
     if is_full_size(results):
         return title
-    size = measured_size(results)
-    return f"{title}, only {size.users} users, {size.repeats} repeats"
+    return f"{title}, only {measured_size(results)}"
 
 
 def error_table(results: Results, *, compare: bool = False) -> Table:

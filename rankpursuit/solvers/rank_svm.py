@@ -21,7 +21,7 @@ from rankpursuit.solvers.ordered_pairs import OrderedPairs
 Array = NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]
 
-_TO_BOUNDARY = 0.95
+_TO_BOUNDARY = 0.99
 _HALVINGS = 30
 
 
@@ -109,55 +109,71 @@ def _hinge(
     primal. A Newton step solves ``(G + D) d = r`` with a diagonal D, through the identity
     ``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
     """
-    coefficients = np.empty((len(which), pairs.n_points))
-    objective, gap = np.empty(len(which)), np.empty(len(which))
-    live = np.arange(len(which))
     K, C = kernel[which], Cs[:, None]
+    # For small C every pair is at its upper bound: that is tried first.
+    coefficients, objective, gap = _judge(pairs, K, C, np.repeat(C, pairs.n_pairs, axis=1))
+    live = np.flatnonzero(gap > tol)
+    K, C = K[live], C[live]
     alpha = np.repeat(0.5 * C, pairs.n_pairs, axis=1)
     surplus = pairs.margins(_apply(K, pairs.gather(alpha))) - 1.0
     z, w = np.maximum(surplus, 0.0) + 0.5, np.maximum(-surplus, 0.0) + 0.5
-    centring = np.full(len(which), 0.1)
-    for iteration in range(max_iter + 1):
-        a = pairs.gather(alpha)
-        values = _apply(K, a)
-        norm = np.einsum("bn,bn->b", a, values)
-        slack = np.maximum(1.0 - pairs.margins(values), 0.0)
-        coefficients[live] = a
-        objective[live] = 0.5 * norm + C[:, 0] * slack.sum(axis=1)
-        gap[live] = (objective[live] - alpha.sum(axis=1) + 0.5 * norm) / objective[live]
-        unsolved = gap[live] > tol
-        if iteration == max_iter or not unsolved.any():
+    centring = np.full(len(live), 0.1)
+    for _ in range(max_iter):
+        if not len(live):
             break
+        alpha, z, w, centring = _interior_step(pairs, K, C, alpha, z, w, centring)
+        coefficients[live], objective[live], gap[live] = _judge(pairs, K, C, alpha)
+        unsolved = gap[live] > tol
         if not unsolved.all():
             live, K, C, centring = live[unsolved], K[unsolved], C[unsolved], centring[unsolved]
             alpha, z, w = alpha[unsolved], z[unsolved], w[unsolved]
-        room = C - alpha
-        mean = (np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, w)) / (
-            2 * pairs.n_pairs
-        )
-        aim = (centring * mean)[:, None]
-        weights = alpha * room / (z * room + w * alpha)  # the inverse of D
-        pull = aim / alpha - z - aim / room + w
-        system = np.matmul(pairs.laplacian(weights), K)
-        np.einsum("bii->bi", system)[...] += 1.0
-        v = np.linalg.solve(system, pairs.gather(weights * pull)[..., None])[..., 0]
-        d_alpha = weights * (pull - pairs.margins(_apply(K, v)))
-        d_z = (aim - z * d_alpha) / alpha - z
-        d_w = (aim + w * d_alpha) / room - w
-        blocked = np.maximum.reduce(
-            [
-                (-d_alpha / alpha).max(axis=1),
-                (d_alpha / room).max(axis=1),
-                (-d_z / z).max(axis=1),
-                (-d_w / w).max(axis=1),
-            ]
-        )
-        step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
-        alpha += step[:, None] * d_alpha
-        z += step[:, None] * d_z
-        w += step[:, None] * d_w
-        centring = np.where(step > 0.8, 0.05, 0.3)
     return coefficients, objective, gap
+
+
+def _judge(
+    pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array
+) -> tuple[Array, Array, Array]:
+    """Coefficients, primal objective and relative duality gap of dual variables of shape (b, p)."""
+    a = pairs.gather(alpha)
+    values = _apply(kernel, a)
+    norm = np.einsum("bn,bn->b", a, values)
+    slack = np.maximum(1.0 - pairs.margins(values), 0.0)
+    objective = 0.5 * norm + C[:, 0] * slack.sum(axis=1)
+    return a, objective, (objective - alpha.sum(axis=1) + 0.5 * norm) / objective
+
+
+def _interior_step(
+    pairs: OrderedPairs,
+    kernel: Array,
+    C: Array,
+    alpha: Array,
+    z: Array,
+    w: Array,
+    centring: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """One step towards the solution, and how much the next one should keep to the centre."""
+    room = C - alpha
+    products = np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, w)
+    aim = (centring * products / (2 * pairs.n_pairs))[:, None]
+    weights = alpha * room / (z * room + w * alpha)  # the inverse of D
+    pull = aim / alpha - z - aim / room + w
+    system = np.matmul(pairs.laplacian(weights), kernel)
+    np.einsum("bii->bi", system)[...] += 1.0
+    v = np.linalg.solve(system, pairs.gather(weights * pull)[..., None])[..., 0]
+    d_alpha = weights * (pull - pairs.margins(_apply(kernel, v)))
+    d_z = (aim - z * d_alpha) / alpha - z
+    d_w = (aim + w * d_alpha) / room - w
+    blocked = np.maximum.reduce(
+        [
+            (-d_alpha / alpha).max(axis=1),
+            (d_alpha / room).max(axis=1),
+            (-d_z / z).max(axis=1),
+            (-d_w / w).max(axis=1),
+        ]
+    )
+    step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
+    alpha, z, w = (x + step[:, None] * d for x, d in ((alpha, d_alpha), (z, d_z), (w, d_w)))
+    return alpha, z, w, np.where(step > 0.8, 0.05, 0.3)
 
 
 def _squared_hinge(

@@ -21,6 +21,8 @@ Flags = NDArray[np.bool_]
 
 _SINGULAR = 1e-12
 _SWEEPS = 20
+_CACHED = 1 << 15
+"""Pairs of functions compared at a time: three arrays of them fit into a core's cache."""
 
 
 class TupleSearch:
@@ -93,45 +95,51 @@ class TupleSearch:
 
 
 class PairSearch(TupleSearch):
-    """Two views: compare all pairs of functions."""
+    """Two views: compare all pairs of functions.
+
+    With both functions scaled so that the diagonal of A is 1, and rho off the diagonal, a pair
+    lowers the cost by ``(c1^2 + c2^2 - 2 rho c1 c2) / (1 - rho^2)``.
+    """
 
     def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
         super().__init__(scored, unscored, nu)
-        first, second = self.diagonal[0][..., :, None], self.diagonal[1][..., None, :]
-        cross = np.matmul(unscored[0].swapaxes(1, 2), unscored[1])
-        off = self.coupling[..., None, None] * cross
-        determinant = first * second - off * off
-        regular = determinant > _SINGULAR * (first * second)
+        self._scales = [
+            np.where(usable, 1.0 / np.sqrt(np.where(usable, diagonal, 1.0)), 0.0)
+            for usable, diagonal in zip(self.usable, self.diagonal, strict=True)
+        ]
+        rho = self.coupling[..., None, None] * np.matmul(unscored[0].swapaxes(1, 2), unscored[1])
+        rho *= self._scales[0][..., :, None]
+        rho *= self._scales[1][..., None, :]
+        left = 1.0 - rho * rho
+        regular = left > _SINGULAR
         regular &= self.usable[0][..., :, None] & self.usable[1][..., None, :]
-        inverse = np.divide(1.0, determinant, out=np.zeros_like(determinant), where=regular)
-        # c' A^-1 c = c1^2 self._first + c2^2 self._second - c1 c2 self._mixed.
-        self._first, self._second, self._mixed = (
-            second * inverse,
-            first * inverse,
-            2 * off * inverse,
-        )
-        self._gain, self._work = np.empty_like(inverse), np.empty_like(inverse)
+        self._factor = np.divide(1.0, left, out=np.zeros_like(left), where=regular)
+        self._mixed = 2.0 * rho
 
     def best(self, correlation: Sequence[Array]) -> list[Indices]:
-        """Compare all pairs."""
-        c1, c2 = correlation[0][..., :, None], correlation[1][..., None, :]
-        gain, work = self._gain, self._work
-        np.multiply(self._first, c1, out=gain)
-        np.multiply(self._mixed, c2, out=work)
-        gain -= work
-        gain *= c1
-        np.multiply(self._second, c2 * c2, out=work)
-        gain += work
-        flat = gain.reshape(*gain.shape[:2], -1).argmax(axis=2)
-        return list(np.divmod(flat, gain.shape[3]))
+        """Compare all pairs, as many problems at a time as stay in the cache."""
+        first, second = (c * scale for c, scale in zip(correlation, self._scales, strict=True))
+        shape = self._factor.shape
+        first, second = first.reshape(-1, shape[2], 1), second.reshape(-1, 1, shape[3])
+        factor, mixed = self._factor.reshape(-1, *shape[2:]), self._mixed.reshape(-1, *shape[2:])
+        flat = np.empty(len(factor), dtype=np.intp)
+        step = max(1, _CACHED // (shape[2] * shape[3]))
+        for start in range(0, len(factor), step):
+            block = slice(start, start + step)
+            product = first[block] * second[block]
+            product *= mixed[block]
+            gain = np.square(first[block]) + np.square(second[block])
+            gain -= product
+            gain *= factor[block]
+            flat[block] = gain.reshape(len(gain), -1).argmax(axis=1)
+        return [index.reshape(shape[:2]) for index in np.divmod(flat, shape[3])]
 
     def forbid(self, chosen: Sequence[Indices], active: Flags) -> None:
         """Take the chosen functions out; pairs with them gain nothing from now on."""
         super().forbid(chosen, active)
         k, b = np.nonzero(active)
-        for part in (self._first, self._second, self._mixed):
-            part[k, b, chosen[0][k, b], :] = 0.0
-            part[k, b, :, chosen[1][k, b]] = 0.0
+        self._factor[k, b, chosen[0][k, b], :] = 0.0
+        self._factor[k, b, :, chosen[1][k, b]] = 0.0
 
 
 class SharedSearch(TupleSearch):
@@ -202,10 +210,19 @@ def _solve(system: Array, right: Array) -> Array:
     diagonal = np.einsum("...vv->...v", system)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = system * scale[..., :, None] * scale[..., None, :]
+    if system.shape[-1] == 2:
+        return _solve_two(scaled[..., 0, 1], right * scale) * scale
     regular = np.linalg.eigvalsh(scaled)[..., 0] > _SINGULAR
     scaled = np.where(regular[..., None, None], scaled, np.eye(system.shape[-1]))
     solution = np.linalg.solve(scaled, (right * scale)[..., None])[..., 0] * scale
     return np.where(regular[..., None], solution, 0.0)
+
+
+def _solve_two(rho: Array, right: Array) -> Array:
+    """Solve 2 x 2 systems with 1 on the diagonal and `rho` off it; zero where one is singular."""
+    regular = 1.0 - np.abs(rho) > _SINGULAR
+    factor = np.divide(1.0, 1.0 - rho * rho, out=np.zeros_like(rho), where=regular)
+    return (right - rho[..., None] * right[..., ::-1]) * factor[..., None]
 
 
 def _masked(numerator: Array, denominator: Array, allowed: Flags) -> Array:

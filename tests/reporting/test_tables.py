@@ -67,7 +67,7 @@ def test_a_full_run_and_a_small_one_cannot_be_mistaken(run):
     for make in (error_table, sparsity_table, parameter_table):
         assert not any("NOT" in note for note in make(full).notes)
         assert "only 299 users, 9 repeats" in make(small).title
-        assert any("NOT the paper's size: 299 test users" in note for note in make(small).notes)
+        assert any("NOT the paper's size: at least 299 users" in note for note in make(small).notes)
 
 
 @pytest.mark.parametrize("options", [{"n_users": 299}, {"repeats": 9}])
@@ -130,6 +130,7 @@ def test_a_partial_run_shows_what_there_is(run):
 def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
     results = run(leave_out=lambda row: row["algorithm"] != "rls" or row["repeat"] > 1)
     assert measured_size(results).repeats == 1
+    assert error_table(results).title.endswith("only 300 users, 1 repeat")
     assert error_table(results).parts[0].rows["RLS"][0].rest == ""
     assert {
         row[0].text for row in matrix_table(results, "disagreement").parts[0].rows.values()

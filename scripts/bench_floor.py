@@ -1,0 +1,125 @@
+"""The floor under a task: the bare LAPACK, BLAS and exp calls of its methods."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from rankpursuit.estimators._validation import count_basis
+from rankpursuit.experiments.config import Experiment
+from rankpursuit.experiments.problem import Problem
+from rankpursuit.solvers import rank_svm
+
+_solve = np.linalg.solve
+
+
+def floor_seconds(problem: Problem, experiment: Experiment) -> float:
+    """Return the seconds that the bare calls of all algorithms take on the shapes of a problem."""
+    return _kernel(problem) + sum(
+        _FLOORS[spec.method](problem, spec) for spec in experiment.algorithms.values()
+    )
+
+
+def _timed(function: Any, *arguments: Any, times: int = 1, **options: Any) -> float:
+    begun = time.perf_counter()
+    for _ in range(times):
+        function(*arguments, **options)
+    return time.perf_counter() - begun
+
+
+def _kernel(problem: Problem) -> float:
+    features = problem.features
+    return _timed(np.matmul, features, features.T) + _timed(np.exp, -problem.kernel)
+
+
+def _predictions(problem: Problem, n_columns: int) -> float:
+    new = problem.kernel[:, problem.n_train :, : problem.n_scored]
+    return _timed(np.matmul, new, np.ones((len(new), problem.n_scored, n_columns)))
+
+
+def _rls(problem: Problem, spec: Any) -> float:
+    kernel = np.ascontiguousarray(problem.scored_kernel)
+    shrunk = np.ones((*kernel.shape[:2], len(spec.lambdas)))
+    return (
+        _timed(np.linalg.eigh, kernel)
+        + _timed(np.matmul, kernel, shrunk)
+        + _predictions(problem, len(spec.lambdas))
+    )
+
+
+def _sparse(problem: Problem, spec: Any) -> float:
+    seconds = 0.0
+    for share in spec.n_basis:
+        size = count_basis(share, problem.n_scored)
+        columns = np.ascontiguousarray(problem.scored_kernel[:, :, :size])
+        square = np.ascontiguousarray(columns[:, :size])
+        shrunk = np.ones((*square.shape[:2], len(spec.lambdas)))
+        new = np.ascontiguousarray(
+            problem.kernel[:, problem.n_train :, : problem.n_scored][:, :, :size]
+        )
+        seconds += 2 * _timed(np.linalg.eigh, square)
+        seconds += _timed(np.matmul, columns, square)
+        seconds += _timed(np.matmul, columns.swapaxes(1, 2), columns)
+        seconds += 2 * _timed(np.matmul, square, shrunk) + _timed(np.matmul, new, shrunk)
+    return seconds
+
+
+def _svm(problem: Problem, spec: Any) -> float:
+    """Replay the systems that the Newton or interior-point steps solve."""
+    sizes: list[int] = []
+
+    def counting(system: Any, right: Any) -> Any:
+        sizes.append(len(system))
+        return _solve(system, right)
+
+    from rankpursuit.preferences import GroupPreferences
+
+    kernel = np.ascontiguousarray(problem.scored_kernel)
+    pairs = rank_svm.OrderedPairs(
+        problem.scored_scores, GroupPreferences.single(problem.n_scored).pairs()
+    )
+    np.linalg.solve = counting
+    try:
+        rank_svm.rank_svm_path(kernel, pairs, spec.C, loss=spec.loss)
+    finally:
+        np.linalg.solve = _solve
+    seconds = 0.0
+    for size in sizes:
+        stack = np.resize(kernel, (size, *kernel.shape[1:]))
+        system, right = stack + np.eye(stack.shape[1]), np.ones((*stack.shape[:2], 1))
+        seconds += _timed(np.matmul, stack, stack) + _timed(_solve, system, right)
+    return seconds + _predictions(problem, len(spec.C))
+
+
+def _pursuit(problem: Problem, spec: Any) -> float:
+    kernel = np.ascontiguousarray(problem.scored_kernel)
+    column = np.ones((*kernel.shape[:2], 1))
+    n_steps = min(problem.n_scored, count_basis(max(spec.n_basis), problem.n_scored))
+    return _timed(np.matmul, kernel, column, times=n_steps) * len(getattr(spec, "beta", (1,)))
+
+
+def _semi(problem: Problem, spec: Any) -> float:
+    """Products of all columns with the residues, and one pass over the pairs of candidates."""
+    size = problem.n_train // 2
+    n_steps = count_basis(max(spec.n_basis), size)
+    rows = problem.kernel[:, : problem.n_train, :size].swapaxes(1, 2)
+    residue = np.ones((len(spec.nu), len(rows), problem.n_train, 1))
+    pairs = np.ones((len(spec.nu), len(rows), size, size))
+    out = np.empty_like(pairs)
+    return 2 * _timed(np.matmul, rows, residue, times=n_steps) + n_steps * (
+        _timed(np.multiply, pairs, pairs, out=out)
+    )
+
+
+_FLOORS = {
+    "rls": _rls,
+    "rank_rls": _rls,
+    "sparse_rank_rls": _sparse,
+    "rank_svm": _svm,
+    "kernel_matching_pursuit": _pursuit,
+    "ranking_pursuit": _pursuit,
+    "combined_ranking_regression_pursuit": _pursuit,
+    "semi_supervised_ranking_pursuit": _semi,
+}

@@ -1,0 +1,276 @@
+"""``rp-run`` as its users run it: in a process of its own, stopped and killed at bad moments."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from small_experiment import small_config
+
+from rankpursuit.cli.run import main
+from rankpursuit.experiments import evaluate
+
+RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
+RP_RUN = [sys.executable, "-c", "from rankpursuit.cli.run import main; main(prog_name='rp-run')"]
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "small.yaml"
+    kept = ("rls", "rank_svm", "sparse_rank_rls", "semi_supervised_ranking_pursuit")
+    algorithms = {label: small_config()["algorithms"][label] for label in kept}
+    path.write_text(yaml.safe_dump(small_config(algorithms=algorithms)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(config, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    finished = run(config, folder)
+    assert finished.returncode == 0, finished.stderr
+    return contents(folder)
+
+
+def run(*arguments, **options):
+    config, output, *rest = arguments
+    command = [*RP_RUN, str(config), "--output", str(output), "-j", "1", *map(str, rest)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+def start(config, output, n_jobs):
+    command = [*RP_RUN, str(config), "--output", str(output), "-j", str(n_jobs)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def contents(folder):
+    return {name: (folder / "small" / name).read_bytes() for name in RESULTS}
+
+
+def wait_for_store(process, folder, size):
+    """Wait until the store has grown to a size."""
+    store = folder / "small" / "results.sqlite"
+    while process.poll() is None:
+        if store.exists() and store.stat().st_size >= size:
+            return
+        time.sleep(0.005)
+    pytest.fail(f"the run ended before it could be stopped: {process.stderr.read()}")
+
+
+def workers_of(process):
+    """Return the processes that evaluate units."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            session = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[3])
+            command = (folder / "cmdline").read_bytes()
+        except (OSError, IndexError, ValueError):
+            continue
+        if session == process.pid and b"popen_loky" in command:
+            found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.parametrize(("n_jobs", "size"), [(1, 1), (1, 40_000), (2, 60_000)])
+def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path, n_jobs, size):
+    process = start(config, tmp_path, n_jobs)
+    wait_for_store(process, tmp_path, size)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = run(config, tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert contents(tmp_path) == uninterrupted
+
+
+def test_workers_end_with_a_run_that_was_killed(config, tmp_path):
+    process = start(config, tmp_path, 2)
+    wait_for_store(process, tmp_path, 30_000)
+    assert len(workers_of(process)) == 2
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 30
+    while workers_of(process) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert workers_of(process) == []
+
+
+def test_a_killed_worker_ends_the_run_in_one_line_and_it_resumes(config, uninterrupted, tmp_path):
+    process = start(config, tmp_path, 2)
+    wait_for_store(process, tmp_path, 30_000)
+    os.kill(workers_of(process)[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    assert "error: a worker process was killed or ran out of memory" in errors
+    assert run(config, tmp_path).returncode == 0
+    assert contents(tmp_path) == uninterrupted
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_what_is_finished_and_tells_how_to_go_on(
+    config, uninterrupted, tmp_path, n_jobs
+):
+    process = start(config, tmp_path, n_jobs)
+    wait_for_store(process, tmp_path, 30_000)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "stopped; what was finished is kept. To go on: rp-run" in errors
+    assert run(config, tmp_path).returncode == 0
+    assert contents(tmp_path) == uninterrupted
+
+
+def test_a_second_run_into_the_same_folder_is_refused(config, tmp_path):
+    process = start(config, tmp_path, 1)
+    wait_for_store(process, tmp_path, 1)
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        for extra in ([], ["--fresh"]):
+            second = run(config, tmp_path, *extra)
+            assert second.returncode == 1
+            assert second.stderr.startswith("error: another run is writing to")
+            assert len(second.stderr.splitlines()) == 1
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def one_line(finished, status, *parts):
+    assert finished.returncode == status, finished.stderr
+    assert "Traceback" not in finished.stderr
+    errors = [x for x in finished.stderr.splitlines() if x.startswith("error: ")]
+    assert len(errors) == 1
+    for part in parts:
+        assert part in errors[0]
+
+
+def test_results_of_another_config_are_not_mixed_but_replaced_on_demand(config, tmp_path):
+    small = ("--set", "protocol.test_users=2", "--set", "protocol.holdout_users=2")
+    assert run(config, tmp_path, "--only", "rls", *small).returncode == 0
+    before = contents(tmp_path)
+    seed = ("--only", "rls", *small, "--set", "seed=8")
+    one_line(run(config, tmp_path, *seed), 1, "another config", "--fresh")
+    assert contents(tmp_path) == before
+    assert run(config, tmp_path, *seed, "--fresh").returncode == 0
+    assert contents(tmp_path) != before
+
+
+def test_an_unreadable_store_is_told_and_replaced_on_demand(config, tmp_path):
+    store = tmp_path / "small" / "results.sqlite"
+    store.parent.mkdir()
+    store.write_bytes(b"\x00garbage" * 2000)
+    one_line(run(config, tmp_path), 1, "is not a readable store", "--fresh")
+    small = ("--set", "protocol.test_users=2", "--set", "protocol.holdout_users=2")
+    assert run(config, tmp_path, "--fresh", "--only", "rls", *small).returncode == 0
+
+
+def test_a_folder_that_cannot_be_written_is_told(config, tmp_path):
+    (tmp_path / "small").write_text("in the way")
+    one_line(run(config, tmp_path), 1, "cannot write", "small")
+
+
+def test_a_full_disk_is_told_and_loses_nothing(config, uninterrupted, tmp_path):
+    def no_more_than_60_kilobytes():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    full = run(config, tmp_path, preexec_fn=no_more_than_60_kilobytes)
+    one_line(full, 1, "cannot write")
+    assert run(config, tmp_path).returncode == 0
+    assert contents(tmp_path) == uninterrupted
+
+
+def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
+    small = ("--set", "protocol.test_users=2", "--set", "protocol.holdout_users=2")
+    finished = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *small)
+    assert finished.returncode == 0
+    assert "disagreement" in finished.stdout
+    assert "rank_svm" in finished.stdout
+    assert str(tmp_path / "small") in finished.stdout
+    assert "100%" in finished.stderr
+    quiet = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *small, "--quiet")
+    assert quiet.stdout == quiet.stderr == ""
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_a_dry_run_prints_the_plan_and_writes_nothing(config, tmp_path):
+    result = invoke(config, "--output", tmp_path / "out", "--dry-run")
+    assert result.exit_code == 0
+    assert "48 hold-out users and 48 test users" in result.output
+    assert "rls: 12 points of the grid, 576 hold-out fits" in result.output
+    assert "about" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_schema_needs_no_config():
+    result = invoke("--schema")
+    assert result.exit_code == 0
+    assert "algorithms" in json.loads(result.output)["properties"]
+
+
+def test_several_configs_run_in_turn(config, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text(yaml.safe_dump(small_config(name="other")))
+    options = ["--only", "rls", "--set", "protocol.test_users=2", "--repeats", "1"]
+    options += ["--output", tmp_path, "-j", "1", "--groups", "15-30"]
+    assert invoke(config, other, *options).exit_code == 0
+    for name in ("small", "other"):
+        assert (tmp_path / name / "repeats.csv").read_text().count("\n") == 1 + 2
+
+
+def test_a_failing_algorithm_gives_status_1_and_is_named(config, tmp_path, monkeypatch):
+    def broken(problem, spec, rows):
+        raise FloatingPointError("made up")
+
+    monkeypatch.setattr(evaluate, "predict_grid", broken)
+    result = invoke(config, "--output", tmp_path, "-j", "1", "--only", "rls", "--repeats", "1")
+    assert result.exit_code == 1
+    assert "error: rls failed, group 15-30, repeat 1, holdout user" in result.output
+    assert not (tmp_path / "small" / "repeats.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "faults"),
+    [
+        (["--set", "protocol.test_usrs=3"], ["protocol.test_usrs: unknown key", "test_users"]),
+        (["--set", "repeats=0"], ["repeats: "]),
+        (["--set", "repeats=0", "--set", "seed=-1"], ["repeats: ", "seed: "]),
+        (["--only", "rlss"], ["--only rlss: small has no such algorithm"]),
+        (["--groups", "1-2"], ["--groups 1-2: small has no such group"]),
+        (["--set", "protocol.reference_users=5000"], ["5000 reference users are needed"]),
+        (["--set", "protocol.test_users=5000"], ["5000 test users"]),
+    ],
+)
+def test_what_cannot_run_is_refused_with_status_2_before_any_work(
+    config, tmp_path, arguments, faults
+):
+    result = invoke(config, "--output", tmp_path / "out", *arguments)
+    assert result.exit_code == 2
+    for fault in faults:
+        assert fault in result.output
+    assert all(line.startswith(f"error: {config}: ") for line in result.output.splitlines())
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_configs_of_one_name_are_refused(config, tmp_path):
+    result = invoke(config, config, "--output", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "two configs of this name" in result.output
+
+
+def test_a_missing_data_set_is_told_with_what_to_do(config, tmp_path):
+    result = invoke(config, "--set", "data={name: jester}", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "rp-data fetch jester" in result.output

@@ -1,0 +1,145 @@
+"""The grids of the runner are the estimators' numbers."""
+
+import numpy as np
+import pytest
+from small_experiment import small_config
+
+import rankpursuit
+from rankpursuit.experiments.config import parse_experiment
+from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.methods import AXES, predict_grid
+from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.tasks import build_task, draw_users
+
+ESTIMATORS = {
+    "rls": rankpursuit.RLS,
+    "kernel_matching_pursuit": rankpursuit.KernelMatchingPursuit,
+    "rank_svm": rankpursuit.RankSVM,
+    "rank_rls": rankpursuit.RankRLS,
+    "sparse_rank_rls": rankpursuit.SparseRankRLS,
+    "ranking_pursuit": rankpursuit.RankingPursuit,
+    "semi_supervised_ranking_pursuit": rankpursuit.SemiSupervisedRankingPursuit,
+    "combined_ranking_regression_pursuit": rankpursuit.CombinedRankingRegressionPursuit,
+}
+PARAMETERS = {"lambdas": "alpha", "n_basis": "n_basis", "C": "C", "nu": "nu", "beta": "beta"}
+WIDTHS = (2.0, 8.0, 16.0, 40.0, 100.0)
+
+
+def problem_of(experiment, number, widths=WIDTHS, parameter="sigma"):
+    ratings = ratings_of(experiment.data)
+    key = {"seed": number, "group": experiment.protocol.groups[number % 2], "repeat": 0}
+    user = draw_users(ratings, experiment.protocol, role="test", **key)[number]
+    task = build_task(ratings, experiment.protocol, role="test", user=int(user), **key)
+    return Problem.of(task, widths, parameter)
+
+
+def estimator_of(spec, values, problem):
+    options = {
+        key: value
+        for key, value in spec.model_dump().items()
+        if key in ("fitting", "repeat", "ridge", "loss", "agreement", "views", "n_views")
+    }
+    if spec.method == "sparse_rank_rls":
+        options["random_state"] = problem.task.generator("subset")
+    if spec.method == "semi_supervised_ranking_pursuit":
+        options["random_state"] = problem.task.generator("views")
+    chosen = {PARAMETERS[axis]: value for axis, value in values.items()}
+    return ESTIMATORS[spec.method](**chosen, **options)
+
+
+SPECS = {
+    "rls": {"lambda": [0.125, 1, 8]},
+    "kernel_matching_pursuit": {"n_basis": [0.25, 0.5, 1.0], "fitting": "backfit"},
+    "matching_pursuit_prefit": {
+        "method": "kernel_matching_pursuit",
+        "n_basis": [1, 3, 5],
+        "fitting": "prefit",
+    },
+    "rank_svm": {"C": [0.01, 0.1], "loss": "squared_hinge"},
+    "rank_svm_hinge": {"method": "rank_svm", "C": [0.01, 0.1], "loss": "hinge"},
+    "rank_rls": {"lambda": [0.125, 1, 8]},
+    "sparse_rank_rls": {"n_basis": [0.4, 0.8], "lambda": [0.5, 2]},
+    "ranking_pursuit": {"n_basis": [0.25, 0.5, 1.0]},
+    "ranking_pursuit_again": {"method": "ranking_pursuit", "n_basis": [9, 40], "repeat": True},
+    "ranking_pursuit_ridge": {
+        "method": "ranking_pursuit",
+        "n_basis": [0.3, 0.9],
+        "ridge": 0.5,
+        "fitting": "backfit",
+    },
+    "semi_supervised_ranking_pursuit": {"n_basis": [0.3, 1.0], "nu": [0.5, 2]},
+    "semi_supervised_backfit": {
+        "method": "semi_supervised_ranking_pursuit",
+        "n_basis": [2, 4],
+        "nu": [0, 1],
+        "fitting": "backfit",
+        "agreement": "incremental",
+        "n_views": 3,
+    },
+    "combined_ranking_regression_pursuit": {"n_basis": [0.3, 0.9], "beta": [0.2, 0.5]},
+}
+
+
+@pytest.mark.parametrize("label", SPECS)
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_point_of_the_grid_is_the_estimator_with_those_parameters(label, number):
+    experiment = parse_experiment(small_config(algorithms={label: SPECS[label]}))
+    spec = experiment.algorithms[label]
+    problem = problem_of(experiment, number)
+    grid = predict_grid(problem, spec, slice(problem.n_train, None))
+    rng = np.random.default_rng(number)
+    axes = AXES[spec.method]
+    at = tuple(int(rng.integers(len(getattr(spec, axis)))) for axis in axes)
+    values = {axis: getattr(spec, axis)[index] for axis, index in zip(axes, at, strict=True)}
+    width = int(rng.integers(len(WIDTHS)))
+
+    y = problem.scores.copy()
+    y[problem.n_scored : problem.n_train] = np.nan
+    seen = problem.n_train if spec.method.startswith("semi") else problem.n_scored
+    estimator = estimator_of(spec, values, problem)
+    estimator.set_params(gamma=0.5 / WIDTHS[width] ** 2)
+    estimator.fit(problem.features[:seen], y[:seen])
+    expected = estimator.predict(problem.features[problem.n_train :])
+
+    point = (problem.of_width[width], *at)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(grid.values[point], expected, rtol=1e-6, atol=1e-8 * scale)
+    sizes = np.broadcast_to(grid.n_basis, grid.values.shape[:-1])
+    basis = estimator.basis_
+    assert sizes[point] == sum(map(len, basis)) if isinstance(basis, list) else len(basis)
+    assert grid.n_points == seen
+
+
+@pytest.mark.parametrize("views", ["loss", "features"])
+def test_other_readings_of_the_views_agree_more_with_a_larger_nu(views):
+    spec = {"n_basis": [1.0], "nu": [0, 100], "views": views}
+    experiment = parse_experiment(
+        small_config(algorithms={"semi_supervised_ranking_pursuit": spec})
+    )
+    problem = problem_of(experiment, 1)
+    grid = predict_grid(
+        problem, experiment.algorithms["semi_supervised_ranking_pursuit"], slice(None)
+    )
+    assert grid.values.shape == (len(problem.gammas), 2, 1, len(problem.scores))
+    assert np.isfinite(grid.values).all()
+    assert not np.allclose(grid.values[:, 0], grid.values[:, 1])
+
+
+def test_one_kernel_stands_for_all_widths_that_leave_nothing_to_learn():
+    experiment = parse_experiment(small_config())
+    widths = (1e-6, 1e-4, 1e-3, 10.0, 20.0, 1e12, 1e13)
+    problem = problem_of(experiment, 0, widths)
+    assert problem.of_width.tolist() == [0, 0, 0, 1, 2, 3, 3]
+    square = problem.kernel[0, : problem.n_train]
+    np.testing.assert_array_equal(square, np.eye(problem.n_train))
+    np.testing.assert_array_equal(problem.kernel[3], 1.0)
+    one = problem.at_width(4)
+    np.testing.assert_array_equal(one.kernel, problem.kernel[[2]])
+
+
+def test_a_width_may_be_read_as_gamma():
+    experiment = parse_experiment(small_config())
+    by_sigma = problem_of(experiment, 0, (8.0, 16.0))
+    by_gamma = problem_of(experiment, 0, (0.5 / 64, 0.5 / 256), "gamma")
+    np.testing.assert_array_equal(by_sigma.kernel, by_gamma.kernel)
