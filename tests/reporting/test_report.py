@@ -7,6 +7,7 @@ import pytest
 from made_up import write_results
 from made_up_runs import ALGORITHMS, write_run
 
+from rankpursuit.reporting.coverage import size_note
 from rankpursuit.reporting.html import figure_html, inline_svg, table_html
 from rankpursuit.reporting.report import write_report
 from rankpursuit.reporting.report_content import published_cells
@@ -92,7 +93,7 @@ def test_verdicts_come_with_the_numbers_behind_them(tmp_path):
 
 
 def test_small_run_is_marked_at_the_top_and_in_its_section(text):
-    said = "NOT the paper&#x27;s size: 4 test users a repeat, 3 repeats"
+    said = "NOT the paper&#x27;s size: at least 4 "
     assert text.count(said) == 4  # summary and section of two runs, not under every table
 
 
@@ -101,7 +102,7 @@ def test_run_of_the_papers_size_has_no_warning(tmp_path):
     folder = write_run(tmp_path, repeats=10, declared_repeats=10, users=300, algorithms=algorithms)
     text = report(tmp_path, folder)
     assert 'class="warning"' not in text
-    assert "Size: 300 test users a repeat, 10 repeats." in text
+    assert f'<p class="note">{size_note(load_results(folder))}</p>' in text
     assert "no claims to judge" in text
 
 
