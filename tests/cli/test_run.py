@@ -193,8 +193,8 @@ def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     small = ("--set", "protocol.test_users=2", "--set", "protocol.holdout_users=2")
     finished = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *small)
     assert finished.returncode == 0
-    assert "disagreement" in finished.stdout
-    assert "rank_svm" in finished.stdout
+    assert "disagreement error" in finished.stdout
+    assert "RankSVM" in finished.stdout
     assert str(tmp_path / "small") in finished.stdout
     assert "100%" in finished.stderr
     quiet = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *small, "--quiet")

@@ -86,7 +86,7 @@ def test_the_paper_s_experiments_have_the_paper_s_protocol(path):
 def test_the_demo_has_enough_users():
     experiment = load_experiment(CONFIGS / "demo.yaml")
     ratings = load_ratings_of(experiment.data)
-    assert ratings.n_users == 1000
+    assert ratings.n_users == 1500
     for group in experiment.protocol.groups:
         key = {"seed": experiment.seed, "group": group, "repeat": 0, "role": "holdout"}
         users = draw_users(ratings, experiment.protocol, **key)
