@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 
-.PHONY: help run test data paper tables check bench lint format clean
+.PHONY: help run test data paper tables check report bench lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ tables: $(READY)  ## make the tables of everything in results/
 
 check: $(READY)  ## check everything in results/ against the paper
 	$(BIN)/rp-check
+
+report: $(READY)  ## make report.html of everything in results/
+	$(BIN)/rp-report
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,47 @@
+"""``rp-report``: one web page of what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rankpursuit.cli._common import Command
+
+
+@click.command(cls=Command)
+@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The page to write.",
+)
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write the figures there, as SVG and PNG.",
+)
+@click.version_option(package_name="rankpursuit")
+def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
+    r"""Write one web page of RESULTS, folders that rp-run wrote; by default, all in results/.
+
+    Verdicts on the paper's claims, tables, tests, figures, provenance: self-contained, for any
+    browser, online or not. Runs that are not finished are shown with what there is, and the page
+    says what is missing.
+
+    \b
+    Examples:
+      rp-report
+      rp-report results/demo --figures figures
+    """
+    from rankpursuit.cli._results import load_all
+    from rankpursuit.reporting.report import write_report
+
+    write_report(load_all(results), output, figures)
+    click.echo(f"report: {output}")
+    if figures is not None:
+        click.echo(f"figures: {figures}")

@@ -1,0 +1,127 @@
+"""Errors along the grids: against the number of basis functions, and against the kernel width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rankpursuit.reporting.figures.style import (
+    INK,
+    Look,
+    add_legend,
+    figure_style,
+    looks,
+    metric_title,
+    panels,
+)
+from rankpursuit.reporting.results import Results
+
+BLOW_UP = 2.0
+"""Errors of more than so many times the median may leave the panel."""
+
+_ROLES = {"holdout_error": "Hold-out", "test_error": "Test"}
+
+
+def error_against_basis(results: Results, metric: str) -> Figure | None:
+    """Draw hold-out and test error against the number of basis functions, a column a group.
+
+    Each line is the mean over the repeats, with the other parameters as chosen in each; a ring
+    marks where the hold-out error is lowest. None if no algorithm has this axis.
+    """
+    curves = _curves(results, metric, "n_basis")
+    if curves.empty:
+        return None
+    shares = curves["value"].max() <= 1
+    title = "share of training points (%)" if shares else "number"
+    scale = 100 if shares else 1
+    curves = curves.assign(value=curves["value"] * scale)
+    return _draw(results, metric, curves, list(_ROLES), f"Basis functions: {title}")
+
+
+def error_against_width(results: Results, metric: str) -> Figure | None:
+    """Draw the hold-out error against the kernel width, a column a group.
+
+    Each line is the mean over the repeats, with the other parameters as chosen in each; a ring
+    marks where the hold-out error is lowest. None if there are no widths.
+    """
+    curves = _curves(results, metric, "width")
+    if curves.empty:
+        return None
+    parameter = results.config.get("kernel", {}).get("parameter", "sigma")
+    title = f"Kernel width {parameter} (no unit, log2 scale)"
+    first, last = np.log2([curves["value"].min(), curves["value"].max()]).round().astype(int)
+
+    def scale(axes: Axes) -> None:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([2.0**power for power in range(first, last + 1, 5)])
+
+    return _draw(results, metric, curves, ["holdout_error"], title, scale)
+
+
+def _curves(results: Results, metric: str, axis: str) -> pd.DataFrame:
+    """Return the means over the repeats of the curves along an axis."""
+    curves = results.curves
+    curves = curves[(curves["metric"] == metric) & (curves["axis"] == axis)]
+    curves = curves[curves["algorithm"].isin(list(results.algorithms))]
+    columns = [role for role in _ROLES if role in curves]
+    return curves.groupby(["group", "algorithm", "value"], as_index=False)[columns].mean()
+
+
+def _draw(
+    results: Results,
+    metric: str,
+    curves: pd.DataFrame,
+    roles: list[str],
+    title: str,
+    scale: Callable[[Axes], None] | None = None,
+) -> Figure:
+    """Draw a row of panels for each role and a column for each group."""
+    roles = [role for role in roles if role in curves and curves[role].notna().any()]
+    groups = [group for group in results.groups if (curves["group"] == group).any()]
+    labels = [label for label in results.algorithms if (curves["algorithm"] == label).any()]
+    look = looks(results)
+    with figure_style():
+        figure, axes = panels(len(groups), n_rows=len(roles), height=2.9)
+        for number, axis in enumerate(axes):
+            role, group = roles[number // len(groups)], groups[number % len(groups)]
+            for label in labels:
+                rows = curves[(curves["group"] == group) & (curves["algorithm"] == label)]
+                _line(axis, rows.dropna(subset=[role]), role, look[label])
+            axis.set_title(f"{_ROLES[role]}, {group} ratings")
+            if scale:
+                scale(axis)
+        for row in range(len(roles)):
+            axes[row * len(groups)].set_ylabel(metric_title(metric, lines=2).capitalize())
+            _cut_blow_ups(axes[row * len(groups)], curves[roles[row]])
+        figure.supxlabel(title, color=INK, fontsize=10)
+        add_legend(figure, results, labels, lines=True)
+    return figure
+
+
+def _line(axis: Axes, rows: pd.DataFrame, role: str, look: Look) -> None:
+    if rows.empty:
+        return
+    every = max(1, len(rows) // 8)
+    axis.plot(
+        rows["value"],
+        rows[role],
+        color=look.color,
+        linestyle=look.line,
+        marker=look.marker,
+        markersize=4.5,
+        markevery=every,
+    )
+    lowest = rows.loc[rows["holdout_error"].idxmin()]
+    axis.plot(lowest["value"], lowest[role], "o", mfc="none", mec=look.color, ms=10)
+
+
+def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:
+    """Let errors far beyond the others leave at the top, so that the others can be read."""
+    usual = errors[errors <= BLOW_UP * errors.median()]
+    if len(usual) < errors.count():
+        margin = 0.06 * (usual.max() - usual.min()) or 0.06 * usual.max()
+        axis.set_ylim(usual.min() - margin, usual.max() + margin)

@@ -1,0 +1,103 @@
+"""Differences between algorithms on the same users."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rankpursuit.reporting.figures.style import (
+    INK,
+    Look,
+    figure_style,
+    looks,
+    metric_title,
+    panels,
+)
+from rankpursuit.reporting.results import Results
+
+
+def default_control(results: Results, metric: str) -> str | None:
+    """Return the algorithm that others are compared with: the last of the paper's order."""
+    there = set(results.repeats.loc[results.repeats["metric"] == metric, "algorithm"])
+    return next((label for label in reversed(results.algorithms) if label in there), None)
+
+
+def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
+    """Draw how the error of each algorithm differs from the control's on the same user.
+
+    A box holds the middle half of the users and its whiskers nine tenths; the marker is the mean
+    with its 95% interval (normal). Right of zero the control is better. None if no algorithm can
+    be compared with the control.
+
+    Parameters
+    ----------
+    results : Results
+    metric : str
+    control : str, optional
+        Label of the control; `default_control` if None.
+    """
+    control = control or default_control(results, metric)
+    differences = _differences(results, metric, control)
+    if differences.empty:
+        return None
+    groups = [group for group in results.groups if (differences["group"] == group).any()]
+    labels = [label for label in results.algorithms if (differences["algorithm"] == label).any()]
+    look, names = looks(results), results.algorithms
+    with figure_style():
+        figure, axes = panels(len(groups), height=1.4 + 0.34 * len(labels))
+        for axis, group in zip(axes, groups, strict=True):
+            of_group = differences[differences["group"] == group]
+            for place, label in enumerate(reversed(labels)):
+                values = of_group.loc[of_group["algorithm"] == label, "difference"].to_numpy()
+                if len(values):
+                    _box(axis, place, values, look[label])
+            axis.axvline(0, color=INK, linewidth=1)
+            axis.set_yticks(range(len(labels)), [names[label] for label in reversed(labels)])
+            axis.grid(False, axis="y")
+            axis.set_title(f"{group} ratings")
+        title = metric_title(metric).capitalize()
+        figure.supxlabel(
+            f"{title}: difference to {names[str(control)]} on the same user",
+            color=INK,
+            fontsize=10,
+        )
+    return figure
+
+
+def _differences(results: Results, metric: str, control: str | None) -> pd.DataFrame:
+    """Return the differences to the control; users that the control lacks are left out."""
+    users = results.users[results.users["metric"] == metric]
+    users = users[users["algorithm"].isin(list(results.algorithms))]
+    key = ["group", "repeat", "user"]
+    of_control = users.loc[users["algorithm"] == control, [*key, "error"]]
+    others = users[users["algorithm"] != control]
+    pairs = others.merge(of_control, on=key, suffixes=("", "_of_control"))
+    return pairs.assign(difference=pairs["error"] - pairs["error_of_control"])
+
+
+def _box(axis: Axes, place: int, values: np.ndarray, look: Look) -> None:
+    line = {"color": look.color, "linewidth": 1.2}
+    axis.boxplot(
+        values,
+        positions=[place],
+        orientation="horizontal",
+        whis=(5, 95),
+        widths=0.55,
+        showfliers=False,
+        boxprops=line,
+        whiskerprops=line,
+        capprops=line,
+        medianprops=line,
+    )
+    error = 1.96 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    axis.errorbar(
+        values.mean(),
+        place,
+        xerr=error,
+        color=look.color,
+        marker=look.marker,
+        markersize=6,
+        elinewidth=3,
+    )

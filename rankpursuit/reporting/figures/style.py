@@ -1,0 +1,149 @@
+"""How all figures look: one colour, marker and line for each algorithm, and how they are saved.
+
+The colours are told apart by people with any of the common colour deficiencies; markers and lines
+say the same again, so that nothing is lost in grey.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from rankpursuit.reporting.results import TITLES, Results
+
+INK = "#1f2933"
+"""Colour of text and axes; on a web page it becomes the colour of the text around it."""
+GRID = "#d0d5db"
+"""Colour of the lines in the background."""
+
+_LOOKS = [
+    ("#6f7782", "o", "-"),
+    ("#bd8000", "s", "--"),
+    ("#2f96cc", "^", "-."),
+    ("#1b74b3", "D", "-"),
+    ("#c4659b", "v", ":"),
+    ("#d1500a", "P", "-"),
+    ("#00906a", "X", "-"),
+    ("#8a5cb5", "*", "-"),
+]
+
+_METRICS = {
+    "disagreement": "disagreement error (share of pairs)",
+    "squared_error": "mean squared error (squared rating points)",
+}
+
+_SETTINGS: Any = {
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rankpursuit",
+    "figure.constrained_layout.use": True,
+    **dict.fromkeys(["text.color", "axes.edgecolor", "axes.labelcolor"], INK),
+    **dict.fromkeys(["xtick.color", "ytick.color"], INK),
+}
+
+
+_NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an algorithm is drawn."""
+
+    color: str
+    marker: str
+    line: Any
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Draw in the style of the project, whatever the user's own settings are."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        yield
+
+
+def looks(results: Results) -> dict[str, Look]:
+    """Return the look of each algorithm; a method of the paper has the same look everywhere."""
+    own = {label: list(TITLES).index(label) for label in results.algorithms if label in TITLES}
+    free = [number for number in range(len(_LOOKS)) if number not in own.values()]
+    others = [label for label in results.algorithms if label not in own]
+    for number, label in enumerate(others):
+        own[label] = free[number % len(free)] if free else number % len(_LOOKS)
+    return {label: Look(*_LOOKS[own[label]]) for label in results.algorithms}
+
+
+def metric_title(metric: str, *, lines: int = 1) -> str:
+    """Return what an axis of errors is called, with its unit, in one line or two."""
+    title = _METRICS.get(metric, metric.replace("_", " "))
+    return title.replace(" (", "\n(") if lines == 2 else title
+
+
+def panels(n_columns: int, *, n_rows: int = 1, height: float = 3.2) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels side by side, which share the axis of errors.
+
+    Parameters
+    ----------
+    n_columns, n_rows : int
+    height : float
+        Height of a row in inches.
+    """
+    figure = Figure(figsize=(max(5.0, 3.1 * n_columns), height * n_rows))
+    grid = figure.subplots(n_rows, n_columns, sharex=True, sharey="row", squeeze=False)
+    return figure, list(grid.flat)
+
+
+def add_legend(figure: Figure, results: Results, labels: list[str], *, lines: bool) -> None:
+    """Put one legend for all panels above them."""
+    look, names = looks(results), results.algorithms
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=look[label].color,
+            marker=look[label].marker,
+            linestyle=look[label].line if lines else "none",
+            label=names[label],
+        )
+        for label in labels
+    ]
+    columns = min(len(handles), 4 if figure.get_figwidth() > 7 else 2)
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns)
+
+
+def to_svg(figure: Figure) -> str:
+    """Return a figure as SVG with its text as text: the same bytes for the same figure."""
+    buffer = io.StringIO()
+    with figure_style():
+        figure.savefig(buffer, format="svg", metadata=_NO_METADATA, transparent=True)
+    return buffer.getvalue()
+
+
+def save(figure: Figure, path: Path) -> list[Path]:
+    """Write a figure as ``path.svg`` and ``path.png`` on white; return both."""
+    paths = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png")]
+    with figure_style():
+        figure.savefig(paths[0], facecolor="white", metadata=_NO_METADATA)
+        figure.savefig(paths[1], facecolor="white", dpi=150, metadata={"Software": None})
+    return paths

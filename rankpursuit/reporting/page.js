@@ -1,0 +1,31 @@
+"use strict";
+// A click on a header sorts its table; a second click turns the order round. Empty cells stay last.
+for (const table of document.querySelectorAll("table")) {
+  const headers = [...table.tHead.rows[0].cells];
+  headers.forEach((header, column) => {
+    header.querySelector("button").addEventListener("click", () => {
+      const down = header.getAttribute("aria-sort") === "ascending";
+      for (const other of headers) other.setAttribute("aria-sort", "none");
+      header.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const body = table.tBodies[0];
+      const rows = [...body.rows];
+      const numeric = rows.some((row) => row.cells[column].dataset.sort !== undefined);
+      const value = (row) => {
+        const { dataset, textContent } = row.cells[column];
+        return numeric ? parseFloat(dataset.sort) : textContent;
+      };
+      const empty = (key) => (numeric ? Number.isNaN(key) : key === "");
+      rows.sort((a, b) => {
+        const [x, y] = [value(a), value(b)];
+        if (empty(x) || empty(y)) return empty(x) - empty(y);
+        const order = numeric ? x - y : x.localeCompare(y, "en", { numeric: true });
+        return down ? -order : order;
+      });
+      body.append(...rows);
+    });
+  });
+}
+// On paper nothing can be opened.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});

@@ -1,0 +1,98 @@
+"""What the report says of a run: tables, figures, provenance, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from rankpursuit.reporting.coverage import coverage_notes, is_full_size, readings_note
+from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
+from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.table import Table
+from rankpursuit.reporting.tables import (
+    error_table,
+    experiment_title,
+    parameter_table,
+    sparsity_table,
+)
+from rankpursuit.reporting.wilcoxon_tables import wilcoxon_tables
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A run, as the report shows it.
+
+    Attributes
+    ----------
+    name, title : str
+    warnings : tuple of str
+        That it is smaller than the paper's experiment, and what is missing.
+    notes : tuple of str
+        What holds for all its tables.
+    tables, more_tables : list of Table
+        To be seen at once, and on demand.
+    figures : list of CaptionedFigure
+    provenance : dict
+        Names and values, as text.
+    """
+
+    name: str
+    title: str
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tables: list[Table] = field(default_factory=list)
+    more_tables: list[Table] = field(default_factory=list)
+    figures: list[CaptionedFigure] = field(default_factory=list)
+    provenance: dict[str, str] = field(default_factory=dict)
+
+
+def section_of(results: Results) -> Section:
+    """Assemble what the report says of a run."""
+    size, *missing = coverage_notes(results)
+    full, readings = is_full_size(results), readings_note(results)
+    return Section(
+        name=results.name,
+        title=experiment_title(results),
+        warnings=(*missing,) if full else (size, *missing),
+        notes=(size, readings) if full else (readings,),
+        tables=[
+            error_table(results, compare=True),
+            sparsity_table(results),
+            parameter_table(results),
+        ],
+        more_tables=wilcoxon_tables(results),
+        figures=list(draw_figures(results, published_cells(results))),
+        provenance=dict(_flat(results.provenance)),
+    )
+
+
+def published_cells(results: Results) -> pd.DataFrame | None:
+    """Return the published errors of a run's table, or None if it has none.
+
+    Returns
+    -------
+    DataFrame or None
+        Columns ``metric``, ``group``, ``method`` and ``published``.
+    """
+    table = published_tables().get(results.table) if results.table is not None else None
+    if table is None:
+        return None
+    cells = [
+        (metric, group, label, value)
+        for metric, rows in table.cells.items()
+        for label, row in rows.items()
+        for group, value in row.items()
+    ]
+    return pd.DataFrame(cells, columns=["metric", "group", "method", "published"])
+
+
+def _flat(mapping: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in mapping.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{key} ")
+        else:
+            yield f"{above}{key}", str(value)

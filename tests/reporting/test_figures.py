@@ -1,0 +1,190 @@
+"""The figures: what they draw, of complete and of partial results."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_runs import write_run
+from matplotlib.colors import to_rgb
+
+from rankpursuit.reporting.figures import (
+    average_ranks,
+    critical_difference,
+    default_control,
+    draw_figures,
+    error_against_basis,
+    error_against_sparsity,
+    error_against_width,
+    paired_differences,
+    published_against_measured,
+    save,
+    to_svg,
+)
+from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
+from rankpursuit.reporting.figures.style import looks
+from rankpursuit.reporting.results import TITLES, load_results
+
+METRIC = "disagreement"
+PUBLISHED = pd.DataFrame(
+    [(METRIC, "20-40", "rls", 0.43), (METRIC, "60-80", "rls", 0.41)],
+    columns=["metric", "group", "method", "published"],
+)
+DRAW = {
+    "sparsity": error_against_sparsity,
+    "basis": error_against_basis,
+    "width": error_against_width,
+    "paired": paired_differences,
+    "ranks": average_ranks,
+    "published": lambda results, metric: published_against_measured(results, metric, PUBLISHED),
+}
+LABELS = {
+    "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
+    "basis": ["Basis functions: share of training points (%)", "Hold-out, 20-40", "Test, 60-80"],
+    "width": ["Kernel width sigma (no unit, log2 scale)", "own pursuit"],
+    "paired": ["difference to own pursuit on the same user", "Ranking Pursuit", "60-80 ratings"],
+    "ranks": ["Average rank over 6 pairs of group and repeat", "critical difference", "1.00"],
+    "published": ["Test disagreement error (share of pairs)", "published", "measured"],
+}
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    return load_results(write_run(tmp_path_factory.mktemp("full")))
+
+
+@pytest.fixture(scope="module")
+def partial(tmp_path_factory):
+    leave_out = (("rls", "20-40"), *((label, "60-80") for label in ("own_pursuit", "rank_rls")))
+    folder = tmp_path_factory.mktemp("partial")
+    return load_results(write_run(folder, repeats=1, leave_out=leave_out))
+
+
+def texts(figure):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", to_svg(figure))
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_figure_has_its_labels(full, name):
+    said = " | ".join(texts(DRAW[name](full, METRIC)))
+    assert [label for label in LABELS[name] if label not in said] == []
+
+
+@pytest.mark.parametrize("name", [name for name in DRAW if name != "ranks"])
+def test_figure_of_partial_results_draws_what_there_is(partial, name):
+    figure = DRAW[name](partial, METRIC)
+    groups = {title.removesuffix(" ratings")[-5:] for title in texts(figure) if "ratings" in title}
+    assert groups == ({"20-40"} if name == "paired" else {"20-40", "60-80"})
+
+
+def test_ranks_need_two_blocks_with_all_algorithms(partial, full):
+    assert average_ranks(partial, METRIC) is None
+    one = full.repeats[(full.repeats["group"] == "60-80") | (full.repeats["repeat"] > 1)]
+    assert len(rank_blocks(replace(full, repeats=one), METRIC)) == 5
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_metric_that_was_not_measured_has_no_figure(full, name):
+    assert DRAW[name](full, "squared_error") is None
+
+
+def test_svg_is_the_same_each_time_and_has_no_date(full):
+    first, second = (to_svg(error_against_sparsity(full, METRIC)) for _ in range(2))
+    assert first == second
+    assert "date" not in first
+    assert "metadata" not in first
+
+
+def test_files_are_svg_and_png_and_the_same_each_time(full, tmp_path):
+    for name in ("a", "b"):
+        save(error_against_width(full, METRIC), tmp_path / name)
+    svg, png = ((tmp_path / f"a.{kind}").read_bytes() for kind in ("svg", "png"))
+    assert svg.startswith(b"<?xml")
+    assert png.startswith(b"\x89PNG")
+    assert svg == (tmp_path / "b.svg").read_bytes()
+    assert png == (tmp_path / "b.png").read_bytes()
+
+
+def test_all_figures_of_all_metrics_are_drawn(tmp_path):
+    results = load_results(write_run(tmp_path, metrics=("disagreement", "squared_error")))
+    names = [drawn.name for drawn in draw_figures(results, PUBLISHED)]
+    assert names.count("published-disagreement") == 1
+    assert "published-squared_error" not in names
+    assert len(names) == len(set(names)) == 11
+
+
+def test_counts_of_basis_functions_are_not_called_shares(full):
+    curves = full.curves.assign(value=full.curves["value"] * 40)
+    said = texts(error_against_basis(replace(full, curves=curves), METRIC))
+    assert "Basis functions: number" in said
+
+
+def test_errors_that_blow_up_do_not_flatten_the_others(full):
+    curves = full.curves.copy()
+    curves.loc[(curves["value"] == 4) & (curves["axis"] == "width"), "holdout_error"] = 1e12
+    figure = error_against_width(replace(full, curves=curves), METRIC)
+    assert figure.axes[0].get_ylim()[1] < 1
+
+
+def test_ring_marks_where_the_holdout_error_is_lowest(full):
+    curves = full.curves.copy()
+    at_half = (curves["axis"] == "n_basis") & (curves["value"] == 0.5)
+    curves.loc[at_half, "holdout_error"] = 0.1
+    axes = error_against_basis(replace(full, curves=curves), METRIC).axes
+    rings = [line for axis in axes for line in axis.lines if line.get_markerfacecolor() == "none"]
+    assert len(rings) == 8  # two pursuits, two groups, hold-out and test
+    assert {float(ring.get_xdata()[0]) for ring in rings} == {50.0}
+
+
+def test_differences_are_the_users_own(full):
+    axis = paired_differences(full, METRIC, "rls").axes[0]
+    users = full.users[full.users["group"] == "20-40"]
+    table = users.pivot(index=["repeat", "user"], columns="algorithm", values="error")
+    expected = (table["own_pursuit"] - table["rls"]).mean()
+    means = [line.get_xdata()[0] for line in axis.lines if line.get_marker() not in ("None", "")]
+    assert np.isclose(means, expected).any()
+
+
+def test_control_is_the_last_of_the_paper_that_has_results(full):
+    assert default_control(full, METRIC) == "own_pursuit"
+    rows = full.repeats[full.repeats["algorithm"] != "own_pursuit"]
+    assert default_control(replace(full, repeats=rows), METRIC) == "ranking_pursuit"
+
+
+@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (5, 2.728), (10, 3.164)])
+def test_critical_difference_has_the_constants_of_the_literature(k, q):
+    expected = q * np.sqrt(k * (k + 1) / (6 * 30))
+    assert critical_difference(k, 30) == pytest.approx(expected, abs=1e-3)
+
+
+def test_cliques_are_the_longest_runs():
+    assert cliques(np.array([1.0, 2.0, 3.0]), 0.5) == []
+    assert cliques(np.array([1.0, 2.0, 3.0]), 5.0) == [(0, 2)]
+    assert cliques(np.array([1.0, 1.4, 1.8, 2.2]), 0.9) == [(0, 2), (1, 3)]
+
+
+def test_every_method_of_the_paper_has_its_own_colour_marker_and_look(full):
+    config = full.config | {"algorithms": {label: {"method": label} for label in TITLES}}
+    found = looks(replace(full, config=config))
+    assert len({look.color for look in found.values()}) == len(TITLES)
+    assert len({look.marker for look in found.values()}) == len(TITLES)
+    assert found["rank_rls"] == looks(full)["rank_rls"]
+    assert looks(full)["own_pursuit"] not in [looks(full)[label] for label in ("rls", "rank_rls")]
+
+
+def test_colours_stand_out_from_light_and_dark(full):
+    config = full.config | {"algorithms": {label: {"method": label} for label in TITLES}}
+    for look in looks(replace(full, config=config)).values():
+        assert contrast(look.color, "#ffffff") > 3
+        assert contrast(look.color, "#14181d") > 3
+
+
+def contrast(one, two):
+    lights = sorted(luminance(color) for color in (one, two))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def luminance(color):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))

@@ -1,0 +1,154 @@
+"""The report as text: self-contained, escaped, honest about what is missing."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from made_up import write_results
+from made_up_runs import ALGORITHMS, write_run
+
+from rankpursuit.reporting.coverage import size_note
+from rankpursuit.reporting.html import figure_html, inline_svg, table_html
+from rankpursuit.reporting.report import write_report
+from rankpursuit.reporting.report_content import published_cells
+from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """The tags of a page, and whether they close in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.links, self._open = [], [], [], []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self._open += [] if tag in VOID else [tag]
+        found = dict(attrs)
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found[key] for key in ("href", "src", "xlink:href") if key in found]
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+
+def report(tmp_path, *folders):
+    path = tmp_path / "out" / "report.html"
+    write_report([load_results(folder) for folder in folders], path)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    one = write_run(folder, name="one", table=2)
+    two = write_run(folder, name="two", table=1, metrics=("disagreement", "squared_error"))
+    return report(folder, one, two)
+
+
+def test_page_refers_to_nothing_outside(text):
+    page = Page(text)
+    inside = {f"#{name}" for name in page.ids}
+    assert {link for link in page.links if link not in inside} == {"data:,"}
+    assert re.findall(r"https?:|//[a-z]|@import|url\((?!#)", text) == []
+    assert [name for name in re.findall(r"url\((#[^)]*)\)", text) if name not in inside] == []
+
+
+def test_identifiers_differ(text):
+    ids = Page(text).ids
+    assert len(ids) > 100
+    assert len(set(ids)) == len(ids)
+
+
+def test_runs_stand_in_the_order_of_the_tables_after_the_summary(text):
+    places = [text.index(f'<section id="{name}"') for name in ("summary", "run-1-two", "run-2-one")]
+    assert places == sorted(places)
+
+
+def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
+    assert "Claims of the paper" in text
+    assert "undecided: " in text
+    n_figures = 5 * 3 + 2  # of three metrics of runs, and two with published errors
+    assert Page(text).tags.count("svg") == n_figures
+    for title in ("Sparsity", "Chosen parameters", "Significance tests", "packages numpy"):
+        assert title in text
+
+
+def test_verdicts_come_with_the_numbers_behind_them(tmp_path):
+    folder = write_results(tmp_path / "jester", table=1, errors={"ranking_pursuit": 0.45})
+    text = report(tmp_path, folder)
+    verdict = "<h4>jester-pursuit-beats-regression: does not hold, 0 of 6 comparisons agree</h4>"
+    assert f"{verdict}<ul><li><b>against:</b> 20-40: Ranking Pursuit less RLS +0.0250" in text
+    assert re.search(r"Of 7 claims: holds: \d, does not hold: \d, undecided: 1", text)
+
+
+def test_small_run_is_marked_at_the_top_and_in_its_section(text):
+    said = "NOT the paper&#x27;s size: at least 4 "
+    assert text.count(said) == 4  # summary and section of two runs, not under every table
+
+
+def test_run_of_the_papers_size_has_no_warning(tmp_path):
+    algorithms = {label: ALGORITHMS[label] for label in ("rls", "ranking_pursuit")}
+    folder = write_run(tmp_path, repeats=10, declared_repeats=10, users=300, algorithms=algorithms)
+    text = report(tmp_path, folder)
+    assert 'class="warning"' not in text
+    assert f'<p class="note">{size_note(load_results(folder))}</p>' in text
+    assert "no claims to judge" in text
+
+
+def test_partial_run_says_what_is_missing(tmp_path):
+    leave_out = (("rls", "20-40"), ("rls", "60-80"), ("rank_rls", "60-80"))
+    folder = write_run(tmp_path, repeats=2, declared_repeats=3, leave_out=leave_out)
+    text = report(tmp_path, folder)
+    assert "RLS: everything" in text
+    assert "RankRLS: repeat 3 of 20-40, everything of 60-80" in text
+    assert "<svg" in text
+
+
+def test_everything_from_outside_is_escaped(tmp_path):
+    algorithms = {"<i>evil</i>": ALGORITHMS["rls"], **ALGORITHMS}
+    folder = write_run(tmp_path, name='a"&<script>alert(1)<', algorithms=algorithms)
+    text = report(tmp_path, folder)
+    assert Page(text).tags.count("script") == 1
+    assert "<i>" not in text
+    assert "&lt;i&gt;evil&lt;/i&gt;" in text
+    assert "rp-run &lt;x&gt; &amp; y" in text
+
+
+def test_cell_is_sorted_by_its_number_and_bold_if_best():
+    part = Part("method", {"A & B": (Cell("0.4", " ± 0.1", True, {"mean": 0.4}), EMPTY)})
+    found = table_html(Table("id", "T", ("x", "y"), (part,), ("said", "new")), leave_out=["said"])
+    assert '<th scope="row">A &amp; B</th><td data-sort="0.4"><b>0.4</b> ± 0.1</td>' in found
+    assert f"<td>{EMPTY.text}</td>" in found
+    assert "new" in found
+    assert "said" not in found
+
+
+def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
+    svg = (
+        '<?xml version="1.0"?>\n<svg xmlns="http://a" width="9pt" height="9pt" viewBox="0 0 9 9">'
+        '<defs><path id="m"/></defs><use xlink:href="#m" clip-path="url(#m)" '
+        'style="stroke: #1f2933"/></svg>'
+    )
+    assert inline_svg(svg, "f") == (
+        '<svg role="img" aria-hidden="true" viewBox="0 0 9 9"><defs><path id="f-m"/></defs>'
+        '<use href="#f-m" clip-path="url(#f-m)" style="stroke: currentColor"/></svg>'
+    )
+    assert "<figcaption>a &lt; b</figcaption>" in figure_html("f", "a < b", svg)
+
+
+def test_published_cells_are_those_of_the_table(tmp_path):
+    cells = published_cells(load_results(write_run(tmp_path, table=1)))
+    found = cells[(cells["method"] == "rls") & (cells["group"] == "60-80")]
+    assert found["published"].tolist() == [0.383]
+    assert published_cells(load_results(write_run(tmp_path, name="none"))) is None
