@@ -19,6 +19,7 @@ $(READY): pyproject.toml rankpursuit/__init__.py
 
 run: $(READY)  ## set up, run every algorithm on built-in ratings, print the tables
 	$(BIN)/rp-run configs/demo.yaml
+	$(BIN)/rp-report results/demo -o results/demo/report.html
 
 data: $(READY)  ## download Jester and MovieLens and verify them
 	$(BIN)/rp-data fetch jester movielens
