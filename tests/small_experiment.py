@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
+
+from rankpursuit.experiments.config import parse_experiment
+from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.plan import make_plan
+from rankpursuit.experiments.runner import Run
+from rankpursuit.experiments.session import run_session
 
 SHARES = [0.25, 0.5, 1.0]
 LAMBDAS = [0.125, 1, 8]
@@ -43,3 +50,34 @@ CONFIG: dict[str, Any] = {
 def small_config(**changes: Any) -> dict[str, Any]:
     """Return a copy of the config with some keys changed."""
     return deepcopy(CONFIG) | changes
+
+
+class Silent:
+    """A progress that tells nothing, and remembers what it was told at the start."""
+
+    def start(self, n_users: int, n_done: int) -> None:
+        self.n_users, self.n_done = n_users, n_done
+
+    def add(self, result: Any, *, earlier: bool) -> None:
+        pass
+
+
+def run_of(config: dict[str, Any], *, only=(), repeats=None, groups=None) -> Run:
+    """Return a run of a config, or of a part of it."""
+    experiment = parse_experiment(config)
+    plan = make_plan(
+        ratings_of(experiment.data),
+        experiment.protocol,
+        seed=experiment.seed,
+        repeats=repeats or experiment.repeats,
+        groups=groups or experiment.protocol.groups,
+    )
+    return Run(experiment, plan, tuple(only) or tuple(experiment.algorithms))
+
+
+def run_small_experiment(folder: Path) -> Path:
+    """Run the whole small experiment into a folder."""
+    run = run_of(small_config())
+    failures = run_session(run, run, folder, data_checksum="data", progress=Silent())
+    assert failures == []
+    return folder

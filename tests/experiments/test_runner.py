@@ -5,39 +5,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from small_experiment import small_config
+from small_experiment import Silent, run_of, run_small_experiment, small_config
 
 from rankpursuit.errors import StoreError
 from rankpursuit.experiments import evaluate, runner
 from rankpursuit.experiments.config import parse_experiment
 from rankpursuit.experiments.evaluate import evaluate_unit, ratings_of
-from rankpursuit.experiments.plan import make_plan
-from rankpursuit.experiments.runner import Run
 from rankpursuit.experiments.session import run_session
 from rankpursuit.experiments.store import Identity, Store
 from rankpursuit.experiments.tasks import draw_users
 
 RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
-
-
-class Silent:
-    def start(self, n_users, n_done):
-        self.n_users, self.n_done = n_users, n_done
-
-    def add(self, result, *, earlier):
-        pass
-
-
-def run_of(config, *, only=(), repeats=None, groups=None):
-    experiment = parse_experiment(config)
-    plan = make_plan(
-        ratings_of(experiment.data),
-        experiment.protocol,
-        seed=experiment.seed,
-        repeats=repeats or experiment.repeats,
-        groups=groups or experiment.protocol.groups,
-    )
-    return Run(experiment, plan, tuple(only) or tuple(experiment.algorithms))
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
@@ -61,10 +39,7 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    failures, _ = run_small(folder)
-    assert failures == []
-    return folder
+    return run_small_experiment(tmp_path_factory.mktemp("whole"))
 
 
 def test_every_group_repeat_algorithm_and_metric_has_a_row(whole):
