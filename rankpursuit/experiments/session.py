@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 from rankpursuit.errors import RunError
 from rankpursuit.experiments.config import dump_yaml
@@ -62,12 +63,13 @@ def run_session(
         if fresh:
             _remove(folder, identity)
         with Store(folder / STORE, identity) as store:
-            begun, failures = time.time(), []
+            begun, failures, origin = time.time(), [], provenance()
+            origin |= {"command": command, "digest": identity.digest, "data": identity.data}
             try:
                 for failure in execute(run, store, progress, n_jobs=n_jobs):
                     failures.append(failure)
             finally:
-                _write(run, everything, store, folder, identity, time.time() - begun, command)
+                _write(run, everything, store, folder, origin, time.time() - begun)
         return failures
     except OSError as error:
         raise RunError(f"cannot write to {folder}: {error.strerror or error}") from error
@@ -87,16 +89,12 @@ def _write(
     everything: Run,
     store: Store,
     folder: Path,
-    identity: Identity,
+    origin: dict[str, Any],
     seconds: float,
-    command: str,
 ) -> None:
     write_results(everything, store, folder)
-    facts = provenance() | {
-        "command": command,
+    facts = origin | {
         "experiment": run.experiment.name,
-        "digest": identity.digest,
-        "data": identity.data,
         "seed": run.experiment.seed,
         "repeats": len(run.plan.repeats),
         "seconds": store.add_seconds(seconds),
