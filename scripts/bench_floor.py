@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rankpursuit.estimators._validation import count_basis
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.problem import Problem
-from rankpursuit.solvers import rank_svm
+from rankpursuit.solvers import count_basis, rank_svm
 
 _solve = np.linalg.solve
 

@@ -41,27 +41,3 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}")
-
-
-def count_basis(n_basis: Any, n_points: int) -> int:
-    """Turn a number of basis functions, or a share of the points, into a number.
-
-    Parameters
-    ----------
-    n_basis : int or float
-        A whole number of at least 1, or a float in (0, 1] as a share of `n_points`.
-    n_points : int
-
-    Returns
-    -------
-    int
-        At least 1. A share is rounded to the nearest number.
-    """
-    if _is_whole(n_basis) and n_basis >= 1:
-        return int(n_basis)
-    if _is_float(n_basis) and 0.0 < n_basis <= 1.0:
-        return max(1, round(float(n_basis) * n_points))
-    raise ValueError(
-        "n_basis must be a whole number of at least 1, or a float in (0, 1] as a share of the "
-        f"training points; got {n_basis!r}"
-    )

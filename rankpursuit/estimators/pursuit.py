@@ -23,10 +23,9 @@ from rankpursuit.estimators._validation import (
     check_choice,
     check_number,
     check_whole,
-    count_basis,
 )
 from rankpursuit.preferences import Blend, Pointwise, Preferences
-from rankpursuit.solvers import pursue, ridge_rows
+from rankpursuit.solvers import count_basis, pursue, ridge_rows
 from rankpursuit.solvers.pursuit import FITTINGS, Fitting
 
 

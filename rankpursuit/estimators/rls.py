@@ -15,9 +15,9 @@ from rankpursuit.estimators._base import (
     group_preferences,
     random_generator,
 )
-from rankpursuit.estimators._validation import check_number, count_basis
+from rankpursuit.estimators._validation import check_number
 from rankpursuit.preferences import Pointwise
-from rankpursuit.solvers import rls_path, sparse_rls_path
+from rankpursuit.solvers import count_basis, rls_path, sparse_rls_path
 
 
 class RLS(ExpansionEstimator):

@@ -22,13 +22,12 @@ from rankpursuit.estimators._validation import (
     check_choice,
     check_number,
     check_whole,
-    count_basis,
 )
 from rankpursuit.estimators.pursuit import draw_candidates, warn_of_early_end
 from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers import coregularised_pursuit
+from rankpursuit.solvers import coregularised_pursuit, count_basis
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
 
 Views = Literal["points", "features"] | Sequence[Kernel]

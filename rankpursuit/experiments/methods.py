@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.estimators._validation import count_basis
 from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.experiments.problem import Problem, kernel_stack
 from rankpursuit.kernels import squared_distances
@@ -21,6 +20,7 @@ from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferen
 from rankpursuit.solvers import (
     OrderedPairs,
     coregularised_pursuit,
+    count_basis,
     pursue,
     rank_svm_path,
     ridge_rows,

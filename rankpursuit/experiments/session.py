@@ -61,7 +61,7 @@ def run_session(
     identity = Identity(run.experiment.digest(), data_checksum)
     try:
         if fresh:
-            _remove(folder, identity)
+            _remove(folder)
         with Store(folder / STORE, identity) as store:
             begun, failures, origin = time.time(), [], provenance()
             origin |= {"command": command, "digest": identity.digest, "data": identity.data}
@@ -75,7 +75,7 @@ def run_session(
         raise RunError(f"cannot write to {folder}: {error.strerror or error}") from error
 
 
-def _remove(folder: Path, identity: Identity) -> None:
+def _remove(folder: Path) -> None:
     """Remove a store that no other run has open, and the files written from it."""
     path = folder / STORE
     if path.exists():

@@ -2,7 +2,7 @@
 
 from rankpursuit.solvers.coregularised import CoregularisedPath, coregularised_pursuit
 from rankpursuit.solvers.ordered_pairs import OrderedPairs
-from rankpursuit.solvers.pursuit import PursuitPath, pursue, ridge_rows
+from rankpursuit.solvers.pursuit import PursuitPath, count_basis, pursue, ridge_rows
 from rankpursuit.solvers.rank_svm import RankSVMPath, rank_svm_path
 from rankpursuit.solvers.rls import rls_path, sparse_rls_path
 
@@ -12,6 +12,7 @@ __all__ = [
     "PursuitPath",
     "RankSVMPath",
     "coregularised_pursuit",
+    "count_basis",
     "pursue",
     "rank_svm_path",
     "ridge_rows",

@@ -190,3 +190,28 @@ def ridge_rows(
     root = np.sqrt(ridge * np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
     padded = np.concatenate([target, np.zeros(kernel.shape[-1])])
     return np.concatenate([dictionary, root], axis=1), padded
+
+
+def count_basis(n_basis: int | float, n_points: int) -> int:
+    """Turn a number of basis functions, or a share of the points, into a number.
+
+    Parameters
+    ----------
+    n_basis : int or float
+        A whole number of at least 1, or a float in (0, 1] as a share of `n_points`.
+    n_points : int
+
+    Returns
+    -------
+    int
+        At least 1. A share is rounded to the nearest number.
+    """
+    whole = isinstance(n_basis, int | np.integer) and not isinstance(n_basis, bool)
+    if whole and n_basis >= 1:
+        return int(n_basis)
+    if isinstance(n_basis, float | np.floating) and 0.0 < n_basis <= 1.0:
+        return max(1, round(float(n_basis) * n_points))
+    raise ValueError(
+        "n_basis must be a whole number of at least 1, or a float in (0, 1] as a share of the "
+        f"training points; got {n_basis!r}"
+    )
