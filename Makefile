@@ -44,7 +44,7 @@ format: $(READY)  ## apply the style
 	$(BIN)/ruff format .
 
 tables: $(READY)  ## make the tables of everything in results/
-	$(BIN)/rp-tables
+	$(BIN)/rp-tables --compare
 
 check: $(READY)  ## check everything in results/ against the paper
 	$(BIN)/rp-check
