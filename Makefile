@@ -29,7 +29,7 @@ paper: $(READY)  ## run the paper's five tables at full size; resumable
 	$(BIN)/rp-run $(PAPER:%=configs/%.yaml)
 
 test: $(READY)  ## set up and run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 bench: $(READY)  ## time every method beside what a user would write instead
 	$(BIN)/python scripts/bench.py
