@@ -13,7 +13,7 @@ from rankpursuit.experiments.evaluate import evaluate_unit
 from rankpursuit.experiments.plan import Unit
 from rankpursuit.experiments.protocol import Role, group_name
 from rankpursuit.experiments.runner import Run
-from rankpursuit.experiments.selection import Choice, choose, grid_axes
+from rankpursuit.experiments.selection import Choice, grid_axes
 
 _TIMED_USERS = 3
 
@@ -76,12 +76,6 @@ def _time(
     seconds = time.perf_counter() - begun
     if unit.role == "holdout":
         choices = {
-            label: {
-                metric: choose(
-                    errors, grid_axes(experiment.algorithms[label], experiment.kernel.widths)
-                )
-                for metric, errors in of_label.sums.items()
-            }
-            for label, of_label in result.results.items()
+            label: run.choose(label, of_label.sums) for label, of_label in result.results.items()
         }
     return seconds, choices

@@ -69,9 +69,6 @@ class _Counting:
         self._errors.add(result)
         self._show()
 
-    def close(self) -> None:
-        """End."""
-
     def _show(self) -> None:
         """Show where the run is."""
 

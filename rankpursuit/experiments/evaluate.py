@@ -74,14 +74,11 @@ class UnitResult:
     results : dict of str to AlgorithmResult
     failures : dict of str to str
         For each algorithm that raised, which user it was and what it said.
-    seconds : float
-        Time in all, with the building of tasks and kernels.
     """
 
     unit: Unit
     results: dict[str, AlgorithmResult]
     failures: dict[str, str]
-    seconds: float
 
 
 def evaluate_unit(
@@ -98,7 +95,6 @@ def evaluate_unit(
     choices : mapping
         For a unit of test users, the choices for every label.
     """
-    start = time.perf_counter()
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
     widths = _widths(experiment, choices)
@@ -128,7 +124,7 @@ def evaluate_unit(
                     failures[label] = f"user {user}: {type(error).__name__}: {error}"
                 result.seconds += time.perf_counter() - begun
     done = {label: result for label, result in results.items() if label not in failures}
-    return UnitResult(unit, done, failures, time.perf_counter() - start)
+    return UnitResult(unit, done, failures)
 
 
 def _widths(experiment: Experiment, choices: Choices) -> tuple[float, ...]:

@@ -6,16 +6,17 @@ import csv
 import gzip
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rankpursuit.experiments.evaluate import AlgorithmResult
 from rankpursuit.experiments.plan import Cell
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.runner import Run, mean_errors
-from rankpursuit.experiments.selection import WIDTH, Choice, grid_axes
+from rankpursuit.experiments.selection import WIDTH, grid_axes
 from rankpursuit.experiments.store import Store
 
 _PARAMETERS = {
@@ -73,26 +74,28 @@ class _Part:
     """An algorithm's results in one cell."""
 
     def __init__(
-        self, run: Run, store: Store, cell: Cell, label: str, choices: dict[str, Choice]
+        self,
+        run: Run,
+        cell: Cell,
+        label: str,
+        holdout: Sequence[AlgorithmResult],
+        test: Sequence[AlgorithmResult],
     ) -> None:
-        self._run, self._label, self._choices = run, label, choices
+        protocol = run.experiment.protocol
+        self._run, self._results = run, test
         self._spec = run.experiment.algorithms[label]
-        self._holdout = run.holdout_errors(store, cell, label)
-        self._results = run.results(store, cell, "test", label)
+        self._holdout = mean_errors(holdout, protocol.holdout_users)
+        self._lines = mean_errors(test, protocol.test_users)
+        self._choices = run.choose(label, self._holdout)
         self._seconds = {
-            role: sum(result.seconds for result in run.results(store, cell, role, label))
-            for role in ("holdout", "test")
+            role: sum(result.seconds for result in results)
+            for role, results in (("holdout", holdout), ("test", test))
         }
-        self._lines = mean_errors(self._results, run.experiment.protocol.test_users)
         self.key = {
             "group": group_name(cell.group),
             "repeat": cell.repeat + 1,
             "algorithm": label,
         }
-
-    @property
-    def complete(self) -> bool:
-        return bool(self._results)
 
     def repeats(self) -> Iterator[Row]:
         for metric, choice in self._choices.items():
@@ -148,13 +151,12 @@ class _Part:
 
 def _complete(run: Run, store: Store) -> Iterator[_Part]:
     """Parts that are complete: group by group, repeat by repeat, algorithm by algorithm."""
-    choices = {cell: run.choices(store, cell) for cell in run.plan.cells}
     for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
         for label in run.labels:
-            if label in choices[cell]:
-                part = _Part(run, store, cell, label, choices[cell][label])
-                if part.complete:
-                    yield part
+            test = run.results(store, cell, "test", label)
+            holdout = run.results(store, cell, "holdout", label) if test else []
+            if holdout:
+                yield _Part(run, cell, label, holdout, test)
 
 
 def _column(axis: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -52,25 +52,24 @@ class Run:
         found = [store.load(unit, label) for unit in self.plan.units[cell, role]]
         return [result for result in found if result] if all(found) else []
 
-    def holdout_errors(self, store: Store, cell: Cell, label: str) -> dict[str, Array]:
-        """Return, for each metric, the mean hold-out errors over the grid; empty if incomplete."""
-        results = self.results(store, cell, "holdout", label)
-        return mean_errors(results, self.experiment.protocol.holdout_users)
-
     def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
         """Return the choices of all algorithms whose hold-out users are done."""
-        experiment = self.experiment
-        chosen: dict[str, dict[str, Choice]] = {}
-        for label in self.labels:
-            errors = self.holdout_errors(store, cell, label)
-            if errors:
-                axes = grid_axes(experiment.algorithms[label], experiment.kernel.widths)
-                smooth = experiment.kernel.parameter == "sigma"
-                chosen[label] = {
-                    metric: choose(errors[metric], axes, wide_is_smooth=smooth)
-                    for metric in experiment.metrics
-                }
-        return chosen
+        errors = {
+            label: mean_errors(
+                self.results(store, cell, "holdout", label), self.experiment.protocol.holdout_users
+            )
+            for label in self.labels
+        }
+        return {label: self.choose(label, found) for label, found in errors.items() if found}
+
+    def choose(self, label: str, errors: Mapping[str, Array]) -> dict[str, Choice]:
+        """Return the choice of one algorithm for each metric, given its errors over the grid."""
+        kernel = self.experiment.kernel
+        axes = grid_axes(self.experiment.algorithms[label], kernel.widths)
+        return {
+            metric: choose(errors[metric], axes, wide_is_smooth=kernel.parameter == "sigma")
+            for metric in self.experiment.metrics
+        }
 
 
 def mean_errors(results: Sequence[AlgorithmResult], n_users: int) -> dict[str, Array]:
@@ -97,7 +96,7 @@ def execute(run: Run, store: Store, progress: Progress, *, n_jobs: int) -> Itera
     Yields
     ------
     str
-        After each round, a line for every failure in it.
+        A line for every failure, as it happens.
 
     Raises
     ------
@@ -105,15 +104,11 @@ def execute(run: Run, store: Store, progress: Progress, *, n_jobs: int) -> Itera
         If a worker process dies.
     """
     _tell_earlier(run, store, progress)
-    repeats = run.plan.repeats
-    for number in range(len(repeats) + 1):
-        cells = [
-            [cell for cell in run.plan.cells if cell.repeat == repeats[at]]
-            if 0 <= at < len(repeats)
-            else []
-            for at in (number, number - 1)
-        ]
-        jobs = list(_jobs(run, store, *cells))
+    by_repeat = [
+        [cell for cell in run.plan.cells if cell.repeat == repeat] for repeat in run.plan.repeats
+    ]
+    for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
+        jobs = list(_jobs(run, store, holdout, test))
         for result in _map(run.experiment, jobs, n_jobs):
             store.save(result)
             progress.add(result, earlier=False)
@@ -189,4 +184,4 @@ def _tell_earlier(run: Run, store: Store, progress: Progress) -> None:
         if unit.role == "test":
             results = {label: store.load(unit, label) for label in run.labels}
             found = {label: result for label, result in results.items() if result}
-            progress.add(UnitResult(unit, found, {}, 0.0), earlier=True)
+            progress.add(UnitResult(unit, found, {}), earlier=True)

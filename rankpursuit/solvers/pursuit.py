@@ -20,7 +20,7 @@ Fitting = Literal["basic", "backfit", "prefit"]
 FITTINGS: tuple[Fitting, ...] = ("basic", "backfit", "prefit")
 
 NOTHING_LEFT = 1e-12
-"""A path ends when its best step would lower the norm of the residue by less than this share."""
+"""A path ends when its best step gains no more than the square of this share of the first cost."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +138,12 @@ def pursue(
         if not active.any():
             break
         column = dictionary[problems, :, best]
-        if basis is None:
-            unit = column / np.sqrt(np.where(active, norms[problems, best], 1.0))[:, None]
-        else:
-            unit = basis.append(column)
+        norm = np.sqrt(np.where(active, norms[problems, best], 1.0))
+        unit = column / norm[:, None] if basis is None else basis.append(column)
         length = np.einsum("bm,bm->b", unit, residue) * active
         residue -= length[:, None] * unit
         if basis is None:
-            weights[:, step] = length / np.sqrt(np.where(active, norms[problems, best], 1.0))
+            weights[:, step] = length / norm
             correlation = np.matmul(transposed, residue[:, :, None])[:, :, 0]
         else:
             weights[:, step] = length
