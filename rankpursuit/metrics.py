@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Ties = Literal["all", "untied"]
+Ties = Literal["half", "all", "untied"]
 
 _COUNTER_LIMIT = np.iinfo(np.uint8).max
 _BLOCK_BYTES = 1 << 22
@@ -36,16 +36,20 @@ def disagreement_error(
     normalized : bool, default True
         Divide by twice the number of pairs, so that 0 is perfect, 1 is reversed and a constant
         prediction of scores without ties has 1/2.
-    ties : {"all", "untied"}, default "all"
-        "all" counts every pair, as the formula does; "untied" only the pairs whose scores differ.
+    ties : {"all", "half", "untied"}, default "all"
+        "all" counts every pair as the formula does: one that is tied on both sides costs nothing,
+        so that a constant prediction is right about all tied scores. "half": a pair that is tied
+        on either side is half wrong; normalised, this is ``(1 - tau_a) / 2`` with Kendall's tau_a.
+        "untied" counts only the pairs whose scores differ.
 
     Returns
     -------
     float or ndarray of shape (...)
         NaN where normalised and no pair counts, and where a prediction has a NaN.
     """
-    if ties not in ("all", "untied"):
-        raise ValueError(f"ties: expected 'all' or 'untied', got {ties!r}")
+    if ties not in get_args(Ties):
+        known = " or ".join(map(repr, get_args(Ties)))
+        raise ValueError(f"ties: expected {known}, got {ties!r}")
     scores = np.asarray(scores, dtype=np.float64)
     predictions = np.asarray(predictions, dtype=np.float64)
     if scores.ndim != 1 or predictions.shape[-1:] != scores.shape:
@@ -124,7 +128,8 @@ def _group_disagreement(
     n_points, n_predictions = flat.shape
     # Scores now fall: behind point i come first the points tied with it, then the worse ones.
     worse = np.searchsorted(-scores, -scores, side="right")
-    wrong = np.zeros(n_predictions)
+    n_pairs, n_untied = n_points * (n_points - 1) // 2, int(np.sum(n_points - worse))
+    wrong = np.full(n_predictions, n_pairs - n_untied if ties == "half" else 0.0)
     step = max(1, _BLOCK_BYTES // (8 * max(1, n_points)))
     for start in range(0, n_predictions, step):
         block = np.ascontiguousarray(flat[:, start : start + step])
@@ -136,8 +141,7 @@ def _group_disagreement(
             total += _count(block[i] <= below)
             if ties == "all" and len(tied):
                 total += _count(block[i] != tied)
-    n_untied = int(np.sum(n_points - worse))
-    return wrong, n_points * (n_points - 1) // 2 if ties == "all" else n_untied
+    return wrong, n_untied if ties == "untied" else n_pairs
 
 
 def _count(flags: NDArray[np.bool_]) -> NDArray[np.unsignedinteger]:

@@ -17,7 +17,10 @@ def disagreement_by_loops(scores, prediction, groups, normalized, ties):
             if ties == "untied" and scores[i] == scores[j]:
                 continue
             signs = np.sign(scores[i] - scores[j]), np.sign(prediction[i] - prediction[j])
-            wrong += 0.5 * abs(signs[0] - signs[1])
+            if ties == "half" and 0.0 in signs:
+                wrong += 0.5
+            else:
+                wrong += 0.5 * abs(signs[0] - signs[1])
             pairs += 1
     if normalized:
         return wrong / pairs if pairs else np.nan
@@ -37,7 +40,7 @@ def rankings(draw):
 
 
 @SMALL
-@given(rankings(), st.booleans(), st.sampled_from(["all", "untied"]))
+@given(rankings(), st.booleans(), st.sampled_from(["all", "half", "untied"]))
 def test_disagreement_equals_a_double_loop(ranking, normalized, ties):
     scores, predictions, groups = ranking
     result = disagreement_error(scores, predictions, groups, normalized=normalized, ties=ties)
@@ -92,7 +95,7 @@ def test_disagreement_without_ties_is_kendalls_tau():
     for n_points in (2, 5, 40):
         scores, prediction = rng.normal(size=(2, n_points))
         tau = kendalltau(scores, prediction).statistic
-        for ties in ("all", "untied"):
+        for ties in ("all", "half", "untied"):
             error = disagreement_error(scores, prediction, ties=ties)
             assert error == pytest.approx((1.0 - tau) / 2.0, abs=1e-14)
 
@@ -110,8 +113,22 @@ def test_constant_prediction_is_half_wrong():
     assert pairwise_accuracy([3.0, 1.0, 2.0], [5.0, 5.0, 5.0]) == 0.5
 
 
-def test_tied_scores_distinguish_the_two_readings():
+def test_half_wrong_ties_are_kendalls_tau_a():
+    rng = np.random.default_rng(5)
+    scores, prediction = rng.integers(0, 5, size=(2, 30))
+    signs = np.sign(np.subtract.outer(scores, scores) * np.subtract.outer(prediction, prediction))
+    tau_a = signs.sum() / (30 * 29)
+    error = disagreement_error(scores, prediction, ties="half")
+    assert error == pytest.approx((1.0 - tau_a) / 2.0, abs=1e-14)
+
+
+def test_tied_scores_distinguish_the_readings():
     scores, prediction = [1.0, 1.0, 2.0], [0.0, 1.0, 2.0]
+    constant = [0.0, 0.0, 0.0]
+    assert disagreement_error(scores, constant, ties="all") == pytest.approx(1 / 3)
+    assert disagreement_error(scores, constant, ties="half") == 0.5
+    assert disagreement_error(scores, constant, ties="untied") == 0.5
+    assert disagreement_error(scores, prediction, ties="half") == pytest.approx(1 / 6)
     assert disagreement_error(scores, prediction, ties="untied") == 0.0
     assert disagreement_error(scores, prediction, ties="all") == pytest.approx(1 / 6)
 
@@ -157,7 +174,11 @@ def test_sparsity_is_the_share_of_zeros():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([1, 2], [1, 2]), {"ties": "some"}, "ties: expected 'all' or 'untied', got 'some'"),
+        (
+            ([1, 2], [1, 2]),
+            {"ties": "some"},
+            "ties: expected 'half' or 'all' or 'untied', got 'some'",
+        ),
         (([1, 2], [1, 2, 3]), {}, "predictions: expected a last axis of 2 values"),
         (([1, 2], 1.0), {}, "predictions: expected a last axis of 2 values"),
         (([1, 2], [1, 2], [0]), {}, "groups: expected 2 labels"),

@@ -24,6 +24,8 @@ from rankpursuit.experiments.grids import PositiveGrid, expand
 from rankpursuit.experiments.protocol import Protocol
 from rankpursuit.experiments.protocol_spec import ProtocolSpec
 from rankpursuit.experiments.sections import LABEL, Label, Section
+from rankpursuit.experiments.selection import Metric, Tuning
+from rankpursuit.metrics import Ties
 
 __all__ = [
     "AlgorithmSpec",
@@ -38,7 +40,6 @@ __all__ = [
     "parse_experiment",
 ]
 
-Metric = Literal["disagreement", "squared_error"]
 PAPER_WIDTHS = expand({"base": 2, "from": -15, "to": 15})
 
 
@@ -70,12 +71,14 @@ class Experiment(Section):
     """How ratings become ranking problems."""
     kernel: KernelSpec = KernelSpec()
     """The Gaussian kernel."""
-    ties: Literal["all", "untied"] = "all"
-    """Pairs of the disagreement error: all, a tie on one side only counts half; or untied ones."""
+    ties: Ties = "half"
+    """Tied pairs in the disagreement error: half wrong, as formula (1) has them, or left out."""
     metrics: Annotated[
         tuple[Metric, ...], Field(min_length=1, strict=False), AfterValidator(_distinct)
     ] = ("disagreement",)
-    """The errors to report; parameters are chosen for each by itself."""
+    """The errors to report."""
+    tuning: Tuning = "reported"
+    """By which hold-out error parameters are chosen: the reported one, or the method's own."""
     offset: Literal["raw", "training_mean"] = "raw"
     """What the squared error of a rank-only method is of: f, or f shifted to the training mean."""
     repeats: Annotated[int, Field(ge=1)] = 10

@@ -20,7 +20,7 @@ from rankpursuit.experiments.config import AlgorithmSpec, DataSpec, Experiment, 
 from rankpursuit.experiments.methods import RANK_ONLY, GridPredictions, predict_grid
 from rankpursuit.experiments.plan import Unit
 from rankpursuit.experiments.problem import Problem
-from rankpursuit.experiments.selection import WIDTH, Choice
+from rankpursuit.experiments.selection import WIDTH, Choice, criteria
 from rankpursuit.experiments.tasks import build_task
 from rankpursuit.metrics import disagreement_error, squared_error
 
@@ -139,7 +139,12 @@ def _add_holdout_user(
     """Add a user's errors at every point of the grid."""
     spec = experiment.algorithms[label]
     predictions = predict_grid(problem, spec, _rows(experiment, spec, problem))
-    for metric in experiment.metrics:
+    chosen_by = {
+        name
+        for metric in experiment.metrics
+        for name in criteria(spec.method, experiment.tuning, metric)
+    }
+    for metric in sorted(chosen_by.union(experiment.metrics)):
         errors = _errors(experiment, spec, problem, predictions, metric)[problem.of_width]
         result.sums[metric] = result.sums.get(metric, 0.0) + errors
 

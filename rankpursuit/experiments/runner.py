@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 from typing import Protocol as Interface
@@ -25,7 +25,7 @@ from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.evaluate import AlgorithmResult, Array, UnitResult, evaluate_unit
 from rankpursuit.experiments.plan import Cell, Plan, Unit
 from rankpursuit.experiments.protocol import Role, group_name
-from rankpursuit.experiments.selection import Choice, choose, grid_axes
+from rankpursuit.experiments.selection import Choice, choose, criteria, grid_axes, joint_error
 from rankpursuit.experiments.store import Store, unit_key
 
 
@@ -64,12 +64,15 @@ class Run:
 
     def choose(self, label: str, errors: Mapping[str, Array]) -> dict[str, Choice]:
         """Return the choice of one algorithm for each metric, given its errors over the grid."""
-        kernel = self.experiment.kernel
-        axes = grid_axes(self.experiment.algorithms[label], kernel.widths)
-        return {
-            metric: choose(errors[metric], axes, wide_is_smooth=kernel.parameter == "sigma")
-            for metric in self.experiment.metrics
-        }
+        spec, kernel = self.experiment.algorithms[label], self.experiment.kernel
+        axes = grid_axes(spec, kernel.widths)
+        found: dict[str, Choice] = {}
+        for metric in self.experiment.metrics:
+            used = criteria(spec.method, self.experiment.tuning, metric)
+            error = joint_error([errors[name] for name in used])
+            choice = choose(error, axes, wide_is_smooth=kernel.parameter == "sigma")
+            found[metric] = replace(choice, holdout_error=float(errors[metric][choice.index]))
+        return found
 
 
 def mean_errors(results: Sequence[AlgorithmResult], n_users: int) -> dict[str, Array]:

@@ -8,8 +8,9 @@ with the larger beta.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,18 @@ from rankpursuit.experiments.methods import AXES
 
 Array = NDArray[np.float64]
 
+Metric = Literal["disagreement", "squared_error"]
+Tuning = Literal["reported", "own"]
+
 WIDTH = "width"
 _PREFERENCE = ("n_basis", "lambdas", "C", "nu", WIDTH, "beta")
 _SMALLER_IS_SIMPLER = {"n_basis", "C"}
 _TIE = 1e-12
+_OWN: dict[str, tuple[Metric, ...]] = {
+    "rls": ("squared_error",),
+    "kernel_matching_pursuit": ("squared_error",),
+    "combined_ranking_regression_pursuit": ("disagreement", "squared_error"),
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,21 @@ class Choice:
 def grid_axes(spec: Any, widths: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
     """Return the axes of an algorithm's grid in order: the width, then the method's own."""
     return {WIDTH: widths} | {axis: getattr(spec, axis) for axis in AXES[spec.method]}
+
+
+def criteria(method: str, tuning: Tuning, metric: Metric) -> tuple[Metric, ...]:
+    """Return the errors by which a method's parameters are chosen, to report it on a metric.
+
+    Its own are the squared error for regression, the disagreement for ranking, both for CRRP.
+    """
+    return (metric,) if tuning == "reported" else _OWN.get(method, ("disagreement",))
+
+
+def joint_error(errors: Sequence[Array]) -> Array:
+    """Return one error for several: the sum of them, each relative to its lowest."""
+    if len(errors) == 1:
+        return errors[0]
+    return np.sum([error / error.min() for error in errors], axis=0)
 
 
 def choose(

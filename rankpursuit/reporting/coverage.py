@@ -61,6 +61,7 @@ def readings_note(results: Results) -> str:
         f"kernel width is {config['kernel']['parameter']}",
         f"ties {config['ties']}",
         f"fill {config['protocol']['fill']}",
+        f"tuning {config['tuning']}",
     ]
     if "squared_error" in results.metrics:
         parts.append(f"offset {config['offset']}")

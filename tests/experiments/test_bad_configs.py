@@ -61,7 +61,7 @@ BAD_FOR_EDITORS_TOO = [
     (
         "colour=red",
         "colour: unknown key; known are name, table, data, protocol, kernel, ties, metrics, "
-        "offset, repeats, seed, algorithms, extends",
+        "tuning, offset, repeats, seed, algorithms, extends",
     ),
     ("name=two words", 'name: expected letters, digits, _ and -, got "two words"'),
     ("name=../up", 'name: expected letters, digits, _ and -, got "../up"'),
@@ -75,7 +75,7 @@ BAD_FOR_EDITORS_TOO = [
     ("repeats=0", "repeats: expected a number of at least 1, got 0"),
     ("seed=-1", "seed: expected a number of at least 0, got -1"),
     ("seed=4294967296", "seed: expected a number of at most 4294967295, got 4294967296"),
-    ("ties=some", 'ties: expected all or untied, got "some"'),
+    ("ties=some", 'ties: expected half, all or untied, got "some"'),
     ("offset=mean", 'offset: expected raw or training_mean, got "mean"'),
     ("metrics=[]", "metrics: expected at least one, got []"),
     ("metrics=disagreement", 'metrics: expected a list, got "disagreement"'),
@@ -312,7 +312,7 @@ def test_what_is_missing_is_told(tmp_path):
 
 def test_a_long_value_is_cut(good):
     [fault] = faults_of(good, (f"ties={'x' * 1000}",))
-    assert fault == f'ties: expected all or untied, got "{"x" * 66}...'
+    assert fault == f'ties: expected half, all or untied, got "{"x" * 66}...'
 
 
 FILES = [

@@ -77,7 +77,7 @@ def test_the_paper_s_experiments_have_the_paper_s_protocol(path):
     assert (experiment.repeats, experiment.kernel.parameter, experiment.ties) == (
         10,
         "sigma",
-        "all",
+        "half",
     )
     reported = ("disagreement", "squared_error") if experiment.table == 5 else ("disagreement",)
     assert experiment.metrics == reported
@@ -118,7 +118,7 @@ def test_one_method_can_stand_twice():
 def test_defaults_are_those_of_the_readme():
     experiment = parse_experiment(SMALL)
     readme = (CONFIGS / "README.md").read_text(encoding="utf-8")
-    for key in ("ties", "offset", "repeats", "seed"):
+    for key in ("ties", "tuning", "offset", "repeats", "seed"):
         value = getattr(experiment, key)
         assert re.search(rf"\| `{key}` \| [^|]* \| `?{value}`? \|", readme), key
     for key in ("train_share", "test_users", "holdout_users", "reference_users", "fill"):
@@ -258,6 +258,7 @@ def test_the_digest_depends_on_what_the_numbers_depend_on():
         {"seed": 2},
         {"data": {"name": "movielens"}},
         {"ties": "untied"},
+        {"tuning": "own"},
         {"offset": "training_mean"},
         {"kernel": {"parameter": "gamma"}},
         {"metrics": ["squared_error"]},

@@ -175,6 +175,22 @@ def test_a_shift_to_the_training_mean_changes_squared_errors_of_rank_only_method
     assert better < raw["rank_rls"].sums["squared_error"].min()
 
 
+def test_tuned_by_its_own_error_a_method_has_one_model_for_both_metrics(whole, tmp_path):
+    run = run_of(small_config(tuning="own"), only=("rls", "rank_rls"), repeats=1)
+    assert run_session(run, run, tmp_path, data_checksum="data", progress=Silent()) == []
+    own, reported = (pd.read_csv(folder / "repeats.csv") for folder in (tmp_path, whole))
+    parameters = ["width", "lambda", "basis_functions"]
+    for _, rows in own.groupby(["group", "algorithm"]):
+        assert len(rows) == 2
+        assert (rows[parameters].nunique() == 1).all()
+    key = ["group", "repeat", "algorithm", "metric"]
+    for algorithm, metric in (("rls", "squared_error"), ("rank_rls", "disagreement")):
+        rows = own[(own.algorithm == algorithm) & (own.metric == metric)]
+        merged = rows.merge(reported, on=key)
+        assert len(merged) == 2
+        assert (merged["test_error_x"] == merged["test_error_y"]).all()
+
+
 def test_files_are_compressed_without_a_time(whole):
     header = (whole / "users.csv.gz").read_bytes()[:10]
     assert header[4:8] == b"\0\0\0\0"

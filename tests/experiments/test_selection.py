@@ -1,6 +1,6 @@
 import numpy as np
 
-from rankpursuit.experiments.selection import choose
+from rankpursuit.experiments.selection import choose, criteria, joint_error
 
 AXES = {"width": (1.0, 2.0, 4.0), "n_basis": (0.1, 0.5, 1.0)}
 
@@ -45,3 +45,20 @@ def test_errors_that_differ_by_rounding_are_ties():
     errors = np.array([[0.3 + 1e-16, 0.3, 0.3 - 1e-16]])
     axes = {"width": (1.0,), "n_basis": (0.1, 0.5, 1.0)}
     assert choose(errors, axes).values["n_basis"] == 0.1
+
+
+def test_a_method_is_tuned_by_the_reported_error_or_by_its_own():
+    assert criteria("rls", "reported", "disagreement") == ("disagreement",)
+    assert criteria("rank_rls", "reported", "squared_error") == ("squared_error",)
+    assert criteria("rls", "own", "disagreement") == ("squared_error",)
+    assert criteria("rank_svm", "own", "squared_error") == ("disagreement",)
+    both = criteria("combined_ranking_regression_pursuit", "own", "disagreement")
+    assert set(both) == {"disagreement", "squared_error"}
+
+
+def test_a_joint_error_does_not_depend_on_the_scales():
+    one, two = np.array([1.0, 1.2, 3.0]), np.array([40.0, 20.0, 25.0])
+    joint = joint_error([one, two])
+    np.testing.assert_allclose(joint, [3.0, 2.2, 4.25])
+    np.testing.assert_allclose(joint_error([100.0 * one, two]), joint)
+    assert joint_error([two]) is two

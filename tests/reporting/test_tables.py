@@ -79,7 +79,8 @@ def test_readings_are_named(run):
     notes = " ".join(error_table(run(table=5)).notes)
     for reading in (
         "sigma",
-        "ties all",
+        "ties half",
+        "tuning reported",
         "fill median",
         "offset raw",
         "fitting basic",
