@@ -11,7 +11,7 @@ A step appends one function to every view: the tuple that lowers the cost most.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -82,14 +82,15 @@ class CoregularisedPath:
         ndarray of shape (k, b, P, m)
         """
         n_views = self.selected.shape[3]
-        index = np.maximum(self.selected[..., view], 0)[:, :, None, :]
-        chosen = np.take_along_axis(kernel[None], index, axis=3)
+        functions = np.ascontiguousarray(kernel.swapaxes(1, 2))
+        problems = np.arange(len(kernel))[:, None]
+        chosen = functions[problems, np.maximum(self.selected[..., view], 0)]
         if self.directions is None:
-            chosen *= self.weights[..., None, view::n_views]
-            return np.cumsum(chosen, axis=3, out=chosen).swapaxes(2, 3)
-        steps = np.matmul(chosen, self.directions[..., view::n_views, :])
-        steps *= self.weights[..., None, :]
-        return np.cumsum(steps, axis=3)[..., n_views - 1 :: n_views].swapaxes(2, 3)
+            chosen *= self.weights[..., view::n_views, None]
+            return np.cumsum(chosen, axis=2, out=chosen)
+        steps = np.matmul(self.directions[..., view::n_views, :].swapaxes(2, 3), chosen)
+        steps *= self.weights[..., None]
+        return np.cumsum(steps, axis=2)[..., n_views - 1 :: n_views, :]
 
 
 def coregularised_pursuit(
@@ -136,12 +137,13 @@ def coregularised_pursuit(
     For two views all pairs of functions are compared; for more, see
     :class:`rankpursuit.solvers.tuples.AlternatingSearch`.
     """
-    nu = np.asarray(nus, dtype=np.float64)[:, None]
+    nu = np.asarray(nus, dtype=np.float64)
     n_views = len(scored)
     sizes = [columns.shape[2] for columns in scored]
     if shared and len(set(sizes)) > 1:
         raise ValueError(f"shared: the dictionaries have different sizes, {sizes}")
     n_steps = min(n_steps, *sizes)
+    scored, unscored = ([_by_function(part) for part in parts] for parts in (scored, unscored))
     problem = _Joint(scored, unscored, targets, nu)
     search: TupleSearch
     if shared:
@@ -169,13 +171,13 @@ def coregularised_pursuit(
         if not active.any():
             break
         for v in range(n_views):
-            column = problem.column(v, chosen[v])
             if basis is None:
-                unit, length = column, steps[..., v] * active
+                length = steps[..., v] * active
+                problem.move(v, chosen[v], length)
             else:
-                unit = basis.append(column)
-                length = np.einsum("kbr,kbr->kb", unit, problem.residue) * active
-            problem.residue -= length[..., None] * unit
+                unit = basis.append(problem.column(v, chosen[v]))
+                length = np.einsum("bkr,bkr->bk", unit, problem.residue) * active
+                problem.residue -= length[..., None] * unit
             weights[..., step * n_views + v] = length
             selected[..., step, v] = np.where(active, chosen[v], -1)
         search.forbid(chosen, active)
@@ -183,16 +185,25 @@ def coregularised_pursuit(
         cost[..., step] = problem.cost()
     cost[..., step + 1 :] = cost[..., step, None]
     return CoregularisedPath(
-        selected=selected,
-        weights=weights,
-        directions=None if basis is None else basis.directions,
-        cost=cost,
-        n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2),
+        selected=selected.swapaxes(0, 1),
+        weights=weights.swapaxes(0, 1),
+        directions=None if basis is None else basis.directions.swapaxes(0, 1),
+        cost=cost.swapaxes(0, 1),
+        n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2).swapaxes(0, 1),
     )
 
 
+def _by_function(columns: Array) -> Array:
+    """Turn (b, m, N) into (b, N, m): the values of one function side by side."""
+    return np.ascontiguousarray(columns.swapaxes(1, 2))
+
+
 class _Joint:
-    """The joint least-squares problem: residue, columns and correlations of all views."""
+    """The joint least-squares problem: residue, columns and correlations of all views.
+
+    The k values of nu are rows of the residue, shape (b, k, rows), so that the correlations of
+    all of them are one product.
+    """
 
     def __init__(
         self,
@@ -202,49 +213,59 @@ class _Joint:
         nu: Array,
     ) -> None:
         self._scored, self._unscored = scored, unscored
-        self._root = np.sqrt(2.0 * nu)[..., None]
-        ends = np.cumsum([columns.shape[1] for columns in scored])
+        self._root = np.sqrt(2.0 * nu)[:, None]
+        self._problems = np.arange(len(scored[0]))[:, None]
+        ends = np.cumsum([columns.shape[2] for columns in scored])
         self._blocks = [slice(end - len(y), end) for end, y in zip(ends, targets, strict=True)]
         self._pairs: dict[tuple[int, int], slice] = {}
-        start, length = int(ends[-1]), unscored[0].shape[1]
+        start, length = int(ends[-1]), unscored[0].shape[2]
         for pair in combinations(range(len(scored)), 2):
             self._pairs[pair] = slice(start, start + length)
             start += length
-        self.residue = np.zeros((len(nu), len(scored[0]), start))
+        self.residue = np.zeros((len(scored[0]), len(nu), start))
         for block, target in zip(self._blocks, targets, strict=True):
             self.residue[..., block] = target
 
     def cost(self) -> Array:
-        """Cost of the functions so far, shape (k, b)."""
-        return np.einsum("kbr,kbr->kb", self.residue, self.residue)
+        """Cost of the functions so far, shape (b, k)."""
+        return np.einsum("bkr,bkr->bk", self.residue, self.residue)
 
     def correlations(self, agreement: Agreement) -> list[Array]:
-        """For each view, the products of its columns with the residue, shape (k, b, N_v)."""
+        """For each view, the products of its columns with the residue, shape (b, k, N_v)."""
         result = []
-        for v, columns in enumerate(self._scored):
+        for v, functions in enumerate(self._scored):
             rows = self.residue[..., self._blocks[v]]
-            product = np.matmul(columns.swapaxes(1, 2), rows[..., None])[..., 0]
+            product = np.matmul(rows, functions.swapaxes(1, 2))
             if agreement == "cumulative" and self._pairs:
-                apart = np.zeros((*self.residue.shape[:2], self._unscored[v].shape[1]))
-                for pair, block in self._pairs.items():
-                    if v in pair:
-                        apart += self._sign(v, pair) * self.residue[..., block]
+                apart = np.zeros((*self.residue.shape[:2], self._unscored[v].shape[2]))
+                for sign, block in self._agreements(v):
+                    apart += sign * self.residue[..., block]
                 apart *= self._root
-                product += np.matmul(self._unscored[v].swapaxes(1, 2), apart[..., None])[..., 0]
+                product += np.matmul(apart, self._unscored[v].swapaxes(1, 2))
             result.append(product)
         return result
 
+    def move(self, view: int, chosen: NDArray[np.intp], length: Array) -> None:
+        """Take so much of the functions `chosen`, shape (b, k), of a view off the residue."""
+        own = self._scored[view][self._problems, chosen]
+        own *= length[..., None]
+        self.residue[..., self._blocks[view]] -= own
+        values = self._unscored[view][self._problems, chosen]
+        values *= self._root * length[..., None]
+        for sign, block in self._agreements(view):
+            self.residue[..., block] -= sign * values
+
     def column(self, view: int, chosen: NDArray[np.intp]) -> Array:
-        """Joint columns of the functions `chosen`, shape (k, b), for a view: (k, b, rows)."""
+        """Joint columns of the functions `chosen`, shape (b, k), for a view: (b, k, rows)."""
         column = np.zeros_like(self.residue)
-        problems = np.arange(chosen.shape[1])
-        column[..., self._blocks[view]] = self._scored[view][problems, :, chosen]
-        values = self._root * self._unscored[view][problems, :, chosen]
-        for pair, block in self._pairs.items():
-            if view in pair:
-                column[..., block] = self._sign(view, pair) * values
+        column[..., self._blocks[view]] = self._scored[view][self._problems, chosen]
+        values = self._root * self._unscored[view][self._problems, chosen]
+        for sign, block in self._agreements(view):
+            column[..., block] = sign * values
         return column
 
-    @staticmethod
-    def _sign(view: int, pair: tuple[int, int]) -> float:
-        return 1.0 if view == pair[0] else -1.0
+    def _agreements(self, view: int) -> Iterator[tuple[float, slice]]:
+        """Sign of this view's function, and block, in each pair of views with this one."""
+        for pair, block in self._pairs.items():
+            if view in pair:
+                yield 1.0 if view == pair[0] else -1.0, block

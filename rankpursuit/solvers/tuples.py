@@ -8,6 +8,7 @@ It lowers the cost by ``c' A^-1 c``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,8 @@ _SINGULAR = 1e-12
 _SWEEPS = 20
 _CACHED = 1 << 15
 """Pairs of functions compared at a time: three arrays of them fit into a core's cache."""
+_SPARSE = 0.5
+"""Pairs are packed anew when no more than this share of them is left."""
 
 
 class TupleSearch:
@@ -30,9 +33,9 @@ class TupleSearch:
 
     Parameters
     ----------
-    scored : sequence of M ndarrays of shape (b, m_v, N_v)
-    unscored : sequence of M ndarrays of shape (b, l, N_v)
-    nu : ndarray of shape (k, 1)
+    scored : sequence of M ndarrays of shape (b, N_v, m_v)
+    unscored : sequence of M ndarrays of shape (b, N_v, l)
+    nu : ndarray of shape (k,)
     """
 
     def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
@@ -40,25 +43,24 @@ class TupleSearch:
         self.coupling = -2.0 * nu
         self.unscored = unscored
         self.diagonal = [
-            np.einsum("bmn,bmn->bn", own, own)
-            - (self.n_views - 1) * self.coupling[..., None] * np.einsum("bln,bln->bn", bar, bar)
+            _squares(own) - (self.n_views - 1) * self.coupling[:, None] * _squares(bar)
             for own, bar in zip(scored, unscored, strict=True)
         ]
         self.usable = [nonzero_columns(diagonal) for diagonal in self.diagonal]
 
     def best(self, correlation: Sequence[Array]) -> list[Indices]:
-        """Return the best tuple of each problem: for each view, indices of shape (k, b).
+        """Return the best tuple of each problem: for each view, indices of shape (b, k).
 
         `correlation` holds, for each view, the products c of all its functions with the
-        residue, shape (k, b, N_v).
+        residue, shape (b, k, N_v).
         """
         raise NotImplementedError
 
     def forbid(self, chosen: Sequence[Indices], active: Flags) -> None:
         """Take the chosen functions out of the dictionaries of the active problems."""
         for usable, index in zip(self.usable, chosen, strict=True):
-            kept = _at(usable, index) & ~active
-            np.put_along_axis(usable, index[..., None], kept[..., None], axis=-1)
+            problems = np.nonzero(active)
+            usable[*problems, index[problems]] = False
 
     def gain_and_steps(
         self, correlation: Sequence[Array], chosen: Sequence[Indices]
@@ -67,27 +69,27 @@ class TupleSearch:
 
         Returns
         -------
-        gain : ndarray of shape (k, b)
+        gain : ndarray of shape (b, k)
             How much the step lowers the cost; zero where the tuple cannot be used.
-        steps : ndarray of shape (k, b, M)
+        steps : ndarray of shape (b, k, M)
         """
         system, right, _ = self._system(correlation, chosen, range(self.n_views))
         usable = np.logical_and.reduce(
             [_at(flags, index) for flags, index in zip(self.usable, chosen, strict=True)]
         )
         steps = _solve(system, right)
-        return np.einsum("kbv,kbv->kb", right, steps) * usable, steps
+        return np.einsum("bkv,bkv->bk", right, steps) * usable, steps
 
     def _system(
         self, correlation: Sequence[Array], chosen: Sequence[Indices], views: Sequence[int]
     ) -> tuple[Array, Array, list[Array]]:
         """System, right-hand side and unscored values of the chosen functions of some views."""
-        problems = np.arange(chosen[0].shape[1])
-        values = [self.unscored[v][problems, :, chosen[v]] for v in views]
+        problems = np.arange(len(chosen[0]))[:, None]
+        values = [self.unscored[v][problems, chosen[v]] for v in views]
         system = np.empty((*chosen[0].shape, len(views), len(views)))
         for i, v in enumerate(views):
             for j in range(i):
-                cross = np.einsum("kbl,kbl->kb", values[i], values[j])
+                cross = np.einsum("bkl,bkl->bk", values[i], values[j])
                 system[..., i, j] = system[..., j, i] = self.coupling * cross
             system[..., i, i] = _at(self.diagonal[v], chosen[v])
         right = np.stack([_at(correlation[v], chosen[v]) for v in views], axis=-1)
@@ -107,7 +109,8 @@ class PairSearch(TupleSearch):
             np.where(usable, 1.0 / np.sqrt(np.where(usable, diagonal, 1.0)), 0.0)
             for usable, diagonal in zip(self.usable, self.diagonal, strict=True)
         ]
-        rho = self.coupling[..., None, None] * np.matmul(unscored[0].swapaxes(1, 2), unscored[1])
+        cross = np.matmul(unscored[0], unscored[1].swapaxes(1, 2))[:, None]
+        rho = self.coupling[:, None, None] * cross
         rho *= self._scales[0][..., :, None]
         rho *= self._scales[1][..., None, :]
         left = 1.0 - rho * rho
@@ -115,10 +118,18 @@ class PairSearch(TupleSearch):
         regular &= self.usable[0][..., :, None] & self.usable[1][..., None, :]
         self._factor = np.divide(1.0, left, out=np.zeros_like(left), where=regular)
         self._mixed = 2.0 * rho
+        # Where the functions stand that are left in these arrays, and how many may be chosen.
+        self._kept = [np.broadcast_to(np.arange(d.shape[2]), d.shape) for d in self.diagonal]
+        self._n_left = [d.shape[2] for d in self.diagonal]
 
     def best(self, correlation: Sequence[Array]) -> list[Indices]:
         """Compare all pairs, as many problems at a time as stay in the cache."""
-        first, second = (c * scale for c, scale in zip(correlation, self._scales, strict=True))
+        if math.prod(self._n_left) <= _SPARSE * math.prod(self._factor.shape[2:]):
+            self._pack()
+        first, second = (
+            np.take_along_axis(c * scale, kept, axis=2)
+            for c, scale, kept in zip(correlation, self._scales, self._kept, strict=True)
+        )
         shape = self._factor.shape
         first, second = first.reshape(-1, shape[2], 1), second.reshape(-1, 1, shape[3])
         factor, mixed = self._factor.reshape(-1, *shape[2:]), self._mixed.reshape(-1, *shape[2:])
@@ -132,14 +143,34 @@ class PairSearch(TupleSearch):
             gain -= product
             gain *= factor[block]
             flat[block] = gain.reshape(len(gain), -1).argmax(axis=1)
-        return [index.reshape(shape[:2]) for index in np.divmod(flat, shape[3])]
+        self._found = [index.reshape(shape[:2]) for index in np.divmod(flat, shape[3])]
+        return [_at(kept, index) for kept, index in zip(self._kept, self._found, strict=True)]
 
     def forbid(self, chosen: Sequence[Indices], active: Flags) -> None:
-        """Take the chosen functions out; pairs with them gain nothing from now on."""
+        """Take the functions that were found best out: pairs with them gain nothing any more."""
         super().forbid(chosen, active)
-        k, b = np.nonzero(active)
-        self._factor[k, b, chosen[0][k, b], :] = 0.0
-        self._factor[k, b, :, chosen[1][k, b]] = 0.0
+        problems = np.nonzero(active)
+        self._factor[*problems, self._found[0][problems], :] = 0.0
+        self._factor[*problems, :, self._found[1][problems]] = 0.0
+        self._n_left = [n - 1 for n in self._n_left]
+
+    def _pack(self) -> None:
+        """Drop functions that are used up; those that are left keep their order."""
+        used = [
+            ~np.take_along_axis(usable, kept, axis=2)
+            for usable, kept in zip(self.usable, self._kept, strict=True)
+        ]
+        first, second = (
+            np.argsort(flags, axis=2, kind="stable")[..., :n]
+            for flags, n in zip(used, self._n_left, strict=True)
+        )
+        b, k = np.ix_(*map(np.arange, first.shape[:2]))
+        pairs = (b[..., None, None], k[..., None, None], first[..., None], second[..., None, :])
+        self._factor, self._mixed = self._factor[pairs], self._mixed[pairs]
+        self._kept = [
+            np.take_along_axis(kept, index, axis=2)
+            for kept, index in zip(self._kept, (first, second), strict=True)
+        ]
 
 
 class SharedSearch(TupleSearch):
@@ -150,15 +181,15 @@ class SharedSearch(TupleSearch):
         system = np.empty((*self.diagonal[0].shape, self.n_views, self.n_views))
         for v in range(self.n_views):
             for u in range(v):
-                cross = np.einsum("bln,bln->bn", unscored[v], unscored[u])
-                system[..., v, u] = system[..., u, v] = self.coupling[..., None] * cross
+                cross = np.einsum("bnl,bnl->bn", unscored[v], unscored[u])[:, None]
+                system[..., v, u] = system[..., u, v] = self.coupling[:, None] * cross
             system[..., v, v] = self.diagonal[v]
         self._systems = system
 
     def best(self, correlation: Sequence[Array]) -> list[Indices]:
         """Compare all indices."""
         right = np.stack(correlation, axis=-1)
-        gain = np.einsum("kbnv,kbnv->kbn", right, _solve(self._systems, right))
+        gain = np.einsum("bknv,bknv->bkn", right, _solve(self._systems, right))
         gain[~np.logical_and.reduce(self.usable)] = -np.inf
         return [gain.argmax(axis=2)] * self.n_views
 
@@ -192,11 +223,12 @@ class AlternatingSearch(TupleSearch):
         """Best function of one view beside those of the others, by a Schur complement."""
         others = [u for u in range(self.n_views) if u != view]
         system, right, values = self._system(correlation, chosen, others)
-        coupled = np.matmul(np.stack(values, axis=-2), self.unscored[view])
-        coupled *= self.coupling[..., None, None]  # (k, b, M - 1, N_v)
+        functions = self.unscored[view].swapaxes(1, 2)[:, None]
+        coupled = np.matmul(np.stack(values, axis=-2), functions)
+        coupled *= self.coupling[:, None, None]  # (b, k, M - 1, N_v)
         solved = _solve(system[..., None, :, :], coupled.swapaxes(2, 3)).swapaxes(2, 3)
         gradient = correlation[view] - np.matmul(right[..., None, :], solved)[..., 0, :]
-        curvature = self.diagonal[view] - np.einsum("kbun,kbun->kbn", coupled, solved)
+        curvature = self.diagonal[view] - np.einsum("bkun,bkun->bkn", coupled, solved)
         allowed = self.usable[view] & (curvature > _SINGULAR * self.diagonal[view])
         gain = _masked(np.square(gradient), curvature, allowed)
         best = gain.argmax(axis=2)
@@ -230,4 +262,11 @@ def _masked(numerator: Array, denominator: Array, allowed: Flags) -> Array:
 
 
 def _at(values: NDArray, index: Indices) -> NDArray:
-    return np.take_along_axis(values, index[..., None], axis=-1)[..., 0]
+    """Entry of each problem's values, shape (b, k, N), at its index, shape (b, k)."""
+    flat = index.ravel()
+    return values.reshape(flat.size, -1)[np.arange(flat.size), flat].reshape(index.shape)
+
+
+def _squares(functions: Array) -> Array:
+    """Squared norms of functions of shape (b, N, m), with an axis for nu: shape (b, 1, N)."""
+    return np.einsum("bnm,bnm->bn", functions, functions)[:, None]

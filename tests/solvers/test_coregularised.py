@@ -262,7 +262,11 @@ def test_alternating_search_over_two_views_is_mostly_the_exhaustive_one():
         gains, _ = first_gains(views, 0.5)
         root, bar = views.root, views.unscored_root
         scored, target = [root(columns) for columns in views.scored], root(views.scores)
-        search = AlternatingSearch(scored, [bar(c) for c in views.unscored], np.array([[0.5]]))
+        search = AlternatingSearch(
+            [columns.swapaxes(1, 2) for columns in scored],
+            [bar(columns).swapaxes(1, 2) for columns in views.unscored],
+            np.array([0.5]),
+        )
         chosen = search.best([(target @ columns)[None] for columns in scored])
         gain = gains[tuple(int(index[0, 0]) for index in chosen)]
         best += gain >= max(gains.values()) * (1.0 - 1e-9)
