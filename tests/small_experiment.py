@@ -6,11 +6,22 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from rankpursuit.experiments.config import parse_experiment
+from rankpursuit.experiments.config import load_experiment, parse_experiment
 from rankpursuit.experiments.evaluate import ratings_of
 from rankpursuit.experiments.plan import make_plan
 from rankpursuit.experiments.runner import Run
 from rankpursuit.experiments.session import run_session
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+OF_THE_PAPER = (
+    "jester_supervised",
+    "jester_semi_supervised",
+    "movielens_supervised",
+    "movielens_semi_supervised",
+    "jester_crrp",
+)
+USERS = 24
+"""Test users and hold-out users of each group, of the parts that are run of the paper."""
 
 SHARES = [0.25, 0.5, 1.0]
 LAMBDAS = [0.125, 1, 8]
@@ -77,7 +88,17 @@ def run_of(config: dict[str, Any], *, only=(), repeats=None, groups=None) -> Run
 
 def run_small_experiment(folder: Path) -> Path:
     """Run the whole small experiment into a folder."""
-    run = run_of(small_config())
+    return _run(run_of(small_config()), folder)
+
+
+def run_part_of_the_paper(name: str, folder: Path) -> Path:
+    """Run an experiment of the paper, on the real data, with a few of its users, into a folder."""
+    few = [f"protocol.{key}={USERS}" for key in ("test_users", "holdout_users")]
+    experiment = load_experiment(CONFIGS / f"{name}.yaml", [*few, "repeats=1"])
+    return _run(run_of(experiment.resolved()), folder)
+
+
+def _run(run: Run, folder: Path) -> Path:
     failures = run_session(run, run, folder, data_checksum="data", progress=Silent())
     assert failures == []
     return folder

@@ -1,7 +1,8 @@
 """No solver, protocol or random choice changes its results unnoticed.
 
-The golden figures are those of a small experiment on synthetic ratings with every algorithm;
-``scripts/golden.py`` writes them after a deliberate change.
+The golden figures are those of a small experiment on synthetic ratings with every algorithm, and of
+a few dozen users of each of the paper's experiments on the real data. ``scripts/golden.py`` writes
+them after a deliberate change.
 """
 
 from pathlib import Path
@@ -9,23 +10,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_experiment import run_small_experiment
+from small_experiment import OF_THE_PAPER, run_part_of_the_paper, run_small_experiment
 
-GOLDEN = Path(__file__).parent / "small_repeats.csv"
+GOLDEN = Path(__file__).parent / "golden"
 MEASURED = ["test_error", "holdout_error", "basis_functions", "basis_share"]
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    results = run_small_experiment(tmp_path_factory.mktemp("golden"))
-    return pd.read_csv(results / "repeats.csv"), pd.read_csv(GOLDEN)
+def compare(results: Path, name: str, tolerance: float) -> None:
+    found, golden = (pd.read_csv(path) for path in (results / "repeats.csv", GOLDEN / f"{name}.csv"))
+    pd.testing.assert_frame_equal(found.drop(columns=MEASURED), golden.drop(columns=MEASURED))
+    np.testing.assert_allclose(found[MEASURED], golden[MEASURED], rtol=tolerance)
 
 
-def test_errors_and_sizes_are_the_golden_ones(tables):
-    found, golden = tables
-    np.testing.assert_allclose(found[MEASURED], golden[MEASURED], rtol=1e-8)
+def test_the_small_experiment_gives_the_golden_figures(tmp_path):
+    compare(run_small_experiment(tmp_path), "small", 1e-8)
 
 
-def test_the_same_parameters_are_chosen(tables):
-    found, golden = (table.drop(columns=MEASURED) for table in tables)
-    pd.testing.assert_frame_equal(found, golden)
+@pytest.mark.parametrize("name", OF_THE_PAPER)
+def test_users_of_the_paper_give_the_golden_figures(name, real_ratings, real_data, tmp_path):
+    real_ratings(name.split("_")[0])
+    compare(run_part_of_the_paper(name, tmp_path), name, 1e-6)

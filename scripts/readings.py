@@ -1,0 +1,177 @@
+"""Compare readings of the paper: ``python scripts/readings.py [--markdown FILE]``.
+
+Reads the runs that ``rp-run configs/readings/*.yaml --output results/readings`` leaves: for each
+published table a run with the default readings and with those of single algorithms, and runs named
+``TABLE-READING`` for what concerns all of them. A reading takes the place of the default where it
+was run; all else stays, so that each row of the table answers what that reading alone changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from tabulate import tabulate
+
+from rankpursuit.reporting.claims import judge_claims
+from rankpursuit.reporting.expected import load_expected
+from rankpursuit.reporting.published import published_claims, published_tables
+from rankpursuit.reporting.results import Results, load_results
+
+RUNS = Path(__file__).parents[1] / "results" / "readings"
+EXPERIMENTS = {
+    1: "jester_supervised",
+    2: "jester_semi_supervised",
+    3: "movielens_supervised",
+    4: "movielens_semi_supervised",
+    5: "jester_crrp",
+}
+KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
+SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursuit"
+
+
+class Reading(NamedTuple):
+    """What a reading changes: the variants of some methods, and the run to take all from."""
+
+    title: str
+    variants: dict[str, str] = {}
+    run: str | None = None
+
+
+READINGS = [
+    Reading("the configs of the paper"),
+    Reading("matching pursuit basic", {KMP: "basic"}),
+    Reading("matching pursuit basic, functions again", {KMP: "repeat"}),
+    Reading("matching pursuit back-fitted", {KMP: "backfit"}),
+    Reading("matching pursuit pre-fitted", {KMP: "prefit"}),
+    Reading("ranking pursuit basic, functions again", {RP: "repeat"}),
+    Reading("ranking pursuit back-fitted", {RP: "backfit"}),
+    Reading("ranking pursuit pre-fitted", {RP: "prefit"}),
+    Reading("ranking pursuit stops at a number of functions", {RP: "count"}),
+    Reading("ranking pursuit with a ridge term", {RP: "ridge"}),
+    Reading("all pursuits basic", dict.fromkeys((KMP, RP, SS, CRRP), "basic")),
+    Reading("all pursuits back-fitted", dict.fromkeys((KMP, RP, SS, CRRP), "backfit")),
+    Reading("RankSVM with the hinge", {"rank_svm": "hinge"}),
+    Reading("SS ranking pursuit back-fitted", {SS: "backfit"}),
+    Reading("SS ranking pursuit, incremental agreement", {SS: "incremental"}),
+    Reading("SS ranking pursuit, views split the loss", {SS: "loss"}),
+    Reading("SS ranking pursuit, views split the features", {SS: "features"}),
+    Reading("CRRP back-fitted", {CRRP: "backfit"}),
+    Reading("CRRP pre-fitted", {CRRP: "prefit"}),
+    Reading("methods tuned by their own error", run="tuning_own"),
+    Reading("width is gamma", run="gamma"),
+    Reading("missing ratings are the mean", run="fill_mean"),
+    Reading("missing ratings are zero", run="fill_zero"),
+    Reading("ties by formula (1) to the letter", run="ties_all"),
+    Reading("untied pairs only", run="ties_untied"),
+    Reading("squared error of shifted functions", run="offset"),
+]
+
+
+def results_of(reading: Reading, folder: Path) -> tuple[dict[int, Results], set[int]]:
+    """Return the results of each table under a reading, and which tables it changes."""
+    found, changed = {}, set()
+    for number, name in EXPERIMENTS.items():
+        default = folder / name
+        if not (default / "repeats.csv").exists():
+            continue
+        runs = [load_results(default)]
+        if reading.run and (folder / f"{name}-{reading.run}" / "repeats.csv").exists():
+            runs.insert(0, load_results(folder / f"{name}-{reading.run}"))
+            changed.add(number)
+        parts = []
+        for method in next(iter(published_tables()[number].cells.values())):
+            label = f"{method}_{reading.variants.get(method)}"
+            for run in runs:
+                wanted = label if label in set(run.repeats["algorithm"]) else method
+                rows = run.repeats[run.repeats["algorithm"] == wanted]
+                if len(rows):
+                    parts.append(rows.assign(algorithm=method))
+                    changed |= {number} if wanted == label else set()
+                    break
+        found[number] = replace(runs[-1], repeats=pd.concat(parts))
+    return found, changed
+
+
+def deviations(runs: dict[int, Results]) -> Iterator[dict[str, Any]]:
+    """Yield each cell: table, metric, method, group, published, measured, tolerance."""
+    tolerances = load_expected().tolerances
+    for number, run in runs.items():
+        means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean()
+        for metric, rows in published_tables()[number].cells.items():
+            for method, groups in rows.items():
+                for group, published in groups.items():
+                    yield {
+                        "table": number,
+                        "metric": metric,
+                        "method": method,
+                        "group": group,
+                        "published": published,
+                        "measured": float(means[metric, method, group]),
+                        "tolerance": tolerances[number, metric],
+                    }
+
+
+def describe(reading: Reading, folder: Path) -> tuple[list[Any], pd.DataFrame]:
+    """Return a row of the table of readings, and the cells behind it."""
+    runs, changed = results_of(reading, folder)
+    cells = pd.DataFrame(deviations(runs))
+    off = (cells["measured"] - cells["published"]).to_numpy()
+    within = np.abs(off) <= cells["tolerance"] + 1e-9
+    ranking = (cells["metric"] == "disagreement").to_numpy()
+    jester = cells["table"].isin([1, 2, 5]).to_numpy()
+    verdicts = judge_claims(list(runs.values()))
+    comparisons = [one.agrees for verdict in verdicts for one in verdict.evidence]
+    row = [
+        reading.title,
+        " ".join(map(str, sorted(changed))) or ("1 2 3 4 5" if not reading[1:][0] else ""),
+        int(within.sum()),
+        sum(verdict.outcome == "holds" for verdict in verdicts),
+        sum(comparisons),
+        _mean_and_size(off[ranking & jester], 3),
+        _mean_and_size(off[ranking & ~jester], 3),
+        _mean_and_size(off[~ranking], 1),
+    ]
+    return row, cells.assign(reading=reading.title)
+
+
+def _mean_and_size(off: np.ndarray, digits: int) -> str:
+    if not len(off):
+        return ""
+    return f"{off.mean():+.{digits}f} ({np.abs(off).mean():.{digits}f})"
+
+
+def main() -> None:
+    """Print the table of readings."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=RUNS, help="default: %(default)s")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
+    parser.add_argument("--csv", type=Path, help="also write all cells to this file")
+    arguments = parser.parse_args()
+    rows, cells = zip(*(describe(one, arguments.folder) for one in READINGS), strict=True)
+    n_cells, n_claims = len(cells[0]), len(published_claims())
+    headers = [
+        "reading",
+        "tables",
+        f"cells within tolerance, of {n_cells}",
+        f"claims that hold, of {n_claims}",
+        "comparisons that agree",
+        "Jester, ranking",
+        "MovieLens, ranking",
+        "Jester, squared error",
+    ]
+    print(tabulate(rows, headers=headers, maxheadercolwidths=12))
+    if arguments.markdown:
+        text = tabulate(rows, headers=headers, tablefmt="github")
+        arguments.markdown.write_text(f"{text}\n", encoding="utf-8")
+    if arguments.csv:
+        pd.concat(cells).to_csv(arguments.csv, index=False, float_format="%.6g")
+
+
+if __name__ == "__main__":
+    main()
