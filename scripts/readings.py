@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,11 +35,12 @@ KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
 SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursuit"
 
 
-class Reading(NamedTuple):
+@dataclass(frozen=True)
+class Reading:
     """What a reading changes: the variants of some methods, and the run to take all from."""
 
     title: str
-    variants: dict[str, str] = {}
+    variants: dict[str, str] = field(default_factory=dict)
     run: str | None = None
 
 
@@ -65,7 +66,6 @@ READINGS = [
     Reading("CRRP pre-fitted", {CRRP: "prefit"}),
     Reading("methods tuned by their own error", run="tuning_own"),
     Reading("width is gamma", run="gamma"),
-    Reading("missing ratings are the mean", run="fill_mean"),
     Reading("missing ratings are zero", run="fill_zero"),
     Reading("ties by formula (1) to the letter", run="ties_all"),
     Reading("untied pairs only", run="ties_untied"),
@@ -129,7 +129,7 @@ def describe(reading: Reading, folder: Path) -> tuple[list[Any], pd.DataFrame]:
     comparisons = [one.agrees for verdict in verdicts for one in verdict.evidence]
     row = [
         reading.title,
-        " ".join(map(str, sorted(changed))) or ("1 2 3 4 5" if not reading[1:][0] else ""),
+        " ".join(map(str, sorted(changed))) or "none",
         int(within.sum()),
         sum(verdict.outcome == "holds" for verdict in verdicts),
         sum(comparisons),

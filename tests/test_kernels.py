@@ -103,3 +103,10 @@ def test_duplicates_do_not_hide_a_degenerate_width():
 def test_all_points_equal_leaves_nothing_to_learn():
     squared = squared_distances(np.full((4, 3), 0.1))
     assert classify_widths(squared, [1e-9, 1.0, 1e9]).tolist() == [ONES] * 3
+
+
+def test_distances_of_whole_and_half_numbers_are_exact():
+    rng = np.random.default_rng(4)
+    points = rng.integers(2, 11, size=(60, 300)) / 2.0
+    apart = points[:, None, :] - points[None, :, :]
+    np.testing.assert_array_equal(squared_distances(points), np.square(apart).sum(axis=2))

@@ -202,6 +202,8 @@ def _errors(
     """Errors on the test points at every point of the grid."""
     values = predictions.values
     test = values[..., -len(problem.test_scores) :]
+    if getattr(spec, "views", None) != "features":  # views of features have distances of their own
+        test = test[..., problem.alike]
     if metric == "disagreement":
         return np.asarray(disagreement_error(problem.test_scores, test, ties=experiment.ties))
     if _is_shifted(experiment, spec):

@@ -45,6 +45,9 @@ class Problem:
         Kernel values of all points with the training points.
     of_width : ndarray of shape (number of widths,)
         For each width of the grid, its kernel in the stack.
+    alike : ndarray of shape (m,)
+        For each test point, the first that is as far from every training point. Their predictions
+        are equal, but for rounding, which must not decide which of them is preferred.
     """
 
     task: Task
@@ -56,6 +59,7 @@ class Problem:
     identity: NDArray[np.bool_]
     kernel: Array
     of_width: NDArray[np.intp]
+    alike: NDArray[np.intp]
 
     @property
     def n_train(self) -> int:
@@ -102,7 +106,8 @@ class Problem:
         order = np.concatenate([task.scored, task.unscored, task.test])
         n_train = len(task.scored) + len(task.unscored)
         features = task.features[order]
-        squared = squared_distances(features)[:, :n_train]
+        equal = _first_of_equals(features)
+        squared = squared_distances(features)[equal][:, equal[:n_train]]
         gammas = np.asarray(widths) if parameter == "gamma" else gamma_from_width(widths)
         kinds = classify_widths(squared, gammas)
         kept, of_width = _distinct(kinds)
@@ -118,7 +123,14 @@ class Problem:
             identity=identity,
             kernel=kernel,
             of_width=of_width,
+            alike=_first_of_equals(squared[n_train:]),
         )
+
+
+def _first_of_equals(rows: Array) -> NDArray[np.intp]:
+    """For each row, the first row that equals it."""
+    first: dict[bytes, int] = {}
+    return np.array([first.setdefault((row + 0.0).tobytes(), i) for i, row in enumerate(rows)])
 
 
 def kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis, nonzero_columns
+from rankpursuit.solvers.ties import first_best
 
 Array = NDArray[np.float64]
 Fitting = Literal["basic", "backfit", "prefit"]
@@ -133,7 +134,7 @@ def pursue(
     step = 0
     while step < n_steps:
         gain = np.divide(np.square(correlation), compared, out=-np.ones_like(norms), where=usable)
-        best = gain.argmax(axis=1)
+        best = first_best(gain)
         active &= gain[problems, best] > floor
         if not active.any():
             break

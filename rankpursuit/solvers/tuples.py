@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.solvers.orthogonal import nonzero_columns
+from rankpursuit.solvers.ties import first_best
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -142,7 +143,7 @@ class PairSearch(TupleSearch):
             gain = np.square(first[block]) + np.square(second[block])
             gain -= product
             gain *= factor[block]
-            flat[block] = gain.reshape(len(gain), -1).argmax(axis=1)
+            flat[block] = first_best(gain.reshape(len(gain), -1))
         self._found = [index.reshape(shape[:2]) for index in np.divmod(flat, shape[3])]
         return [_at(kept, index) for kept, index in zip(self._kept, self._found, strict=True)]
 
@@ -191,7 +192,7 @@ class SharedSearch(TupleSearch):
         right = np.stack(correlation, axis=-1)
         gain = np.einsum("bknv,bknv->bkn", right, _solve(self._systems, right))
         gain[~np.logical_and.reduce(self.usable)] = -np.inf
-        return [gain.argmax(axis=2)] * self.n_views
+        return [first_best(gain)] * self.n_views
 
 
 class AlternatingSearch(TupleSearch):
@@ -206,7 +207,7 @@ class AlternatingSearch(TupleSearch):
     def best(self, correlation: Sequence[Array]) -> list[Indices]:
         """Take turns until no view changes its choice."""
         chosen = [
-            _masked(np.square(c), diagonal, usable).argmax(axis=2)
+            first_best(_masked(np.square(c), diagonal, usable))
             for c, diagonal, usable in zip(correlation, self.diagonal, self.usable, strict=True)
         ]
         for _ in range(_SWEEPS if self.n_views > 1 else 0):
@@ -231,7 +232,7 @@ class AlternatingSearch(TupleSearch):
         curvature = self.diagonal[view] - np.einsum("bkun,bkun->bkn", coupled, solved)
         allowed = self.usable[view] & (curvature > _SINGULAR * self.diagonal[view])
         gain = _masked(np.square(gradient), curvature, allowed)
-        best = gain.argmax(axis=2)
+        best = first_best(gain)
         # Keep the old choice unless the new one is better, lest ties make the search circle.
         better = _at(gain, best) > np.maximum(_at(gain, chosen[view]), 0.0) * (1.0 + 1e-12)
         return np.where(better, best, chosen[view])

@@ -1,15 +1,19 @@
 """The grids of the runner are the estimators' numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_experiment import small_config
 
 import rankpursuit
+from rankpursuit.experiments import evaluate
 from rankpursuit.experiments.config import parse_experiment
 from rankpursuit.experiments.evaluate import ratings_of
 from rankpursuit.experiments.methods import AXES, predict_grid
 from rankpursuit.experiments.problem import Problem
 from rankpursuit.experiments.tasks import build_task, draw_users
+from rankpursuit.metrics import disagreement_error
 
 ESTIMATORS = {
     "rls": rankpursuit.RLS,
@@ -143,3 +147,33 @@ def test_a_width_may_be_read_as_gamma():
     by_sigma = problem_of(experiment, 0, (8.0, 16.0))
     by_gamma = problem_of(experiment, 0, (0.5 / 64, 0.5 / 256), "gamma")
     np.testing.assert_array_equal(by_sigma.kernel, by_gamma.kernel)
+
+
+def test_test_points_as_far_from_all_training_points_are_alike():
+    experiment = parse_experiment(small_config())
+    task = problem_of(experiment, 0).task
+    features = np.zeros_like(task.features)
+    features[task.scored, 0] = np.arange(len(task.scored))
+    features[task.unscored, 1] = np.arange(len(task.unscored))
+    features[task.test, 2] = np.arange(len(task.test)) / 2.0
+    features[task.test[3]] = features[task.test[0]]  # equal
+    features[task.test[4], 2:4] = -0.0, features[task.test[1], 2]  # elsewhere, and as far
+    problem = Problem.of(replace(task, features=features), WIDTHS, "sigma")
+    expected = np.arange(len(task.test))
+    expected[[3, 4]] = [0, 1]
+    assert problem.alike.tolist() == expected.tolist()
+
+
+def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
+    experiment = parse_experiment(small_config())
+    problem = problem_of(experiment, 0)
+    alike = problem.alike.copy()
+    alike[1] = 0
+    problem = replace(problem, alike=alike)
+    spec = experiment.algorithms["rank_rls"]
+    grid = predict_grid(problem, spec, slice(problem.n_train, None))
+    errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
+    tied = grid.values.copy()
+    tied[..., 1] = tied[..., 0]
+    expected = disagreement_error(problem.test_scores, tied, ties="half")
+    np.testing.assert_array_equal(errors, expected)

