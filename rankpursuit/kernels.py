@@ -27,9 +27,9 @@ def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
     """
     left = np.asarray(X, dtype=np.float64)
     right = left if Y is None else np.asarray(Y, dtype=np.float64)
-    # The expansion |x|^2 - 2xy + |y|^2 loses digits when the points lie far from the origin. A whole
-    # number as the centre keeps it exact for whole numbers: points as far apart are no nearer by
-    # the rounding.
+    # The expansion |x|^2 - 2xy + |y|^2 loses digits when the points lie far from the origin.
+    # A whole centre keeps it exact for whole numbers, so that rounding does not tell distances
+    # apart that are equal.
     centre = np.round(right.mean(axis=0))
     left, right = left - centre, right - centre
     squared: NDArray[np.float64] = left @ right.T
