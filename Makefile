@@ -31,8 +31,12 @@ paper: $(READY)  ## run the paper's five tables at full size; resumable
 test: $(READY)  ## set up and run the tests
 	$(BIN)/python -m pytest -n auto
 
-bench: $(READY)  ## time every method beside what a user would write instead
-	$(BIN)/python scripts/bench.py
+bench: $(READY)  ## measure speed and growth against their goals, into results/benchmarks.md
+	@status=0; \
+	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md || status=1; \
+	$(BIN)/python scripts/growth.py --figure results/growth.svg --markdown results/benchmarks.md \
+		|| status=1; \
+	exit $$status
 
 lint: $(READY)  ## style, formatting and types
 	$(BIN)/ruff check .

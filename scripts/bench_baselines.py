@@ -18,15 +18,17 @@ from rankpursuit.preferences import Blend, GroupPreferences
 from rankpursuit.solvers import count_basis
 
 
+def scored_kernel(problem: Problem, width: float) -> np.ndarray:
+    """Kernel of the scored points with each other."""
+    scored = problem.features[: problem.n_scored]
+    return gaussian_stack(squared_distances(scored), [gamma_from_width(width)])[0]
+
+
 def _kernels(problem: Problem, width: float) -> tuple[np.ndarray, np.ndarray]:
     """Kernel of the scored points with each other, and of the test points with them."""
-    scored = problem.features[: problem.n_scored]
-    test = problem.features[problem.n_train :]
-    gammas = [gamma_from_width(width)]
-    return (
-        gaussian_stack(squared_distances(scored), gammas)[0],
-        gaussian_stack(squared_distances(test, scored), gammas)[0],
-    )
+    scored, test = problem.features[: problem.n_scored], problem.features[problem.n_train :]
+    new = gaussian_stack(squared_distances(test, scored), [gamma_from_width(width)])[0]
+    return scored_kernel(problem, width), new
 
 
 def kernel_ridge_grid(problem: Problem, widths: Sequence[float], lambdas: Sequence[float]) -> None:
@@ -75,23 +77,32 @@ def orthogonal_mp_grid(
         _ = (new / norms) @ path
 
 
-def svc_grid(problem: Problem, widths: Sequence[float], Cs: Sequence[float]) -> None:
-    """RankSVM: SVC on the explicit kernel of the pairs' differences, at every width and C."""
+def svc_grid(
+    problem: Problem, widths: Sequence[float], Cs: Sequence[float], tol: float
+) -> np.ndarray:
+    """RankSVM: SVC on the explicit kernel of the pairs' differences, at every width and C.
+
+    Returns
+    -------
+    ndarray of shape (number of C, number of widths, n)
+        Coefficients over the scored points.
+    """
     scores = problem.scored_scores
     better, worse = np.nonzero(scores[:, None] > scores[None, :])
     # SVC wants two classes and fits an intercept: every pair in both directions makes it vanish.
     first, second = np.concatenate([better, worse]), np.concatenate([worse, better])
     labels = np.repeat([1, -1], len(better))
-    for width in widths:
+    coefficients = np.zeros((len(Cs), len(widths), problem.n_scored))
+    for w, width in enumerate(widths):
         kernel, new = _kernels(problem, width)
         differences = kernel[first] - kernel[second]
         of_pairs = differences[:, first] - differences[:, second]
-        for C in Cs:
-            model = SVC(C=C / 2, kernel="precomputed").fit(of_pairs, labels)
-            weights = np.zeros(problem.n_scored)
+        for weights, C in zip(coefficients[:, w], Cs, strict=True):
+            model = SVC(C=C / 2, kernel="precomputed", tol=tol).fit(of_pairs, labels)
             np.add.at(weights, first[model.support_], model.dual_coef_[0])
             np.subtract.at(weights, second[model.support_], model.dual_coef_[0])
             _ = new @ weights
+    return coefficients
 
 
 def loop_over_pairs(problem: Problem, spec: Any) -> None:

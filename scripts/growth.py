@@ -1,29 +1,73 @@
 """How time and memory grow: with the points, with the unscored points, with the tasks.
 
-Run it as ``python scripts/growth.py [--figure FILE]``: a table of times and fitted exponents, and
-a log-log figure. The exit status is 1 if an exponent misses its goal.
+Run it as ``python scripts/growth.py [--figure FILE] [--markdown FILE]``: a table of what was
+measured with the fitted exponents, and a log-log figure. The exit status is 1 if an exponent
+misses its goal.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import subprocess
-import sys
 import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+from bench_file import environment, exit_if_missed, is_met, write_section
+from bench_timing import load
+from growth_figure import draw
 from tabulate import tabulate
 from threadpoolctl import threadpool_limits
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
+from rankpursuit.cli._progress import make_progress
+from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.plan import make_plan
+from rankpursuit.experiments.runner import Run, execute
+from rankpursuit.experiments.store import Identity, Store
 
-N_BASIS = 20
-ROUNDS = 3
+N_BASIS, N_SCORED, N_CANDIDATES = 20, 100, 500
 POINTS = (500, 1000, 2000, 4000, 8000)
 UNSCORED = (2000, 4000, 8000, 16000, 32000)
-N_SCORED = 100
+TASKS = (10, 40, 160, 640)
+
+NOTE = f"""\
+Fits have {N_BASIS} basis functions and one BLAS thread; a time is the least of {{rounds}} rounds.
+Memory is the peak of all arrays that a fit allocates (tracemalloc): the kernel of the n points with
+the candidates among them, so n x n where every point is a candidate, but not the input. A task is a
+user of a small synthetic experiment with all eight algorithms, through runner and store: the time
+of a whole run over the number of tasks. The exponent is the slope of the logarithms,
+by least squares."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Something that grows: how it is measured, and the largest exponent that is wanted."""
+
+    title: str
+    sizes: tuple[int, ...]
+    counted: str
+    unit: str
+    measure: Callable[[int], float]
+    goal: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A curve as it was measured."""
+
+    curve: Curve
+    values: np.ndarray
+
+    @property
+    def exponent(self) -> float:
+        """The slope of log value over log size, by least squares."""
+        return float(np.polyfit(np.log(self.curve.sizes), np.log(self.values), 1)[0])
 
 
 def data(n_points: int) -> tuple[np.ndarray, np.ndarray]:
@@ -33,99 +77,152 @@ def data(n_points: int) -> tuple[np.ndarray, np.ndarray]:
     return X, X[:, 0] + np.sin(X[:, 1])
 
 
-def fit_points(n_points: int) -> None:
-    """Fit ranking pursuit with every point in the dictionary."""
-    RankingPursuit(N_BASIS, gamma=0.2).fit(*data(n_points))
+def fit_points(n_points: int, n_candidates: int | None = None) -> Callable[[], Any]:
+    """Return a fit of ranking pursuit, by default with every point in the dictionary."""
+    model = RankingPursuit(N_BASIS, gamma=0.2, n_candidates=n_candidates, random_state=0)
+    return partial(model.fit, *data(n_points))
 
 
-def fit_unscored(n_unscored: int) -> None:
-    """Fit SS ranking pursuit with a shared basis of 100 candidates."""
+def fit_unscored(n_unscored: int) -> Callable[[], Any]:
+    """Return a fit of SS ranking pursuit with a shared basis of 100 candidates."""
     X, y = data(N_SCORED + n_unscored)
     y[N_SCORED:] = np.nan
-    SemiSupervisedRankingPursuit(
+    model = SemiSupervisedRankingPursuit(
         N_BASIS,
         views="features",
         shared_basis=True,
         n_candidates=N_SCORED,
         gamma=0.2,
         random_state=0,
-    ).fit(X, y)
+    )
+    return partial(model.fit, X, y)
 
 
-FITS = {"points": fit_points, "unscored": fit_unscored}
-GOALS = {"points": 2.1, "unscored": 1.15}
+def run_tasks(n_tasks: int) -> Callable[[], Any]:
+    """Return a run of hold-out and test users, half of the tasks each, all of about one size."""
+    experiment = load(
+        "demo",
+        "data={name: synthetic, n_users: 6000, n_items: 100}",
+        "protocol.groups=[[20, 40]]",
+        "protocol.test_user_bounds=[50, 60]",
+        f"protocol.test_users={n_tasks // 2}",
+        f"protocol.holdout_users={n_tasks // 2}",
+    )
+    ratings, groups = ratings_of(experiment.data), experiment.protocol.groups
+    plan = make_plan(ratings, experiment.protocol, seed=experiment.seed, repeats=1, groups=groups)
+    run = Run(experiment, plan, tuple(experiment.algorithms))
+
+    def execute_all() -> None:
+        with (
+            TemporaryDirectory() as folder,
+            Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
+        ):
+            for failure in execute(run, store, make_progress("", quiet=True), n_jobs=1):
+                raise SystemExit(failure)
+
+    return execute_all
 
 
-def measure(kind: str, size: int) -> tuple[float, float]:
-    """Return seconds and peak megabytes of a fit, in a process of its own."""
-    command = [sys.executable, __file__, "--one", kind, str(size)]
-    finished = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds, megabytes = finished.stdout.split()
-    return float(seconds), float(megabytes)
+def seconds(work: Callable[[int], Callable[[], Any]], size: int) -> float:
+    """Return how long work of a size takes."""
+    prepared = work(size)
+    begun = time.perf_counter()
+    prepared()
+    return time.perf_counter() - begun
 
 
-def one(kind: str, size: int) -> None:
-    """Fit a few times and print the least time and the peak memory."""
-    with threadpool_limits(limits=1):
-        FITS[kind](200)
-        taken = []
-        for _ in range(ROUNDS):
-            begun = time.perf_counter()
-            FITS[kind](size)
-            taken.append(time.perf_counter() - begun)
-    print(min(taken), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+def milliseconds_a_task(n_tasks: int) -> float:
+    """Return the time of a run over the number of its tasks."""
+    return 1e3 * seconds(run_tasks, n_tasks) / n_tasks
 
 
-def draw(path: Path, rows: dict[str, list[tuple[int, float, float]]]) -> None:
-    """Draw time against size, on logarithmic axes."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(5.5, 4), layout="constrained")
-    styles = {
-        "points": ("o-", "ranking pursuit, points"),
-        "unscored": ("s--", "SS ranking pursuit, unscored points"),
-    }
-    for kind, (style, label) in styles.items():
-        sizes, seconds, _ = zip(*rows[kind], strict=True)
-        axes.loglog(sizes, seconds, style, label=f"{label} (exponent {slope(rows[kind]):.2f})")
-    axes.set(xlabel="number of points", ylabel="seconds", title=f"{N_BASIS} basis functions")
-    axes.legend()
-    axes.grid(alpha=0.3, which="both")
-    figure.savefig(path)
+def peak_megabytes(n_points: int, n_candidates: int | None = None) -> float:
+    """Return the peak of what a fit allocates."""
+    fit = fit_points(n_points, n_candidates)
+    tracemalloc.start()
+    fit()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
 
 
-def slope(rows: list[tuple[int, float, float]]) -> float:
-    """Return the exponent: the slope of log time over log size, by least squares."""
-    sizes, seconds, _ = zip(*rows, strict=True)
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+CURVES = (
+    Curve("ranking pursuit", POINTS, "points", "s", partial(seconds, fit_points), 2.1),
+    Curve(
+        "SS ranking pursuit, shared basis",
+        UNSCORED,
+        "unscored points",
+        "s",
+        partial(seconds, fit_unscored),
+        1.15,
+    ),
+    Curve("ranking pursuit", POINTS, "points", "MB", peak_megabytes, 2.1),
+    Curve(
+        f"ranking pursuit, {N_CANDIDATES} candidates",
+        POINTS,
+        "points",
+        "MB",
+        partial(peak_megabytes, n_candidates=N_CANDIDATES),
+        1.1,
+    ),
+    Curve("a run of all algorithms", TASKS, "tasks", "ms a task", milliseconds_a_task, 0.05),
+)
+
+
+def grow(curve: Curve, rounds: int) -> Growth:
+    """Measure a curve round after round and keep the least values."""
+    curve.measure(curve.sizes[0])
+    rounds = 1 if curve.unit == "MB" else rounds
+    values = [[curve.measure(size) for size in curve.sizes] for _ in range(rounds)]
+    return Growth(curve, np.min(values, axis=0))
+
+
+def summary_rows(growths: list[Growth]) -> list[list[Any]]:
+    """Return a row for each curve: its exponent, its goal and whether it is met."""
+    rows = []
+    for growth in growths:
+        curve, goal = growth.curve, f"at most {growth.curve.goal:g}"
+        name = f"{curve.title}: {curve.unit} against {curve.counted}"
+        rows.append([name, growth.exponent, goal, is_met(goal, growth.exponent)])
+    return rows
+
+
+def detail_rows(growths: list[Growth]) -> list[list[Any]]:
+    """Return a row for each measured point."""
+    return [
+        [growth.curve.title, f"{size} {growth.curve.counted}", f"{value:.3g} {growth.curve.unit}"]
+        for growth in growths
+        for size, value in zip(growth.curve.sizes, growth.values, strict=True)
+    ]
 
 
 def main() -> None:
-    """Measure, print, draw."""
+    """Measure, print, draw, and exit with 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path)
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--figure", type=Path, help="draw the curves into this SVG file")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
+    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    if arguments.one:
-        one(arguments.one[0], int(arguments.one[1]))
-        return
-    rows = {
-        kind: [(size, *measure(kind, size)) for size in sizes]
-        for kind, sizes in (("points", POINTS), ("unscored", UNSCORED))
+    with threadpool_limits(limits=1):
+        growths = [grow(curve, arguments.rounds) for curve in CURVES]
+    summary = summary_rows(growths)
+    texts = {
+        style: "\n\n".join(
+            [
+                tabulate(summary, ["growth", "exponent", "goal", "met"], style, floatfmt=".2f"),
+                tabulate(detail_rows(growths), ["growth", "size", "measured"], style),
+            ]
+        )
+        for style in ("simple", "github")
     }
-    table = [(kind, *row) for kind in rows for row in rows[kind]]
-    print(tabulate(table, headers=["grows", "size", "seconds", "peak MB"], floatfmt=".3g"))
-    missed = False
-    for kind, goal in GOALS.items():
-        exponent = slope(rows[kind])
-        print(f"{kind}: exponent {exponent:.2f}, goal at most {goal:g}")
-        missed |= exponent > goal
+    note = NOTE.format(rounds=arguments.rounds)
+    print(f"{environment()}\n{note}\n\n{texts['simple']}")
     if arguments.figure:
-        draw(arguments.figure, rows)
-    sys.exit(int(missed))
+        draw(arguments.figure, growths)
+    if arguments.markdown:
+        picture = f"\n\n![Growth]({arguments.figure.name})" if arguments.figure else ""
+        write_section(arguments.markdown, "Growth", f"{note}{picture}\n\n{texts['github']}")
+    exit_if_missed(row[0] for row in summary if not row[-1])
 
 
 if __name__ == "__main__":
