@@ -24,6 +24,10 @@ class Failure(click.ClickException):
 
 
 class _OneLineErrors(click.Command):
+    def __init__(self, *args: Any, help: str | None = None, **options: Any) -> None:
+        # Docstrings are raw: click wants the character itself before lines to leave as they are.
+        super().__init__(*args, help=help and help.replace(r"\b", "\b"), **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error that the user can mend becomes a `Failure`, others are bugs."""
         try:

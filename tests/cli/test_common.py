@@ -1,3 +1,5 @@
+import importlib
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -40,3 +42,11 @@ def test_a_bug_keeps_its_traceback(bug):
 def test_wrong_usage_has_status_two():
     result = CliRunner().invoke(Group("main", commands={"a": click.Command("a")}), ["b"])
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["check", "data", "report", "run", "tables"])
+def test_help_shows_examples_line_by_line(name):
+    command = importlib.import_module(f"rankpursuit.cli.{name}").main
+    lines = CliRunner().invoke(command, ["--help"]).output.splitlines()
+    assert not [line for line in lines if r"\b" in line]
+    assert len([line for line in lines if line.startswith(f"    rp-{name} ")]) >= 2
