@@ -49,4 +49,4 @@ def test_help_shows_examples_line_by_line(name):
     command = importlib.import_module(f"rankpursuit.cli.{name}").main
     lines = CliRunner().invoke(command, ["--help"]).output.splitlines()
     assert not [line for line in lines if r"\b" in line]
-    assert len([line for line in lines if line.startswith(f"    rp-{name} ")]) >= 2
+    assert len([line for line in lines if line.startswith(f"    rp-{name}")]) >= 2
