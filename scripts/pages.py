@@ -1,0 +1,136 @@
+"""Fill the generated parts of README.md and results/README.md: ``python scripts/pages.py``.
+
+A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Every number of it comes from the files
+under ``results/``; a test says so if a page is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from tabulate import tabulate
+
+from rankpursuit.reporting.check import check_results
+from rankpursuit.reporting.claims import claims_table, judge_claims
+from rankpursuit.reporting.expected import load_expected
+from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.render import to_markdown
+from rankpursuit.reporting.results import TITLES, Results, find_results, load_results
+from rankpursuit.reporting.tables import error_table, sparsity_table
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", ROOT / "results" / "README.md")
+_PART = re.compile(r"(?<=<!-- )(?P<name>[a-z0-9-]+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
+
+
+@cache
+def runs() -> dict[int, Results]:
+    """Return the committed runs by the number of their table."""
+    found = [load_results(folder) for folder in find_results(ROOT / "results")]
+    return {run.table: run for run in sorted(found, key=lambda run: run.table or 0) if run.table}
+
+
+def commands() -> str:
+    """Return the command and the time of each run."""
+    rows = [
+        [
+            f"[{run.name}]({run.name}/tables.md)",
+            number,
+            f"`rp-run configs/{run.name}.yaml`",
+            f"{run.provenance['seconds'] / 60:.0f} min",
+            run.provenance["commit"],
+        ]
+        for number, run in runs().items()
+    ]
+    headers = ["results", "table of the paper", "command", "time on 2 cores", "commit"]
+    return tabulate(rows, headers=headers, tablefmt="github")
+
+
+def table(number: int) -> str:
+    """Return the errors of a table beside the published ones, and how sparse the solutions are."""
+    run = runs()[number]
+    return to_markdown([error_table(run, compare=True), sparsity_table(run)]).strip()
+
+
+def claims() -> str:
+    """Return the verdict on each claim."""
+    return to_markdown([claims_table(judge_claims(list(runs().values())))]).strip()
+
+
+def cells() -> str:
+    """Return for each table how many cells are within tolerance, and the mean deviation."""
+    checked = check_results(list(runs().values()), load_expected()).cells
+    rows = []
+    for number, run in runs().items():
+        for metric in run.metrics:
+            here = [
+                one for one in checked if (one.cell.table, one.cell.metric) == (number, metric)
+            ]
+            tolerance = load_expected().tolerances[number, metric]
+            off = [(one.measured or 0.0) - one.published for one in here]
+            rows.append(
+                [
+                    number,
+                    metric.replace("_", " "),
+                    f"± {tolerance:g}",
+                    f"{sum(abs(x) <= tolerance + 1e-9 for x in off)} of {len(off)}",
+                    f"{sum(off) / len(off):+.3f}",
+                    f"{sum(map(abs, off)) / len(off):.3f}",
+                ]
+            )
+    headers = ["table", "error", "tolerance", "cells within", "mean deviation", "mean size of it"]
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+
+
+def headline() -> str:
+    """Return the mean error over the three groups of each method and experiment."""
+    columns = {number: run for number, run in runs().items() if number != 5}
+    rows = []
+    for label, title in TITLES.items():
+        row = [title]
+        for number, run in columns.items():
+            rows_of = run.repeats[run.repeats["algorithm"] == label]
+            published = published_tables()[number].cells["disagreement"].get(label, {})
+            if rows_of.empty:
+                row.append("")
+                continue
+            mean = sum(published.values()) / len(published)
+            row.append(f"{rows_of['test_error'].mean():.3f} ({mean:.3f})")
+        if any(row[1:]):
+            rows.append(row)
+    headers = ["", *(published_tables()[number].title for number in columns)]
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+
+
+def readings() -> str:
+    """Return the table of readings, as ``scripts/readings.py`` wrote it."""
+    return (ROOT / "results" / "readings.md").read_text(encoding="utf-8").strip()
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "claims": claims,
+    "cells": cells,
+    "headline": headline,
+    "readings": readings,
+    **{f"table-{number}": lambda number=number: table(number) for number in range(1, 6)},
+}
+
+
+def filled(text: str) -> str:
+    """Return a page with its generated parts made anew."""
+    return _PART.sub(lambda part: f"{part['name']} -->\n{PARTS[part['name']]()}\n", text)
+
+
+def main() -> None:
+    """Write the pages."""
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(f"wrote {page.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

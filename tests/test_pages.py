@@ -1,0 +1,31 @@
+"""The pages of the repository say what the committed results say."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def pages():
+    spec = importlib.util.spec_from_file_location("pages", SCRIPTS / "pages.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["pages"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["README.md", "results/README.md"])
+def test_generated_parts_are_up_to_date(pages, name):
+    text = (pages.ROOT / name).read_text(encoding="utf-8")
+    assert "<!-- end -->" in text
+    assert pages.filled(text) == text, "run python scripts/pages.py"
+
+
+def test_an_edited_number_is_noticed(pages):
+    text = (pages.ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    assert "0.409" in text
+    assert pages.filled(text.replace("0.409", "0.408")) == text
