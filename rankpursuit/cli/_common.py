@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import click
 
-from rankpursuit.errors import RankpursuitError
+from rankpursuit.errors import ClusterError, RankpursuitError
 
 
 class Failure(click.ClickException):
@@ -28,6 +28,8 @@ class _OneLineErrors(click.Command):
         """Run the command; an error that the user can mend becomes a `Failure`, others are bugs."""
         try:
             return super().invoke(ctx)
+        except ClusterError as error:
+            raise Failure(*error.faults) from error
         except RankpursuitError as error:
             raise Failure(str(error)) from error
         except OSError as error:
