@@ -25,6 +25,8 @@ OUTSTANDING = 2000
 """Most units with the scheduler at a time: several for each core of any cluster that a scheduler
 can feed, while its memory and the client's stay the same for any number of units."""
 _CONNECT_SECONDS = 4
+_LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
+"""What they log when a connection is lost, an error of ours says in one line."""
 _GO_ON = "what was finished is kept: give the same command to go on"
 _INSTALL = "install the version of this machine on it"
 _WHAT_TO_DO = {
@@ -59,7 +61,7 @@ class Cluster:
             raise RunError(
                 "a cluster needs Dask, here and on its workers: pip install 'rankpursuit[dask]'"
             ) from error
-        for name in ("distributed", "distributed.client"):
+        for name in _LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address = address
         try:
@@ -105,13 +107,9 @@ class Cluster:
         here = cluster_worker.facts(data)
         with self._lost_scheduler():
             workers = self._client.run(cluster_worker.report, data, on_error="return")
-            try:
-                scheduler: Any = self._client.run_on_scheduler(cluster_worker.versions)
-            except ModuleNotFoundError as error:
-                scheduler = error
-        faults = list(
-            _differences("the scheduler", scheduler, {"rankpursuit": here["rankpursuit"]})
-        )
+            scheduler = self._report_of_scheduler()
+        package = {"rankpursuit": here["rankpursuit"]}
+        faults = list(_differences("the scheduler", scheduler, package))
         for address, found in sorted(workers.items()):
             faults += _differences(f"worker {address}", found, here)
         if faults:
@@ -146,6 +144,15 @@ class Cluster:
                 yield result
             if under_way.count() <= OUTSTANDING // 2:
                 under_way.update(self._submit(islice(parcels, OUTSTANDING // 2)))
+
+    def _report_of_scheduler(self) -> Facts | Exception:
+        """Ask for the versions of the scheduler, through which all units go."""
+        try:
+            return dict(self._client.run_on_scheduler(cluster_worker.versions))
+        except OSError:
+            raise
+        except Exception as error:  # whatever it is, it is told
+            return error
 
     def _submit(self, parcels: Iterable[Parcel]) -> list[Any]:
         """Submit units as one graph, which is much less work than one by one."""
@@ -184,12 +191,14 @@ class Cluster:
 
 def _differences(who: str, found: Facts | Exception, here: Facts) -> Iterator[str]:
     """Return a line for each fact that is not as it is here."""
-    if isinstance(found, ModuleNotFoundError):
-        yield f"{who}: {found}: pip install 'rankpursuit[dask]=={here['rankpursuit']}' on it"
-    elif isinstance(found, RankpursuitError):
-        yield f"{who}: {found}; {_WHAT_TO_DO['data']}"
-    elif isinstance(found, Exception):
-        yield f"{who} does not answer as it should: {type(found).__name__}: {found}"
+    if isinstance(found, RankpursuitError):
+        known = DATA_VARIABLE in str(found)  # it says what to do
+        yield f"{who}: {found}" + ("" if known else f"; {_WHAT_TO_DO['data']}")
+    elif isinstance(found, OSError):
+        yield f"{who} does not answer: {found}"
+    elif isinstance(found, Exception):  # Dask hides the kind of error that an import raises
+        package = f"rankpursuit[dask]=={here['rankpursuit']}"
+        yield f"{who}: {found}; it needs the package: pip install '{package}'"
     else:
         for name, value in here.items():
             if found[name] != value:
