@@ -68,11 +68,6 @@ def few_jobs(run, number):
     return [(unit, ("rls",), {}) for unit in units]
 
 
-def jobs_without_end(run):
-    while True:
-        yield from few_jobs(run, 4)
-
-
 def sums(results):
     return {result.unit: result.results["rls"].sums["disagreement"].tolist() for result in results}
 
@@ -153,7 +148,7 @@ def test_a_worker_that_joins_unlike_the_others_ends_the_run_by_name(dask, tmp_pa
     monkeypatch.setattr(client_side, "OUTSTANDING", 20)
     run = run_of(small_config())
     with Cluster(dask.address, print) as cluster:
-        results = cluster.evaluate(run.experiment, jobs_without_end(run))
+        results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 100)
         next(results)
         _, address = dask.add_worker(*preload(tmp_path, *OTHER_VERSIONS))
         with pytest.raises(ClusterError, match=f"worker {address}: scipy 1.0, here"):
