@@ -10,10 +10,12 @@ goal is missed.
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from unittest.mock import patch
 import distributed
 import joblib
 import numpy as np
+import psutil
 from tabulate import tabulate
 
 from rankpursuit import __version__
@@ -30,7 +33,7 @@ from rankpursuit.experiments import cluster_worker
 from rankpursuit.experiments.cluster import Cluster
 from rankpursuit.experiments.cluster_worker import Parcel
 from rankpursuit.experiments.config import Experiment, load_experiment
-from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.evaluate import evaluate_unit, ratings_of
 from rankpursuit.experiments.local import Local
 from rankpursuit.experiments.plan import make_plan
 from rankpursuit.experiments.runner import Evaluate, Run, execute
@@ -100,26 +103,47 @@ def wait(parcel: Parcel) -> bytes:
     return bytes(RESULT_BYTES)
 
 
-def growth(run: Run, cluster: Cluster) -> list[list[Any]]:
-    """Return a row for each number of units: the time in all and for each of them."""
+def growth(run: Run, cluster: Cluster, scheduler: int) -> list[list[Any]]:
+    """Return a row for each number of units: the time of each, and what Dask takes of it."""
     unit = next(iter(run.plan.units.values()))[0]
+    processes = [psutil.Process(scheduler), psutil.Process()]
 
-    def milliseconds(number: int) -> float:
-        begun = time.perf_counter()
+    def clocks() -> np.ndarray:
+        cpu = [sum(process.cpu_times()[:2]) for process in processes]
+        return np.array([time.perf_counter(), *cpu])
+
+    def milliseconds(number: int) -> np.ndarray:
+        begun = clocks()
         for _ in cluster.evaluate(run.experiment, [(unit, run.labels, {})] * number):
             pass
-        return 1e3 * (time.perf_counter() - begun) / number
+        return 1e3 * (clocks() - begun) / number
 
     with patch.object(cluster_worker, "evaluate", wait):
         milliseconds(NUMBERS[0])
         taken = np.array([[milliseconds(number) for number in NUMBERS] for _ in range(3)])
     rows: list[list[Any]] = []
-    for number, each in zip(NUMBERS, taken.T, strict=True):
-        ratio = np.median(each / taken[:, 1])
-        met = ratio <= 1.25 if number > NUMBERS[1] else ""
-        goal = "at most 1.25" if number > NUMBERS[1] else ""
-        rows.append([number, np.median(each) * number / 1e3, np.median(each), ratio, goal, met])
+    for number, each in zip(NUMBERS, taken.transpose(1, 0, 2), strict=True):
+        ratio = np.median(each[:, 0] / taken[:, 1, 0])
+        last = number == NUMBERS[-1]
+        goal = ("at most 1.25", bool(ratio <= 1.25)) if last else ("", "")
+        rows.append([number, *np.median(each, axis=0), ratio, *goal])
     return rows
+
+
+def store_milliseconds(run: Run) -> float:
+    """Return the median time in which the store takes a unit of hold-out users."""
+    unit = next(iter(run.plan.units.values()))[0]
+    result = evaluate_unit(run.experiment, unit, run.labels, {})
+    taken = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
+    ):
+        for chunk in range(200):
+            begun = time.perf_counter()
+            store.save(replace(result, unit=replace(unit, chunk=chunk)))
+            taken.append(time.perf_counter() - begun)
+    return 1e3 * float(np.median(taken))
 
 
 def main() -> None:
@@ -134,16 +158,18 @@ def main() -> None:
         with Cluster(dask.address, print) as cluster:
             cluster.check(run.experiment.data)
             compared = [overhead(run, cluster)]
-            grown = growth(run, cluster)
+            grown = growth(run, cluster, dask.scheduler.pid)
+            stored = store_milliseconds(run)
     head = (
         f"A plan of {name}, {ROUNDS} rounds, two workers; units that wait {MILLISECONDS:g} ms and "
-        f"return {RESULT_BYTES:,} bytes; rankpursuit {__version__}, Python "
+        f"return {RESULT_BYTES:,} bytes; the store takes a unit in {stored:.1f} ms; load "
+        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; rankpursuit {__version__}, Python "
         f"{platform.python_version()}, distributed {distributed.__version__}, joblib "
         f"{joblib.__version__}; {date.today()}"
     )
     headers = (
         ["units", "loky, s", "Dask, s", "ratio", "spread", "goal", "met"],
-        ["units", "s", "ms a unit", "to that of 1,000", "goal", "met"],
+        ["units", "ms a unit", "scheduler, CPU", "client, CPU", "to that of 1,000", "goal", "met"],
     )
     texts = {
         style: "\n\n".join(

@@ -73,9 +73,13 @@ class DaskCluster:
         """Return the addresses of the workers that the scheduler knows."""
         return set(self._client.nthreads())
 
-    def units(self) -> set[str]:
-        """Return the keys of all that the scheduler still has to do or to keep."""
-        return set(self._client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)))
+    def units(self) -> dict[str, str]:
+        """Return the state of all that the scheduler still has to do or to keep."""
+
+        def states(dask_scheduler):
+            return {key: task.state for key, task in dask_scheduler.tasks.items()}
+
+        return self._client.run_on_scheduler(states)
 
     def end_workers(self, *, but: int = 0):
         """Kill all workers but the first so many, and wait until the scheduler knows."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from itertools import islice
 from types import TracebackType
@@ -131,17 +132,14 @@ class Cluster:
 
         facts = cluster_worker.facts(experiment.data)
         parcels = (Parcel(experiment, facts, job) for job in jobs)
-        under_way = as_completed(
-            self._submit(islice(parcels, OUTSTANDING)),
-            loop=self._client.loop,
-            with_results=True,
-            raise_errors=False,
-        )
+        first = self._submit(islice(parcels, OUTSTANDING))
+        under_way = as_completed(first, loop=self._client.loop)
+        del first  # what holds a future keeps its result on the worker
         for batch in under_way.batches():
-            for future, result in batch:
-                if future.status != "finished":
-                    self._fail(experiment.data, future.status, result)
-                yield result
+            results = self._gather(experiment.data, batch, "skip")
+            yield from results
+            if len(results) < len(batch):
+                self._gather(experiment.data, batch, "raise")
             if under_way.count() <= OUTSTANDING // 2:
                 under_way.update(self._submit(islice(parcels, OUTSTANDING // 2)))
 
@@ -161,19 +159,26 @@ class Cluster:
                 self._client.map(cluster_worker.evaluate, list(parcels), key="unit", pure=False)
             )
 
-    def _fail(self, data: DataSpec, status: str, result: Any) -> None:
-        """Raise what says best why a unit has no result."""
+    def _gather(self, data: DataSpec, batch: list[Any], errors: str) -> list[UnitResult]:
+        """Fetch the results of units that are done, here where no error goes unseen.
+
+        A result that is lost with its worker before it is here is computed again.
+        """
         from distributed import KilledWorker
 
-        if status == "cancelled":
-            raise self._scheduler_lost()
-        _, error, trace = result
-        if isinstance(error, KilledWorker):
+        try:
+            return list(self._client.gather(batch, errors=errors))
+        except CancelledError as error:
+            raise self._scheduler_lost() from error
+        except KilledWorker as error:
             raise RunError(
                 f"workers were killed or ran out of memory, several in turn on one unit; {_GO_ON}"
             ) from error
-        self.check(data)
-        raise error.with_traceback(trace)
+        except Exception as error:
+            if self._client.status != "running":
+                raise self._scheduler_lost() from error
+            self.check(data)
+            raise
 
     @contextmanager
     def _lost_scheduler(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ import socket
 
 import pandas as pd
 import pytest
-from dask_cluster import DaskCluster
+from dask_cluster import DaskCluster, wait_until
 from small_experiment import run_of, small_config
 
 from rankpursuit.datasets import make_ratings
@@ -174,11 +174,40 @@ def test_units_go_out_in_parts_and_all_come_back(dask, monkeypatch):
     assert len(taken) == 20
 
 
+def test_results_that_are_lost_with_their_worker_are_computed_again(dask):
+    run = run_of(small_config())
+    dask.end_workers()
+    worker, _ = dask.add_worker()
+    jobs = few_jobs(run, 4)
+    with Cluster(dask.address, print) as cluster:
+        results = cluster.evaluate(run.experiment, jobs)
+        found = [next(results)]
+        wait_until(lambda: set(dask.units().values()) <= {"memory"}, "all units are done")
+        worker.kill()
+        worker.wait()
+        dask.add_worker()
+        found += results
+    assert sums(found) == sums(evaluate_unit(run.experiment, *job) for job in jobs)
+
+
 def test_a_fault_of_the_program_keeps_its_own_error(dask):
     run = run_of(small_config())
     ((unit, _, choices),) = few_jobs(run, 1)
     with Cluster(dask.address, print) as cluster, pytest.raises(TypeError, match="NoneType"):
         list(cluster.evaluate(run.experiment, [(unit, None, choices)]))
+
+
+def test_a_unit_that_is_lost_with_too_many_workers_ends_the_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+    run = run_of(small_config())
+    with DaskCluster(tmp_path) as dask:
+        worker, _ = dask.add_worker()
+        with Cluster(dask.address, print) as cluster:
+            results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 25)
+            next(results)
+            worker.kill()
+            with pytest.raises(RunError, match="killed or ran out of memory, several in turn"):
+                list(results)
 
 
 def test_an_address_without_a_scheduler_is_refused(monkeypatch):
