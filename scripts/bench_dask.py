@@ -87,13 +87,16 @@ def overhead(run: Run, cluster: Cluster) -> list[Any]:
         seconds(run, evaluate)
     taken = np.array([[seconds(run, evaluate) for evaluate in both] for _ in range(ROUNDS)])
     ratios = taken[:, 1] / taken[:, 0]
+    loky, dask = np.median(taken, axis=0)
+    ratio = max(np.median(ratios), dask / loky)  # on a busy machine the two can disagree
     return [
         sum(len(units) for units in run.plan.units.values()),
-        *np.median(taken, axis=0),
-        np.median(ratios),
+        loky,
+        dask,
+        ratio,
         f"{ratios.min():.2f} to {ratios.max():.2f}",
         "at most 1.10",
-        bool(np.median(ratios) <= 1.10),
+        bool(ratio <= 1.10),
     ]
 
 
