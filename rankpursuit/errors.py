@@ -61,5 +61,19 @@ class RunError(RankpursuitError):
     """A run that cannot go on."""
 
 
+class ClusterError(RunError):
+    """A cluster whose workers cannot take part in a run.
+
+    Parameters
+    ----------
+    faults : iterable of str
+        Everything that is missing or different, one line each: ``worker ADDRESS: message``.
+    """
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = list(faults)
+        super().__init__("\n".join(self.faults))
+
+
 class ResultsError(RankpursuitError):
     """Results of a run that are missing or cannot be read."""

@@ -12,6 +12,7 @@ from bench_timing import alternate, load, row
 
 from rankpursuit.cli._progress import make_progress
 from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.local import Local
 from rankpursuit.experiments.plan import make_plan
 from rankpursuit.experiments.runner import Run
 from rankpursuit.experiments.session import run_session
@@ -57,7 +58,7 @@ def _run(run: Run, n_jobs: int) -> None:
             Path(folder),
             data_checksum="",
             progress=make_progress("bench", quiet=True),
-            n_jobs=n_jobs,
+            evaluate=Local(n_jobs).evaluate,
         )
     if failures:
         sys.exit("\n".join(failures))

@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 from rankpursuit.cli._progress import make_progress
 from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.local import Local
 from rankpursuit.experiments.plan import make_plan
 from rankpursuit.experiments.runner import Run, execute
 from rankpursuit.experiments.store import Identity, Store
@@ -117,7 +118,7 @@ def run_tasks(n_tasks: int) -> Callable[[], Any]:
             TemporaryDirectory() as folder,
             Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
         ):
-            for failure in execute(run, store, make_progress("", quiet=True), n_jobs=1):
+            for failure in execute(run, store, make_progress("", quiet=True), Local().evaluate):
                 raise SystemExit(failure)
 
     return execute_all

@@ -1,7 +1,7 @@
 """Fill the generated parts of README.md and results/README.md: ``python scripts/pages.py``.
 
-A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Every number of it comes from the files
-under ``results/``; a test says so if a page is out of date.
+A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come from the files under
+``results/``; a test says so if a page is out of date.
 """
 
 from __future__ import annotations
@@ -66,9 +66,7 @@ def cells() -> str:
     rows = []
     for number, run in runs().items():
         for metric in run.metrics:
-            here = [
-                one for one in checked if (one.cell.table, one.cell.metric) == (number, metric)
-            ]
+            here = [one for one in checked if (one.cell.table, one.cell.metric) == (number, metric)]
             tolerance = load_expected().tolerances[number, metric]
             off = [(one.measured or 0.0) - one.published for one in here]
             rows.append(

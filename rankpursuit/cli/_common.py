@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import click
 
-from rankpursuit.errors import RankpursuitError
+from rankpursuit.errors import ClusterError, RankpursuitError
 
 
 class Failure(click.ClickException):
@@ -24,14 +24,17 @@ class Failure(click.ClickException):
 
 
 class _OneLineErrors(click.Command):
-    def __init__(self, *args: Any, help: str | None = None, **options: Any) -> None:
-        # Docstrings are raw: click wants the character itself before lines to leave as they are.
-        super().__init__(*args, help=help and help.replace(r"\b", "\b"), **options)
+    def __init__(self, name: str | None, **options: Any) -> None:
+        super().__init__(name, **options)
+        if self.help:  # docstrings are raw; click wants the character itself
+            self.help = self.help.replace(r"\b", "\b")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error that the user can mend becomes a `Failure`, others are bugs."""
         try:
             return super().invoke(ctx)
+        except ClusterError as error:
+            raise Failure(*error.faults) from error
         except RankpursuitError as error:
             raise Failure(str(error)) from error
         except OSError as error:

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 
 import click
-import joblib
 
 from rankpursuit.experiments.evaluate import evaluate_unit
 from rankpursuit.experiments.plan import Unit
@@ -18,7 +17,7 @@ from rankpursuit.experiments.selection import Choice, grid_axes
 _TIMED_USERS = 3
 
 
-def describe_plan(run: Run, n_jobs: int) -> None:
+def describe_plan(run: Run, workers: int) -> None:
     """Print the units of a run, the number of fits, and an estimate from a few timed users."""
     experiment, plan = run.experiment, run.plan
     grids = {
@@ -36,7 +35,6 @@ def describe_plan(run: Run, n_jobs: int) -> None:
     click.echo(f"  {holdout:,} hold-out users and {test:,} test users in {len(units):,} units")
     for label, size in grids.items():
         click.echo(f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits")
-    workers = joblib.effective_n_jobs(n_jobs)
     seconds = _estimate(run) / workers
     hours, minutes = divmod(round(seconds / 60), 60)
     duration = f"{hours} h {minutes} min" if hours else f"{max(1, minutes)} min"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ import click
 from rankpursuit.cli._common import Command, Failure
 
 if TYPE_CHECKING:
+    from rankpursuit.experiments.cluster import Cluster
     from rankpursuit.experiments.config import Experiment
+    from rankpursuit.experiments.local import Local
     from rankpursuit.experiments.runner import Run
 
 
@@ -26,7 +29,15 @@ def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command(cls=Command)
 @click.argument("configs", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--n-jobs", "-j", type=int, default=-1, help="Worker processes; -1: one a core.")
+@click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one a core.")
+@click.option(
+    "--backend",
+    type=click.Choice(["loky", "dask"]),
+    default="loky",
+    show_default=True,
+    help="Processes of this machine, or a Dask cluster.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of the cluster, e.g. tcp://HOST:8786.")
 @click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
 @click.option("--groups", multiple=True, metavar="LOW-HIGH", help="Run this group; repeatable.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Run the first so many repeats.")
@@ -64,7 +75,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     (as run) and provenance.json.
 
     A run that was stopped or killed goes on where it was: give the same command again. The
-    results do not depend on the number of workers, nor on what else is run.
+    results do not depend on the number of workers, nor on where they are, nor on what else is run.
 
     \b
     Examples:
@@ -72,15 +83,53 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
       rp-run configs/jester_supervised.yaml --dry-run
       rp-run configs/jester_supervised.yaml --only rank_rls --only ranking_pursuit
       rp-run configs/jester_*.yaml --set protocol.test_users=30 --repeats 2 --output quick
+      rp-run configs/jester_supervised.yaml --backend dask --scheduler tcp://HOST:8786
     """
+    _check_backend(options)
     prepared = [_prepare(path, options) for path in configs]
     names = [run.experiment.name for run, _ in prepared]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
-    done = [_run(run, everything, options) for run, everything in prepared]
+    try:
+        with _workers(options) as workers:
+            for run, _ in prepared:
+                workers.check(run.experiment.data)
+            done = [_run(run, everything, workers, options) for run, everything in prepared]
+    except KeyboardInterrupt:
+        again = _command([word for word in sys.argv if word != "--fresh"])
+        click.echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
+        raise SystemExit(130) from None
     if not all(done):
         raise SystemExit(1)
+
+
+def _check_backend(options: dict[str, Any]) -> None:
+    """Refuse options that contradict each other."""
+    if options["backend"] == "dask" and not options["scheduler"]:
+        raise Failure("--backend dask needs --scheduler, e.g. tcp://HOST:8786", exit_code=2)
+    if options["backend"] == "dask" and options["n_jobs"] is not None:
+        raise Failure(
+            "--n-jobs is for this machine; a cluster has the workers that were started for it",
+            exit_code=2,
+        )
+    if options["backend"] != "dask" and options["scheduler"]:
+        raise Failure("--scheduler needs --backend dask", exit_code=2)
+
+
+def _workers(options: dict[str, Any]) -> Local | Cluster:
+    """Return what evaluates the units."""
+    if options["backend"] == "loky":
+        from rankpursuit.experiments.local import Local
+
+        return Local(-1 if options["n_jobs"] is None else options["n_jobs"])
+    from rankpursuit.experiments.cluster import Cluster
+
+    def tell(line: str) -> None:
+        if not options["quiet"]:
+            click.echo(line, err=True)
+
+    return Cluster(options["scheduler"], tell)
 
 
 def _prepare(path: Path, options: dict[str, Any]) -> tuple[Run, Run]:
@@ -139,10 +188,8 @@ def _plan(experiment: Experiment, options: dict[str, Any]) -> tuple[Run, Run]:
     return planned(repeats, options["only"], options["groups"]), everything
 
 
-def _run(run: Run, everything: Run, options: dict[str, Any]) -> bool:
+def _run(run: Run, everything: Run, workers: Local | Cluster, options: dict[str, Any]) -> bool:
     """Run one experiment; return whether nothing failed."""
-    import sys
-
     from rankpursuit.cli._progress import make_progress
     from rankpursuit.experiments.evaluate import ratings_of
     from rankpursuit.experiments.session import run_session
@@ -150,25 +197,19 @@ def _run(run: Run, everything: Run, options: dict[str, Any]) -> bool:
     if options["dry_run"]:
         from rankpursuit.cli._estimate import describe_plan
 
-        describe_plan(run, options["n_jobs"])
+        describe_plan(run, workers.count())
         return True
     folder = options["output"] / run.experiment.name
-    try:
-        failures = run_session(
-            run,
-            everything,
-            folder,
-            data_checksum=ratings_of(run.experiment.data).checksum(),
-            progress=make_progress(run.experiment.name, quiet=options["quiet"]),
-            n_jobs=options["n_jobs"],
-            fresh=options["fresh"],
-            command=_command(sys.argv),
-        )
-    except KeyboardInterrupt:
-        _stop_workers()
-        again = _command([word for word in sys.argv if word != "--fresh"])
-        click.echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
-        raise SystemExit(130) from None
+    failures = run_session(
+        run,
+        everything,
+        folder,
+        data_checksum=ratings_of(run.experiment.data).checksum(),
+        progress=make_progress(run.experiment.name, quiet=options["quiet"]),
+        evaluate=workers.evaluate,
+        fresh=options["fresh"],
+        command=_command(sys.argv),
+    )
     for failure in failures:
         click.echo(f"error: {failure}", err=True)
     if not options["quiet"]:
@@ -181,13 +222,6 @@ def _command(arguments: list[str]) -> str:
     import shlex
 
     return shlex.join(["rp-run", *arguments[1:]])
-
-
-def _stop_workers() -> None:
-    """End the worker processes at once; a unit under way is done again later."""
-    from joblib.externals.loky import get_reusable_executor
-
-    get_reusable_executor().shutdown(wait=False, kill_workers=True)
 
 
 def summary(folder: Path) -> str:

@@ -27,6 +27,8 @@ from rankpursuit.metrics import disagreement_error, squared_error
 Array = NDArray[np.float64]
 Choices = Mapping[str, Mapping[str, Choice]]
 """For each algorithm and each metric, the point of the grid chosen on the hold-out users."""
+Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
+"""What `evaluate_unit` needs besides the experiment: a unit, the algorithms, their choices."""
 
 
 @dataclass(frozen=True)

@@ -7,26 +7,21 @@ as can be.
 
 from __future__ import annotations
 
-import os
-import threading
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
 from typing import Protocol as Interface
 
-import joblib
 import numpy as np
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from rankpursuit.errors import RunError
 from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.evaluate import AlgorithmResult, Array, UnitResult, evaluate_unit
-from rankpursuit.experiments.plan import Cell, Plan, Unit
+from rankpursuit.experiments.evaluate import AlgorithmResult, Array, Job, UnitResult
+from rankpursuit.experiments.plan import Cell, Plan
 from rankpursuit.experiments.protocol import Role, group_name
 from rankpursuit.experiments.selection import Choice, choose, criteria, grid_axes, joint_error
 from rankpursuit.experiments.store import Store, unit_key
+
+Evaluate = Callable[[Experiment, Iterable[Job]], Iterator[UnitResult]]
+"""Evaluates units somewhere, in any order: `Local.evaluate`, `Cluster.evaluate`."""
 
 
 class Progress(Interface):
@@ -85,7 +80,7 @@ def mean_errors(results: Sequence[AlgorithmResult], n_users: int) -> dict[str, A
     }
 
 
-def execute(run: Run, store: Store, progress: Progress, *, n_jobs: int) -> Iterator[str]:
+def execute(run: Run, store: Store, progress: Progress, evaluate: Evaluate) -> Iterator[str]:
     """Run what is missing in the store.
 
     Parameters
@@ -93,18 +88,13 @@ def execute(run: Run, store: Store, progress: Progress, *, n_jobs: int) -> Itera
     run : Run
     store : Store
     progress : Progress
-    n_jobs : int
-        Number of worker processes; 1 works in this process.
+    evaluate : callable
+        Evaluates the units.
 
     Yields
     ------
     str
         A line for every failure, as it happens.
-
-    Raises
-    ------
-    RunError
-        If a worker process dies.
     """
     _tell_earlier(run, store, progress)
     by_repeat = [
@@ -112,7 +102,7 @@ def execute(run: Run, store: Store, progress: Progress, *, n_jobs: int) -> Itera
     ]
     for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
         jobs = list(_jobs(run, store, holdout, test))
-        for result in _map(run.experiment, jobs, n_jobs):
+        for result in evaluate(run.experiment, jobs):
             store.save(result)
             progress.add(result, earlier=False)
             for label, reason in result.failures.items():
@@ -121,9 +111,6 @@ def execute(run: Run, store: Store, progress: Progress, *, n_jobs: int) -> Itera
                     f"{label} failed, group {group_name(cell.group)}, repeat {cell.repeat + 1}, "
                     f"{result.unit.role} {reason}"
                 )
-
-
-Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
 
 
 def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:
@@ -139,37 +126,6 @@ def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iter
             missing = tuple(x for x in choices if x not in finished.get(unit_key(unit), ()))
             if missing:
                 yield unit, missing, {label: choices[label] for label in missing}
-
-
-def _map(experiment: Experiment, jobs: Iterable[Job], n_jobs: int) -> Iterator[UnitResult]:
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    work = joblib.delayed(_evaluate_for)
-    try:
-        yield from parallel(work(os.getpid(), experiment, *job) for job in jobs)
-    except TerminatedWorkerError as error:
-        raise RunError(
-            "a worker process was killed or ran out of memory; what was finished is kept: give the "
-            "same command to go on"
-        ) from error
-
-
-def _evaluate_for(run: int, experiment: Experiment, *job: Any) -> UnitResult:
-    """Evaluate a unit; a worker process of the run on this machine ends when the run ends."""
-    if os.getppid() == run:
-        _end_with(run)
-    return evaluate_unit(experiment, *job)
-
-
-@lru_cache(maxsize=1)
-def _end_with(parent: int) -> None:
-    """Watch the parent from a thread: workers of a run that was killed would wait for ever."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _tell_earlier(run: Run, store: Store, progress: Progress) -> None:

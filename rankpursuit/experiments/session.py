@@ -10,8 +10,9 @@ from typing import Any
 from rankpursuit.errors import RunError
 from rankpursuit.experiments.config import dump_yaml
 from rankpursuit.experiments.export import write_atomically, write_results
+from rankpursuit.experiments.local import Local
 from rankpursuit.experiments.provenance import provenance
-from rankpursuit.experiments.runner import Progress, Run, execute
+from rankpursuit.experiments.runner import Evaluate, Progress, Run, execute
 from rankpursuit.experiments.store import Identity, Store
 
 STORE = "results.sqlite"
@@ -32,7 +33,7 @@ def run_session(
     *,
     data_checksum: str,
     progress: Progress,
-    n_jobs: int = 1,
+    evaluate: Evaluate | None = None,
     fresh: bool = False,
     command: str = "",
 ) -> list[str]:
@@ -47,7 +48,8 @@ def run_session(
     folder : Path
     data_checksum : str
     progress : Progress
-    n_jobs : int
+    evaluate : callable, optional
+        Evaluates the units; in this process unless given.
     fresh : bool
         Remove earlier results first.
     command : str
@@ -66,7 +68,7 @@ def run_session(
             begun, failures, origin = time.time(), [], provenance()
             origin |= {"command": command, "digest": identity.digest, "data": identity.data}
             try:
-                for failure in execute(run, store, progress, n_jobs=n_jobs):
+                for failure in execute(run, store, progress, evaluate or Local().evaluate):
                     failures.append(failure)
             finally:
                 _write(run, everything, store, folder, origin, time.time() - begun)

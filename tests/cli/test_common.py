@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankpursuit.cli._common import Command, Failure, Group
-from rankpursuit.errors import DataError
+from rankpursuit.errors import ClusterError, DataError
 
 
 def run(cls, error):
@@ -24,6 +24,7 @@ def run(cls, error):
     [
         (DataError("a bad\nfile"), "error: a bad file\n"),
         (PermissionError(13, "Permission denied", "secret"), "error: secret: Permission denied\n"),
+        (ClusterError(["worker a", "worker b"]), "error: worker a\nerror: worker b\n"),
         (Failure("one", "two"), "error: one\nerror: two\n"),
     ],
 )

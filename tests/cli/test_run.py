@@ -4,30 +4,23 @@ import json
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import yaml
 from click.testing import CliRunner
+from rp_run import contents, one_line, run, start, wait_for_store, write_config
 from small_experiment import small_config
 
 from rankpursuit.cli.run import main
 from rankpursuit.experiments import evaluate
 
-RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
-RP_RUN = [sys.executable, "-c", "from rankpursuit.cli.run import main; main(prog_name='rp-run')"]
-
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    path = tmp_path_factory.mktemp("configs") / "small.yaml"
     kept = ("rls", "rank_svm", "sparse_rank_rls", "semi_supervised_ranking_pursuit")
-    algorithms = {label: small_config()["algorithms"][label] for label in kept}
-    path.write_text(yaml.safe_dump(small_config(algorithms=algorithms)))
-    return path
+    return write_config(tmp_path_factory.mktemp("configs"), *kept)
 
 
 @pytest.fixture(scope="module")
@@ -36,33 +29,6 @@ def uninterrupted(config, tmp_path_factory):
     finished = run(config, folder)
     assert finished.returncode == 0, finished.stderr
     return contents(folder)
-
-
-def run(*arguments, **options):
-    config, output, *rest = arguments
-    command = [*RP_RUN, str(config), "--output", str(output), "-j", "1", *map(str, rest)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
-
-
-def start(config, output, n_jobs):
-    command = [*RP_RUN, str(config), "--output", str(output), "-j", str(n_jobs)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-
-
-def contents(folder):
-    return {name: (folder / "small" / name).read_bytes() for name in RESULTS}
-
-
-def wait_for_store(process, folder, size):
-    """Wait until the store has grown to a size."""
-    store = folder / "small" / "results.sqlite"
-    while process.poll() is None:
-        if store.exists() and store.stat().st_size >= size:
-            return
-        time.sleep(0.005)
-    pytest.fail(f"the run ended before it could be stopped: {process.stderr.read()}")
 
 
 def workers_of(process):
@@ -81,7 +47,7 @@ def workers_of(process):
 
 @pytest.mark.parametrize(("n_jobs", "size"), [(1, 1), (1, 40_000), (2, 60_000)])
 def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path, n_jobs, size):
-    process = start(config, tmp_path, n_jobs)
+    process = start(config, tmp_path, "-j", n_jobs)
     wait_for_store(process, tmp_path, size)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -91,7 +57,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path,
 
 
 def test_workers_end_with_a_run_that_was_killed(config, tmp_path):
-    process = start(config, tmp_path, 2)
+    process = start(config, tmp_path, "-j", 2)
     wait_for_store(process, tmp_path, 30_000)
     assert len(workers_of(process)) == 2
     process.kill()
@@ -103,7 +69,7 @@ def test_workers_end_with_a_run_that_was_killed(config, tmp_path):
 
 
 def test_a_killed_worker_ends_the_run_in_one_line_and_it_resumes(config, uninterrupted, tmp_path):
-    process = start(config, tmp_path, 2)
+    process = start(config, tmp_path, "-j", 2)
     wait_for_store(process, tmp_path, 30_000)
     os.kill(workers_of(process)[0], signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
@@ -118,7 +84,7 @@ def test_a_killed_worker_ends_the_run_in_one_line_and_it_resumes(config, uninter
 def test_ctrl_c_keeps_what_is_finished_and_tells_how_to_go_on(
     config, uninterrupted, tmp_path, n_jobs
 ):
-    process = start(config, tmp_path, n_jobs)
+    process = start(config, tmp_path, "-j", n_jobs)
     wait_for_store(process, tmp_path, 30_000)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=30)
@@ -130,7 +96,7 @@ def test_ctrl_c_keeps_what_is_finished_and_tells_how_to_go_on(
 
 
 def test_a_second_run_into_the_same_folder_is_refused(config, tmp_path):
-    process = start(config, tmp_path, 1)
+    process = start(config, tmp_path, "-j", 1)
     wait_for_store(process, tmp_path, 1)
     os.kill(process.pid, signal.SIGSTOP)
     try:
@@ -143,15 +109,6 @@ def test_a_second_run_into_the_same_folder_is_refused(config, tmp_path):
         os.kill(process.pid, signal.SIGCONT)
     process.communicate(timeout=60)
     assert process.returncode == 0
-
-
-def one_line(finished, status, *parts):
-    assert finished.returncode == status, finished.stderr
-    assert "Traceback" not in finished.stderr
-    errors = [x for x in finished.stderr.splitlines() if x.startswith("error: ")]
-    assert len(errors) == 1
-    for part in parts:
-        assert part in errors[0]
 
 
 def test_results_of_another_config_are_not_mixed_but_replaced_on_demand(config, tmp_path):

@@ -8,7 +8,7 @@ import yaml
 from small_experiment import Silent, run_of, run_small_experiment, small_config
 
 from rankpursuit.errors import StoreError
-from rankpursuit.experiments import evaluate, runner
+from rankpursuit.experiments import evaluate, local
 from rankpursuit.experiments.config import parse_experiment
 from rankpursuit.experiments.evaluate import evaluate_unit, ratings_of
 from rankpursuit.experiments.session import run_session
@@ -27,7 +27,7 @@ def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
         folder,
         data_checksum="data",
         progress=progress,
-        n_jobs=n_jobs,
+        evaluate=local.Local(n_jobs).evaluate,
         **options,
     )
     return failures, progress
@@ -108,7 +108,7 @@ def test_a_run_in_parts_gives_the_bytes_of_one_run(whole, tmp_path):
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
-    monkeypatch.setattr(runner, "evaluate_unit", None)
+    monkeypatch.setattr(local, "evaluate_unit", None)
     before = contents(whole)
     _, progress = run_small(whole)
     assert progress.n_done == progress.n_users == 2 * 2 * 2 * 12

@@ -1,0 +1,196 @@
+"""Time a Dask cluster of two workers on this machine beside two processes of joblib.
+
+Run it as ``python scripts/bench_dask.py [--markdown FILE]``. The overhead is that of one plan, run
+by both in alternating rounds after a run that is not timed; the real Jester ratings are used when
+they are at hand, synthetic ratings otherwise. How time grows with the number of units is measured
+with units that wait a millisecond and return as many bytes as a real one. The exit status is 1 if a
+goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import distributed
+import joblib
+import numpy as np
+import psutil
+from tabulate import tabulate
+
+from rankpursuit import __version__
+from rankpursuit.errors import DataNotFoundError
+from rankpursuit.experiments import cluster_worker
+from rankpursuit.experiments.cluster import Cluster
+from rankpursuit.experiments.cluster_worker import Parcel
+from rankpursuit.experiments.config import Experiment, load_experiment
+from rankpursuit.experiments.evaluate import evaluate_unit, ratings_of
+from rankpursuit.experiments.local import Local
+from rankpursuit.experiments.plan import make_plan
+from rankpursuit.experiments.runner import Evaluate, Run, execute
+from rankpursuit.experiments.store import Identity, Store
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from dask_cluster import DaskCluster  # noqa: E402
+from small_experiment import Silent  # noqa: E402
+
+ROUNDS = 5
+USERS = 60
+NUMBERS = (100, 1_000, 10_000)
+MILLISECONDS = 1.0
+RESULT_BYTES = 48_000
+
+
+def load() -> tuple[str, Run]:
+    """Return one repeat of the supervised experiment, with fewer users."""
+    config = ROOT / "configs" / "jester_supervised.yaml"
+    users = [f"protocol.test_users={USERS}", f"protocol.holdout_users={USERS}"]
+    try:
+        return "Jester", _run_of(load_experiment(config, users))
+    except DataNotFoundError:
+        data = "data={name: synthetic, n_users: 3000, n_items: 100}"
+        return "synthetic ratings", _run_of(load_experiment(config, [data, *users]))
+
+
+def _run_of(experiment: Experiment) -> Run:
+    protocol, ratings = experiment.protocol, ratings_of(experiment.data)
+    plan = make_plan(ratings, protocol, seed=1, repeats=1, groups=protocol.groups)
+    return Run(experiment, plan, tuple(experiment.algorithms))
+
+
+def seconds(run: Run, evaluate: Evaluate) -> float:
+    """Time a whole run into a new store."""
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        with Store(Path(folder) / "results.sqlite", Identity("", "")) as store:
+            for failure in execute(run, store, Silent(), evaluate):
+                raise RuntimeError(failure)
+        return time.perf_counter() - begun
+
+
+def overhead(run: Run, cluster: Cluster) -> list[Any]:
+    """Return a row: the time with joblib, the time with Dask, their ratio."""
+    local = Local(2)
+    both = (local.evaluate, cluster.evaluate)
+    for evaluate in both:
+        seconds(run, evaluate)
+    taken = np.array([[seconds(run, evaluate) for evaluate in both] for _ in range(ROUNDS)])
+    ratios = taken[:, 1] / taken[:, 0]
+    loky, dask = np.median(taken, axis=0)
+    ratio = max(np.median(ratios), dask / loky)  # on a busy machine the two can disagree
+    return [
+        sum(len(units) for units in run.plan.units.values()),
+        loky,
+        dask,
+        ratio,
+        f"{ratios.min():.2f} to {ratios.max():.2f}",
+        "at most 1.10",
+        bool(ratio <= 1.10),
+    ]
+
+
+def wait(parcel: Parcel) -> bytes:
+    """Stand for a unit of known length."""
+    time.sleep(MILLISECONDS / 1e3)
+    return bytes(RESULT_BYTES)
+
+
+def growth(run: Run, cluster: Cluster, scheduler: int) -> list[list[Any]]:
+    """Return a row for each number of units: the time of each, and what Dask takes of it."""
+    unit = next(iter(run.plan.units.values()))[0]
+    processes = [psutil.Process(scheduler), psutil.Process()]
+
+    def clocks() -> np.ndarray:
+        cpu = [sum(process.cpu_times()[:2]) for process in processes]
+        return np.array([time.perf_counter(), *cpu])
+
+    def milliseconds(number: int) -> np.ndarray:
+        begun = clocks()
+        for _ in cluster.evaluate(run.experiment, [(unit, run.labels, {})] * number):
+            pass
+        return 1e3 * (clocks() - begun) / number
+
+    with patch.object(cluster_worker, "evaluate", wait):
+        milliseconds(NUMBERS[0])
+        taken = np.array([[milliseconds(number) for number in NUMBERS] for _ in range(3)])
+    rows: list[list[Any]] = []
+    for number, each in zip(NUMBERS, taken.transpose(1, 0, 2), strict=True):
+        ratio = np.median(each[:, 0] / taken[:, 1, 0])
+        last = number == NUMBERS[-1]
+        goal = ("at most 1.25", bool(ratio <= 1.25)) if last else ("", "")
+        rows.append([number, *np.median(each, axis=0), ratio, *goal])
+    return rows
+
+
+def store_milliseconds(run: Run) -> float:
+    """Return the median time in which the store takes a unit of hold-out users."""
+    unit = next(iter(run.plan.units.values()))[0]
+    result = evaluate_unit(run.experiment, unit, run.labels, {})
+    taken = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
+    ):
+        for chunk in range(200):
+            begun = time.perf_counter()
+            store.save(replace(result, unit=replace(unit, chunk=chunk)))
+            taken.append(time.perf_counter() - begun)
+    return 1e3 * float(np.median(taken))
+
+
+def main() -> None:
+    """Measure, print, and exit with 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--markdown", type=Path, help="also add the tables to this file")
+    arguments = parser.parse_args()
+    name, run = load()
+    with tempfile.TemporaryDirectory() as folder, DaskCluster(Path(folder)) as dask:
+        for _ in range(2):
+            dask.add_worker()
+        with Cluster(dask.address, print) as cluster:
+            cluster.check(run.experiment.data)
+            compared = [overhead(run, cluster)]
+            grown = growth(run, cluster, dask.scheduler.pid)
+            stored = store_milliseconds(run)
+    head = (
+        f"A plan of {name}, {ROUNDS} rounds, two workers; units that wait {MILLISECONDS:g} ms and "
+        f"return {RESULT_BYTES:,} bytes; the store takes a unit in {stored:.1f} ms; load "
+        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; rankpursuit {__version__}, Python "
+        f"{platform.python_version()}, distributed {distributed.__version__}, joblib "
+        f"{joblib.__version__}; {date.today()}"
+    )
+    headers = (
+        ["units", "loky, s", "Dask, s", "ratio", "spread", "goal", "met"],
+        ["units", "ms a unit", "scheduler, CPU", "client, CPU", "to that of 1,000", "goal", "met"],
+    )
+    texts = {
+        style: "\n\n".join(
+            tabulate(rows, headers=header, tablefmt=style, floatfmt=".2f", intfmt=",")
+            for header, rows in zip(headers, (compared, grown), strict=True)
+        )
+        for style in ("simple", "github")
+    }
+    print(f"{head}\n\n{texts['simple']}")
+    if arguments.markdown:
+        command = f"`python scripts/bench_dask.py --markdown {arguments.markdown}`"
+        text = f"\n## On a cluster\n{head}. Made by {command}.\n\n{texts['github']}\n"
+        with arguments.markdown.open("a", encoding="utf-8") as file:
+            file.write(text)
+    missed = [f"{row[0]:,} units" for row in [*compared, *grown] if not row[-1] and row[-2]]
+    if missed:
+        sys.exit("goal missed: " + "; ".join(missed))
+
+
+if __name__ == "__main__":
+    main()
