@@ -49,13 +49,11 @@ READINGS = [
     Reading("matching pursuit basic", {KMP: "basic"}),
     Reading("matching pursuit basic, functions again", {KMP: "repeat"}),
     Reading("matching pursuit back-fitted", {KMP: "backfit"}),
-    Reading("matching pursuit pre-fitted", {KMP: "prefit"}),
     Reading("ranking pursuit basic, functions again", {RP: "repeat"}),
     Reading("ranking pursuit back-fitted", {RP: "backfit"}),
     Reading("ranking pursuit pre-fitted", {RP: "prefit"}),
     Reading("ranking pursuit stops at a number of functions", {RP: "count"}),
     Reading("ranking pursuit with a ridge term", {RP: "ridge"}),
-    Reading("all pursuits basic", dict.fromkeys((KMP, RP, SS, CRRP), "basic")),
     Reading("all pursuits back-fitted", dict.fromkeys((KMP, RP, SS, CRRP), "backfit")),
     Reading("RankSVM with the hinge", {"rank_svm": "hinge"}),
     Reading("SS ranking pursuit back-fitted", {SS: "backfit"}),
@@ -68,7 +66,6 @@ READINGS = [
     Reading("width is gamma", run="gamma"),
     Reading("missing ratings are zero", run="fill_zero"),
     Reading("ties by formula (1) to the letter", run="ties_all"),
-    Reading("untied pairs only", run="ties_untied"),
     Reading("squared error of shifted functions", run="offset"),
 ]
 
