@@ -10,24 +10,20 @@ goal is missed.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 import tempfile
 import time
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import distributed
-import joblib
 import numpy as np
 import psutil
+from bench_file import environment, exit_if_missed, write_section
 from tabulate import tabulate
 
-from rankpursuit import __version__
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments import cluster_worker
 from rankpursuit.experiments.cluster import Cluster
@@ -163,12 +159,10 @@ def main() -> None:
             compared = [overhead(run, cluster)]
             grown = growth(run, cluster, dask.scheduler.pid)
             stored = store_milliseconds(run)
-    head = (
+    note = (
         f"A plan of {name}, {ROUNDS} rounds, two workers; units that wait {MILLISECONDS:g} ms and "
-        f"return {RESULT_BYTES:,} bytes; the store takes a unit in {stored:.1f} ms; load "
-        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; rankpursuit {__version__}, Python "
-        f"{platform.python_version()}, distributed {distributed.__version__}, joblib "
-        f"{joblib.__version__}; {date.today()}"
+        f"return {RESULT_BYTES:,} bytes; distributed {distributed.__version__}. The store takes a "
+        f"unit of ten users in {stored:.1f} ms."
     )
     headers = (
         ["units", "loky, s", "Dask, s", "ratio", "spread", "goal", "met"],
@@ -181,15 +175,11 @@ def main() -> None:
         )
         for style in ("simple", "github")
     }
-    print(f"{head}\n\n{texts['simple']}")
+    print(f"{environment()}\n{note}\n\n{texts['simple']}")
     if arguments.markdown:
-        command = f"`python scripts/bench_dask.py --markdown {arguments.markdown}`"
-        text = f"\n## On a cluster\n{head}. Made by {command}.\n\n{texts['github']}\n"
-        with arguments.markdown.open("a", encoding="utf-8") as file:
-            file.write(text)
-    missed = [f"{row[0]:,} units" for row in [*compared, *grown] if not row[-1] and row[-2]]
-    if missed:
-        sys.exit("goal missed: " + "; ".join(missed))
+        write_section(arguments.markdown, "On a cluster", f"{note}\n\n{texts['github']}")
+    rows = [*compared, *grown]
+    exit_if_missed(f"{row[0]:,} units" for row in rows if not row[-1] and row[-2])
 
 
 if __name__ == "__main__":

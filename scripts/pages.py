@@ -23,7 +23,6 @@ from rankpursuit.reporting.tables import error_table, sparsity_table
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", ROOT / "results" / "README.md")
-_PART = re.compile(r"(?<=<!-- )(?P<name>[a-z0-9-]+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 
 
 @cache
@@ -116,6 +115,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "readings": readings,
     **{f"table-{number}": lambda number=number: table(number) for number in range(1, 6)},
 }
+
+
+_PART = re.compile(
+    rf"(?<=<!-- )(?P<name>{'|'.join(PARTS)}) -->\n.*?(?=<!-- end -->)", flags=re.DOTALL
+)
 
 
 def filled(text: str) -> str:

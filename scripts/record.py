@@ -1,0 +1,92 @@
+"""Put the committed results on record: ``python scripts/record.py``.
+
+Writes ``rankpursuit/reporting/expected.yaml``, what ``rp-check`` expects: tolerances from the
+measured spread over users, every cell beyond them as a known deviation, and the verdict on every
+claim. Only after a deliberate change of results; say in the commit why they changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from rankpursuit.reporting.check import check_results
+from rankpursuit.reporting.claims import judge_claims
+from rankpursuit.reporting.expected import Expected
+from rankpursuit.reporting.results import Results, find_results, load_results
+from rankpursuit.reporting.tables import DECIMALS
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "rankpursuit" / "reporting" / "expected.yaml"
+N_USERS = 3000
+
+HEAD = """\
+# What rp-check expects of results of the paper's size. Written by scripts/record.py.
+#
+# tables: how far a measured cell may lie from the published one. Two means of 3,000 users each, the
+#   paper's and ours, differ by chance by up to three standard errors, 3 * sqrt(2 / 3000) times the
+#   standard deviation over users; to that comes half of the last digit that the paper prints.
+# known_deviations: cells that lie further off, and are known to. Each pins the measured value. A
+#   change in either direction fails, also one towards the paper: then this file is out of date.
+# claims: the verdict on record for a claim of published.yaml (holds, does not hold, undecided).
+"""
+
+REASONS = {
+    "jester": "no reading accounts for it, see results/README.md, Jester",
+    "movielens": "as all methods on MovieLens, see results/README.md, MovieLens",
+    "squared_error": "see results/README.md, squared errors",
+}
+
+
+def tolerances(run: Results) -> Iterator[tuple[str, float, str]]:
+    """Yield each metric of a run with its tolerance and where that comes from."""
+    for metric, rows in run.users.groupby("metric", sort=False):
+        spread = rows.groupby(["algorithm", "group"])["error"].std().max()
+        chance, half = 3 * math.sqrt(2 / N_USERS) * spread, 0.5 * 10.0 ** -DECIMALS[str(metric)]
+        digits = DECIMALS[str(metric)]
+        tolerance = math.ceil((chance + half) * 10**digits) / 10**digits
+        reason = (
+            f"standard deviation over users up to {spread:.{digits}f}, so {chance:.{digits + 1}f}, "
+            f"and {half:g} for rounding"
+        )
+        yield str(metric), tolerance, reason
+
+
+def main() -> None:
+    """Write the file."""
+    runs = [load_results(folder) for folder in find_results(ROOT / "results")]
+    runs = sorted((run for run in runs if run.table), key=lambda run: run.table or 0)
+    lines = [HEAD, "tables:"]
+    found: dict[tuple[int, str], float] = {}
+    for run in runs:
+        assert run.table is not None
+        lines.append(f"  {run.table}:")
+        for metric, tolerance, reason in tolerances(run):
+            found[run.table, metric] = tolerance
+            lines += [
+                f"    {metric}:",
+                f"      tolerance: {tolerance:g}",
+                f"      reason: {reason}",
+            ]
+    lines += ["", "known_deviations:"]
+    for one in check_results(runs, Expected(found, {}, {})).cells:
+        if one.status == "unexpected" and one.measured is not None:
+            digits = DECIMALS[one.cell.metric]
+            data = "movielens" if one.cell.table in (3, 4) else "jester"
+            side = "lower" if one.measured < one.published else "higher"
+            reason = f"{side} than published; {REASONS.get(one.cell.metric, REASONS[data])}"
+            lines += [
+                f"  - {{table: {one.cell.table}, metric: {one.cell.metric}, "
+                f"algorithm: {one.cell.algorithm}, group: {one.cell.group},",
+                f"     measured: {one.measured:.{digits + 1}f}, "
+                f'tolerance: {10.0**-digits:g}, reason: "{reason}"}}',
+            ]
+    lines += ["", "claims:"]
+    lines += [f"  {verdict.claim.id}: {verdict.outcome}" for verdict in judge_claims(runs)]
+    FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"wrote {FILE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
