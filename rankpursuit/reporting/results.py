@@ -33,7 +33,17 @@ _COLUMNS = {
     "curves.csv": {"group", "repeat", "algorithm", "metric", "axis", "value", "holdout_error"},
 }
 
-_KEYS = ("name", "protocol", "kernel", "ties", "metrics", "offset", "repeats", "algorithms")
+_KEYS = (
+    "name",
+    "protocol",
+    "kernel",
+    "ties",
+    "metrics",
+    "tuning",
+    "offset",
+    "repeats",
+    "algorithms",
+)
 """What a resolved config has in any case."""
 
 
