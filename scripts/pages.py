@@ -18,18 +18,25 @@ from rankpursuit.reporting.claims import claims_table, judge_claims
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.render import to_markdown
-from rankpursuit.reporting.results import TITLES, Results, find_results, load_results
+from rankpursuit.reporting.results import TITLES, Results, load_results
 from rankpursuit.reporting.tables import error_table, sparsity_table
 
 ROOT = Path(__file__).parents[1]
+EXPERIMENTS = {
+    1: "jester_supervised",
+    2: "jester_semi_supervised",
+    3: "movielens_supervised",
+    4: "movielens_semi_supervised",
+    5: "jester_crrp",
+}
 PAGES = (ROOT / "README.md", ROOT / "results" / "README.md")
 
 
 @cache
 def runs() -> dict[int, Results]:
     """Return the committed runs by the number of their table."""
-    found = [load_results(folder) for folder in find_results(ROOT / "results")]
-    return {run.table: run for run in sorted(found, key=lambda run: run.table or 0) if run.table}
+    folders = {number: ROOT / "results" / name for number, name in EXPERIMENTS.items()}
+    return {number: load_results(folder) for number, folder in folders.items() if folder.is_dir()}
 
 
 def commands() -> str:
@@ -121,6 +128,21 @@ def stopping() -> str:
     return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
 
 
+def equal_sizes() -> str:
+    """Return the test errors of chosen and of random basis functions at the same number of them."""
+    rows = []
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+        row = [f"{share:.0%}"]
+        for number in (1, 3):
+            curves = runs()[number].curves
+            at = curves[(curves["axis"] == "n_basis") & ((curves["value"] - share).abs() < 1e-9)]
+            means = at.groupby("algorithm")["test_error"].mean()
+            row += [f"{means[label]:.3f}" for label in ("ranking_pursuit", "sparse_rank_rls")]
+        rows.append(row)
+    headers = ["basis functions", "Jester: chosen", "random", "MovieLens: chosen", "random"]
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+
+
 def readings() -> str:
     """Return the table of readings, as ``scripts/readings.py`` wrote it."""
     return (ROOT / "results" / "readings.md").read_text(encoding="utf-8").strip()
@@ -133,6 +155,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "headline": headline,
     "readings": readings,
     "stopping": stopping,
+    "equal-sizes": equal_sizes,
     **{f"table-{number}": lambda number=number: table(number) for number in range(1, 6)},
 }
 

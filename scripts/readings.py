@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pages import EXPERIMENTS
 from tabulate import tabulate
 
 from rankpursuit.reporting.claims import judge_claims
@@ -24,13 +25,6 @@ from rankpursuit.reporting.published import published_claims, published_tables
 from rankpursuit.reporting.results import Results, load_results
 
 RUNS = Path(__file__).parents[1] / "results" / "readings"
-EXPERIMENTS = {
-    1: "jester_supervised",
-    2: "jester_semi_supervised",
-    3: "movielens_supervised",
-    4: "movielens_semi_supervised",
-    5: "jester_crrp",
-}
 KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
 SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursuit"
 

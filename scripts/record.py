@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
+
+from pages import ROOT
+from pages import runs as committed_runs
 
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.expected import Expected
-from rankpursuit.reporting.results import Results, find_results, load_results
+from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.tables import DECIMALS
 
-ROOT = Path(__file__).parents[1]
 FILE = ROOT / "rankpursuit" / "reporting" / "expected.yaml"
 N_USERS = 3000
 
@@ -55,22 +56,20 @@ def tolerances(run: Results) -> Iterator[tuple[str, float, str]]:
 
 def main() -> None:
     """Write the file."""
-    runs = [load_results(folder) for folder in find_results(ROOT / "results")]
-    runs = sorted((run for run in runs if run.table), key=lambda run: run.table or 0)
+    runs = committed_runs()
     lines = [HEAD, "tables:"]
     found: dict[tuple[int, str], float] = {}
-    for run in runs:
-        assert run.table is not None
-        lines.append(f"  {run.table}:")
+    for number, run in runs.items():
+        lines.append(f"  {number}:")
         for metric, tolerance, reason in tolerances(run):
-            found[run.table, metric] = tolerance
+            found[number, metric] = tolerance
             lines += [
                 f"    {metric}:",
                 f"      tolerance: {tolerance:g}",
                 f"      reason: {reason}",
             ]
     lines += ["", "known_deviations:"]
-    for one in check_results(runs, Expected(found, {}, {})).cells:
+    for one in check_results(list(runs.values()), Expected(found, {}, {})).cells:
         if one.status == "unexpected" and one.measured is not None:
             digits = DECIMALS[one.cell.metric]
             data = "movielens" if one.cell.table in (3, 4) else "jester"
@@ -83,7 +82,9 @@ def main() -> None:
                 f'tolerance: {10.0**-digits:g}, reason: "{reason}"}}',
             ]
     lines += ["", "claims:"]
-    lines += [f"  {verdict.claim.id}: {verdict.outcome}" for verdict in judge_claims(runs)]
+    lines += [
+        f"  {verdict.claim.id}: {verdict.outcome}" for verdict in judge_claims(list(runs.values()))
+    ]
     FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"wrote {FILE.relative_to(ROOT)}")
 

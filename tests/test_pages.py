@@ -1,7 +1,6 @@
 """The pages of the repository say what the committed results say."""
 
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,10 @@ import pytest
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 
-@pytest.fixture(scope="module")
-def pages():
-    spec = importlib.util.spec_from_file_location("pages", SCRIPTS / "pages.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["pages"] = module
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def pages(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    return importlib.import_module("pages")
 
 
 @pytest.mark.parametrize("name", ["README.md", "results/README.md"])
