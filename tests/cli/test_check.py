@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -6,11 +7,23 @@ from made_up import write_results
 
 from rankpursuit.cli.check import main
 
+NOTHING_ON_RECORD = """\
+tables:
+  1: {disagreement: {tolerance: 0.007, reason: a test}}
+  5:
+    disagreement: {tolerance: 0.007, reason: a test}
+    squared_error: {tolerance: 1.4, reason: a test}
+known_deviations: []
+claims: {}
+"""
+
 
 @pytest.fixture
 def call(tmp_path, monkeypatch):
+    """Check against the published figures alone, unless another file is given."""
     monkeypatch.chdir(tmp_path)
-    return lambda *words: CliRunner().invoke(main, words)
+    (tmp_path / "published.yaml").write_text(NOTHING_ON_RECORD)
+    return lambda *words: CliRunner().invoke(main, ["--expected", "published.yaml", *words])
 
 
 def test_published_figures_themselves_pass(call, tmp_path):
@@ -66,6 +79,21 @@ def test_evidence_is_printed_on_demand(call, tmp_path):
     line = "agrees  20-40: Ranking Pursuit less RLS -0.0150"
     assert line in call("one", "--evidence").stdout
     assert line not in call("one").stdout
+
+
+def test_what_is_on_record_makes_the_published_figures_unexpected(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_results(tmp_path / "one")
+    result = CliRunner().invoke(main, ["one"])
+    assert result.exit_code == 1
+    assert "unexpected" in result.stdout
+
+
+def test_the_committed_results_are_as_on_record(monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    result = CliRunner().invoke(main, [str(path) for path in sorted(Path("results").glob("*_*/"))])
+    assert result.exit_code == 0, result.stdout
+    assert "120 cells" in result.stdout
 
 
 def test_expectations_of_another_file_count(call, tmp_path):

@@ -5,7 +5,7 @@ from made_up import write_results
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.check import check_results, check_tables
 from rankpursuit.reporting.expected import CellKey, Expected, Known, load_expected
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.published import published_claims, published_tables
 from rankpursuit.reporting.results import load_results
 
 CELL = CellKey(1, "disagreement", "rls", "20-40")
@@ -113,11 +113,14 @@ def test_a_run_of_no_table_is_noted_beside_others_and_refused_alone(tmp_path):
         check_results([other], expecting())
 
 
-def test_the_package_declares_a_tolerance_for_every_table_and_pins_nothing_yet():
+def test_the_package_has_a_tolerance_for_every_table_and_a_verdict_on_every_claim():
     expected = load_expected()
     every = {(n, metric) for n, table in published_tables().items() for metric in table.cells}
     assert set(expected.tolerances) == every
-    assert (expected.known, expected.claims) == ({}, {})
+    assert set(expected.claims) == {claim.id for claim in published_claims()}
+    for cell, known in expected.known.items():
+        published = published_tables()[cell.table].value(*cell[1:])
+        assert abs(known.measured - published) > expected.tolerances[cell.table, cell.metric] - 1e-3
 
 
 GOOD = {
