@@ -203,9 +203,10 @@ def test_a_unit_that_is_lost_with_too_many_workers_ends_the_run(tmp_path, monkey
     with DaskCluster(tmp_path) as dask:
         worker, _ = dask.add_worker()
         with Cluster(dask.address, print) as cluster:
-            results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 25)
+            results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 100)
             next(results)
             worker.kill()
+            dask.add_worker()  # else units whose results are lost would wait for one
             with pytest.raises(RunError, match="killed or ran out of memory, several in turn"):
                 list(results)
 
