@@ -22,16 +22,14 @@ import distributed
 import numpy as np
 import psutil
 from bench_file import environment, exit_if_missed, write_section
+from bench_timing import load, plan_of
 from tabulate import tabulate
 
-from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments import cluster_worker
 from rankpursuit.experiments.cluster import Cluster
 from rankpursuit.experiments.cluster_worker import Parcel
-from rankpursuit.experiments.config import Experiment, load_experiment
 from rankpursuit.experiments.evaluate import evaluate_unit, ratings_of
 from rankpursuit.experiments.local import Local
-from rankpursuit.experiments.plan import make_plan
 from rankpursuit.experiments.runner import Evaluate, Run, execute
 from rankpursuit.experiments.store import Identity, Store
 
@@ -46,23 +44,6 @@ USERS = 60
 NUMBERS = (100, 1_000, 10_000)
 MILLISECONDS = 1.0
 RESULT_BYTES = 48_000
-
-
-def load() -> tuple[str, Run]:
-    """Return one repeat of the supervised experiment, with fewer users."""
-    config = ROOT / "configs" / "jester_supervised.yaml"
-    users = [f"protocol.test_users={USERS}", f"protocol.holdout_users={USERS}"]
-    try:
-        return "Jester", _run_of(load_experiment(config, users))
-    except DataNotFoundError:
-        data = "data={name: synthetic, n_users: 3000, n_items: 100}"
-        return "synthetic ratings", _run_of(load_experiment(config, [data, *users]))
-
-
-def _run_of(experiment: Experiment) -> Run:
-    protocol, ratings = experiment.protocol, ratings_of(experiment.data)
-    plan = make_plan(ratings, protocol, seed=1, repeats=1, groups=protocol.groups)
-    return Run(experiment, plan, tuple(experiment.algorithms))
 
 
 def seconds(run: Run, evaluate: Evaluate) -> float:
@@ -150,7 +131,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--markdown", type=Path, help="also add the tables to this file")
     arguments = parser.parse_args()
-    name, run = load()
+    users = [f"protocol.{role}_users={USERS}" for role in ("test", "holdout")]
+    run = plan_of(load("jester_supervised", *users), 1)
     with tempfile.TemporaryDirectory() as folder, DaskCluster(Path(folder)) as dask:
         for _ in range(2):
             dask.add_worker()
@@ -160,9 +142,9 @@ def main() -> None:
             grown = growth(run, cluster, dask.scheduler.pid)
             stored = store_milliseconds(run)
     note = (
-        f"A plan of {name}, {ROUNDS} rounds, two workers; units that wait {MILLISECONDS:g} ms and "
-        f"return {RESULT_BYTES:,} bytes; distributed {distributed.__version__}. The store takes a "
-        f"unit of ten users in {stored:.1f} ms."
+        f"A plan of {ratings_of(run.experiment.data).name}, {ROUNDS} rounds, two workers; units "
+        f"that wait {MILLISECONDS:g} ms and return {RESULT_BYTES:,} bytes; distributed "
+        f"{distributed.__version__}. The store takes a unit of ten users in {stored:.1f} ms."
     )
     headers = (
         ["units", "loky, s", "Dask, s", "ratio", "spread", "goal", "met"],

@@ -8,12 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench_timing import alternate, load, row
+from bench_timing import alternate, load, plan_of, row
 
 from rankpursuit.cli._progress import make_progress
-from rankpursuit.experiments.evaluate import ratings_of
 from rankpursuit.experiments.local import Local
-from rankpursuit.experiments.plan import make_plan
 from rankpursuit.experiments.runner import Run
 from rankpursuit.experiments.session import run_session
 
@@ -40,14 +38,7 @@ def _plan(n_users: int, repeats: int) -> Run:
         f"protocol.test_users={n_users}",
         f"protocol.holdout_users={n_users}",
     )
-    plan = make_plan(
-        ratings_of(experiment.data),
-        experiment.protocol,
-        seed=experiment.seed,
-        repeats=repeats,
-        groups=experiment.protocol.groups,
-    )
-    return Run(experiment, plan, tuple(experiment.algorithms))
+    return plan_of(experiment, repeats)
 
 
 def _run(run: Run, n_jobs: int) -> None:

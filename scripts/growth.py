@@ -19,17 +19,15 @@ from typing import Any
 
 import numpy as np
 from bench_file import environment, exit_if_missed, is_met, write_section
-from bench_timing import load
+from bench_timing import load, plan_of
 from growth_figure import draw
 from tabulate import tabulate
 from threadpoolctl import threadpool_limits
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 from rankpursuit.cli._progress import make_progress
-from rankpursuit.experiments.evaluate import ratings_of
 from rankpursuit.experiments.local import Local
-from rankpursuit.experiments.plan import make_plan
-from rankpursuit.experiments.runner import Run, execute
+from rankpursuit.experiments.runner import execute
 from rankpursuit.experiments.store import Identity, Store
 
 N_BASIS, N_SCORED, N_CANDIDATES = 20, 100, 500
@@ -109,9 +107,7 @@ def run_tasks(n_tasks: int) -> Callable[[], Any]:
         f"protocol.test_users={n_tasks // 2}",
         f"protocol.holdout_users={n_tasks // 2}",
     )
-    ratings, groups = ratings_of(experiment.data), experiment.protocol.groups
-    plan = make_plan(ratings, experiment.protocol, seed=experiment.seed, repeats=1, groups=groups)
-    run = Run(experiment, plan, tuple(experiment.algorithms))
+    run = plan_of(experiment, 1)
 
     def execute_all() -> None:
         with (

@@ -9,7 +9,6 @@ was run; all else stays, so that each row of the table answers what that reading
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pandas as pd
 from pages import EXPERIMENTS
 from tabulate import tabulate
 
+from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_claims, published_tables
@@ -89,29 +89,20 @@ def results_of(reading: Reading, folder: Path) -> tuple[dict[int, Results], set[
     return found, changed
 
 
-def deviations(runs: dict[int, Results]) -> Iterator[dict[str, Any]]:
-    """Yield each cell: table, metric, method, group, published, measured, tolerance."""
-    tolerances = load_expected().tolerances
-    for number, run in runs.items():
-        means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean()
-        for metric, rows in published_tables()[number].cells.items():
-            for method, groups in rows.items():
-                for group, published in groups.items():
-                    yield {
-                        "table": number,
-                        "metric": metric,
-                        "method": method,
-                        "group": group,
-                        "published": published,
-                        "measured": float(means[metric, method, group]),
-                        "tolerance": tolerances[number, metric],
-                    }
+def cells_of(runs: dict[int, Results]) -> pd.DataFrame:
+    """Return each cell, published and measured, with its tolerance."""
+    expected = replace(load_expected(), known={})
+    checked = check_results(list(runs.values()), expected).cells
+    values = ("published", "measured", "tolerance")
+    return pd.DataFrame(
+        [one.cell._asdict() | {name: getattr(one, name) for name in values} for one in checked]
+    )
 
 
 def describe(reading: Reading, folder: Path) -> tuple[list[Any], pd.DataFrame]:
     """Return a row of the table of readings, and the cells behind it."""
     runs, changed = results_of(reading, folder)
-    cells = pd.DataFrame(deviations(runs))
+    cells = cells_of(runs)
     off = (cells["measured"] - cells["published"]).to_numpy()
     within = np.abs(off) <= cells["tolerance"] + 1e-9
     ranking = (cells["metric"] == "disagreement").to_numpy()

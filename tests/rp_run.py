@@ -65,6 +65,13 @@ def wait_for_store(process, folder, size):
     pytest.fail(f"the run ended before it could be stopped: {process.stderr.read()}")
 
 
+def finish(process, timeout=120):
+    """Wait for the end of a run; return its status and what it said."""
+    _, errors = process.communicate(timeout=timeout)
+    assert "Traceback" not in errors
+    return process.returncode, errors
+
+
 def one_line(finished, status, *parts):
     assert finished.returncode == status, finished.stderr
     assert "Traceback" not in finished.stderr

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from itertools import islice
-from types import TracebackType
 from typing import Any, Self
 
 from rankpursuit.datasets.locate import DATA_VARIABLE
@@ -82,12 +81,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the cluster, which then drops all units of this client."""
         with suppress(OSError):
             self._client.close(timeout=_CONNECT_SECONDS)

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, Self
 
 import joblib
@@ -34,12 +33,7 @@ class Local:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """End the workers at once on Ctrl-C; a unit under way is done again later."""
         if kind is KeyboardInterrupt:
             get_reusable_executor().shutdown(wait=False, kill_workers=True)

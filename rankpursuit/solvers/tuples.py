@@ -59,8 +59,8 @@ class TupleSearch:
 
     def forbid(self, chosen: Sequence[Indices], active: Flags) -> None:
         """Take the chosen functions out of the dictionaries of the active problems."""
+        problems = np.nonzero(active)
         for usable, index in zip(self.usable, chosen, strict=True):
-            problems = np.nonzero(active)
             usable[*problems, index[problems]] = False
 
     def gain_and_steps(

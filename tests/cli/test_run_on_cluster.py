@@ -7,7 +7,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 from dask_cluster import DaskCluster, wait_until
-from rp_run import contents, on, run, start, wait_for_store, write_config
+from rp_run import contents, finish, on, run, start, wait_for_store, write_config
 
 from rankpursuit.cli.run import main
 
@@ -55,13 +55,6 @@ def started(config, tmp_path):
     for process in runs:
         process.kill()
         process.communicate()
-
-
-def finish(process):
-    """Wait for the end of a run; return its status and what it said."""
-    _, errors = process.communicate(timeout=120)
-    assert "Traceback" not in errors
-    return process.returncode, errors
 
 
 def test_a_cluster_gives_the_bytes_of_a_local_run(cluster, config, local, tmp_path):
