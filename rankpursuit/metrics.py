@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 Ties = Literal["half", "all", "untied"]
 
 _COUNTER_LIMIT = np.iinfo(np.uint8).max
-_BLOCK_BYTES = 1 << 22
-"""Predictions are compared in blocks that stay in the cache of a core."""
+_BLOCK = 1 << 19
+"""Predictions are compared in blocks of so many values, which stay in the cache of a core."""
 
 
 def disagreement_error(
@@ -29,8 +29,9 @@ def disagreement_error(
 
     Parameters
     ----------
-    scores : array-like of shape (m,)
-    predictions : array-like of shape (..., m)
+    scores : array-like of shape (m,) or (b, m)
+        With b rows, the first axis of `predictions` has a row of scores each.
+    predictions : array-like of shape (..., m) or (b, ..., m)
     groups : array-like of shape (m,), optional
         Only pairs inside a group count. Default: all pairs.
     normalized : bool, default True
@@ -52,24 +53,26 @@ def disagreement_error(
         raise ValueError(f"ties: expected {known}, got {ties!r}")
     scores = np.asarray(scores, dtype=np.float64)
     predictions = np.asarray(predictions, dtype=np.float64)
-    if scores.ndim != 1 or predictions.shape[-1:] != scores.shape:
+    n_points = scores.shape[-1] if scores.ndim else 0
+    own = scores.ndim == 2 and predictions.shape[:1] == scores.shape[:1]
+    if predictions.shape[-1:] != (n_points,) or not (own or scores.ndim == 1):
         raise ValueError(
-            f"predictions: expected a last axis of {scores.size} values, one for each score; "
+            f"predictions: expected a last axis of {n_points} values, one for each score; "
             f"got the shape {predictions.shape}"
+            + (f", and scores of shape {scores.shape}" if scores.ndim != 1 else "")
         )
     if n_missing := np.count_nonzero(np.isnan(scores)):
         raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; leave those points out")
-    # Points lead, so that one comparison serves the whole stack in a contiguous sweep.
-    flat = np.moveaxis(predictions, -1, 0).reshape(len(scores), -1)
-    wrong = np.zeros(flat.shape[1])
-    n_pairs = 0
-    for members in _groups(groups, len(scores)):
-        group_wrong, group_pairs = _group_disagreement(scores[members], flat[members], ties)
+    rows = scores.reshape(-1, n_points)
+    stack = predictions.reshape(len(rows), -1, n_points)
+    wrong, n_pairs = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
+    for members in _groups(groups, n_points):
+        group_wrong, group_pairs = _group_disagreement(rows[:, members], stack[..., members], ties)
         wrong += group_wrong
         n_pairs += group_pairs
-    wrong[np.isnan(flat).any(axis=0)] = np.nan  # all comparisons with NaN are false
+    wrong[np.isnan(stack).any(axis=2)] = np.nan  # all comparisons with NaN are false
     if normalized:
-        wrong = wrong / (2.0 * n_pairs) if n_pairs else np.full_like(wrong, np.nan)
+        wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     result = wrong.reshape(predictions.shape[:-1])
     return result if result.ndim else float(result)
 
@@ -95,7 +98,7 @@ def pairwise_accuracy(
 
 
 def squared_error(scores: ArrayLike, predictions: ArrayLike) -> NDArray[np.float64] | float:
-    """Mean squared error of predictions of shape (..., m) for scores of shape (m,)."""
+    """Mean squared error of predictions of shape (..., m) for scores that broadcast to them."""
     difference = np.asarray(predictions, dtype=np.float64) - np.asarray(scores, dtype=np.float64)
     result = np.mean(np.square(difference), axis=-1)
     return result if result.ndim else float(result)
@@ -120,31 +123,107 @@ def _groups(groups: ArrayLike | None, n_points: int) -> list[NDArray[np.intp] | 
 
 
 def _group_disagreement(
-    scores: NDArray[np.float64], flat: NDArray[np.float64], ties: Ties
-) -> tuple[NDArray[np.float64], int]:
-    """Raw disagreement of each column of `flat`, shape (m, g), and the number of pairs."""
-    order = np.argsort(-scores, kind="stable")
-    scores, flat = scores[order], flat[order]
-    n_points, n_predictions = flat.shape
-    # Scores now fall: behind point i come first the points tied with it, then the worse ones.
-    worse = np.searchsorted(-scores, -scores, side="right")
-    n_pairs, n_untied = n_points * (n_points - 1) // 2, int(np.sum(n_points - worse))
-    wrong = np.full(n_predictions, n_pairs - n_untied if ties == "half" else 0.0)
-    step = max(1, _BLOCK_BYTES // (8 * max(1, n_points)))
-    for start in range(0, n_predictions, step):
-        block = np.ascontiguousarray(flat[:, start : start + step])
-        total = wrong[start : start + step]
-        for i in range(n_points - 1):
-            below, tied = block[worse[i] :], block[i + 1 : worse[i]]
-            # 2 for f_i < f_j, 1 for f_i = f_j.
-            total += _count(block[i] < below)
-            total += _count(block[i] <= below)
-            if ties == "all" and len(tied):
-                total += _count(block[i] != tied)
+    scores: NDArray[np.float64], stack: NDArray[np.float64], ties: Ties
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Raw disagreement of predictions of shape (b, g, m), and each row's number of pairs, (b, 1).
+
+    `scores` has the shape (b, m).
+    """
+    n_rows, n_predictions, n_points = stack.shape
+    order = np.argsort(-scores, axis=1, kind="stable")
+    worse = _first_worse(np.take_along_axis(scores, order, axis=1))
+    n_pairs = np.full((n_rows, 1), n_points * (n_points - 1) // 2)
+    n_untied = np.sum(n_points - worse, axis=1, keepdims=True)
+    wrong = np.empty((n_rows, n_predictions))
+    # Points lead, so that one comparison serves many predictions in a contiguous sweep.
+    by_point = np.moveaxis(stack, 2, 0)
+    per_row = max(1, _BLOCK // max(1, n_points))
+    together = max(1, per_row // max(1, n_predictions))
+    for i in range(0, n_rows, together):
+        rows = np.arange(i, min(i + together, n_rows))
+        for j in range(0, n_predictions, per_row):
+            columns = slice(j, j + per_row)
+            block = by_point[order[rows].T, rows, columns]
+            wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
+    if ties == "half":
+        wrong += n_pairs - n_untied
     return wrong, n_untied if ties == "untied" else n_pairs
 
 
-def _count(flags: NDArray[np.bool_]) -> NDArray[np.unsignedinteger]:
+def _first_worse(falling: NDArray[np.float64]) -> NDArray[np.intp]:
+    """For each of a row of falling scores, shape (b, m), where the worse ones begin."""
+    n_points = falling.shape[1]
+    ends = np.full(falling.shape, n_points)
+    ends[:, :-1] = np.where(falling[:, :-1] > falling[:, 1:], np.arange(1, n_points), n_points)
+    return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+
+
+def _wrong_pairs(
+    block: NDArray[np.float64], worse: NDArray[np.intp], ties: Ties
+) -> NDArray[np.float64]:
+    """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
+
+    Parameters
+    ----------
+    block : ndarray of shape (m, b, g)
+        Predictions of points in the order of falling scores, which differ between the rows b.
+    worse : ndarray of shape (b, m)
+        Behind point i come first the points tied with it, then, from here on, the worse ones.
+    ties : {"all", "half", "untied"}
+        With "all", also count 1 for every tied pair whose predictions differ.
+    """
+    n_points = len(block)
+    counter = _Counter(max(_COUNTER_LIMIT, n_points), block.shape[1:])
+    begin, end = worse.min(axis=0, initial=n_points), worse.max(axis=0, initial=0)
+    for i in range(n_points - 1):
+        counter.add(np.less, block[i], block[begin[i] :])
+        counter.add(np.less_equal, block[i], block[begin[i] :])
+    wrong = counter.total()
+    for i in range(n_points - 1):
+        # Rows in which more points are tied with this one than in others.
+        if begin[i] < end[i]:
+            rows = np.flatnonzero(worse[:, i] > begin[i])
+            one, others = block[i, rows], block[begin[i] : end[i], rows]
+            tied = np.arange(begin[i], end[i])[:, None, None] < worse[rows, i][:, None]
+            wrong[rows] -= _count((one < others) & tied) + _count((one <= others) & tied)
+        if ties == "all" and end[i] > i + 1:
+            tied = np.arange(i + 1, end[i])[:, None, None] < worse[:, i][:, None]
+            wrong += _count((block[i] != block[i + 1 : end[i]]) & tied)
+    return wrong
+
+
+def _count(flags: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Count along the first axis, in bytes where no count can overflow one."""
     counter = np.uint8 if len(flags) <= _COUNTER_LIMIT else np.uint32
-    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=counter)
+    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=counter).astype(np.float64)
+
+
+class _Counter:
+    """Counts of comparisons, many of them summed at a time.
+
+    Parameters
+    ----------
+    capacity : int
+        How many flags are kept before they are summed.
+    shape : tuple of int
+        Shape of a flag.
+    """
+
+    def __init__(self, capacity: int, shape: tuple[int, ...]) -> None:
+        self._flags = np.empty((capacity, *shape), dtype=bool)
+        self._size = 0
+        self._total = np.zeros(shape)
+
+    def add(self, compare: np.ufunc, one: NDArray[np.float64], others: NDArray[np.float64]) -> None:
+        """Count which of the others compare so with one."""
+        if self._size + len(others) > len(self._flags):
+            self.total()
+        end = self._size + len(others)
+        compare(one, others, out=self._flags[self._size : end])
+        self._size = end
+
+    def total(self) -> NDArray[np.float64]:
+        """Return the counts so far."""
+        self._total += _count(self._flags[: self._size])
+        self._size = 0
+        return self._total

@@ -34,6 +34,10 @@ class Preferences(ABC):
     def root_transpose(self, x: Array) -> Array:
         """``B' x``, of shape (..., n, k) for `x` of shape (..., r, k)."""
 
+    def root_vectors(self, x: Array) -> Array:
+        """``B x`` of each of many vectors, of shape (..., r) for `x` of shape (..., n)."""
+        return self.root(x[..., None])[..., 0]
+
     def laplacian(self, x: Array) -> Array:
         """``L x = B' B x``, of the shape of `x`."""
         return self.root_transpose(self.root(x))

@@ -1,4 +1,7 @@
-"""What a user would write instead, with scikit-learn and numpy: the baselines of bench.py."""
+"""What a user would write instead, with scikit-learn and numpy: the baselines of bench.py.
+
+All of them take a problem of one task.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +21,33 @@ from rankpursuit.preferences import Blend, GroupPreferences
 from rankpursuit.solvers import count_basis
 
 
+def scored_scores(problem: Problem) -> np.ndarray:
+    """Scores of the scored points."""
+    return problem.scores[0, : problem.n_scored]
+
+
 def scored_kernel(problem: Problem, width: float) -> np.ndarray:
     """Kernel of the scored points with each other."""
-    scored = problem.features[: problem.n_scored]
+    scored = problem.features[0, : problem.n_scored]
     return gaussian_stack(squared_distances(scored), [gamma_from_width(width)])[0]
 
 
 def _kernels(problem: Problem, width: float) -> tuple[np.ndarray, np.ndarray]:
     """Kernel of the scored points with each other, and of the test points with them."""
-    scored, test = problem.features[: problem.n_scored], problem.features[problem.n_train :]
+    features = problem.features[0]
+    scored, test = features[: problem.n_scored], features[problem.n_train :]
     new = gaussian_stack(squared_distances(test, scored), [gamma_from_width(width)])[0]
     return scored_kernel(problem, width), new
 
 
 def kernel_ridge_grid(problem: Problem, widths: Sequence[float], lambdas: Sequence[float]) -> None:
     """RLS: fit and predict at every width and lambda."""
-    scored = problem.features[: problem.n_scored]
-    test = problem.features[problem.n_train :]
+    features, scores = problem.features[0], scored_scores(problem)
+    scored, test = features[: problem.n_scored], features[problem.n_train :]
     for width in widths:
         for weight in lambdas:
             model = KernelRidge(alpha=weight, kernel="rbf", gamma=gamma_from_width(width))
-            model.fit(scored, problem.scored_scores).predict(test)
+            model.fit(scored, scores).predict(test)
 
 
 def kernel_ridge_on_pairs_grid(
@@ -51,7 +60,7 @@ def kernel_ridge_on_pairs_grid(
         kernel, new = _kernels(problem, width)
         for weight in lambdas:
             model = KernelRidge(alpha=weight, kernel="precomputed")
-            model.fit(centre @ kernel @ centre, centre @ problem.scored_scores)
+            model.fit(centre @ kernel @ centre, centre @ scored_scores(problem))
             model.predict(new @ centre)
 
 
@@ -63,7 +72,7 @@ def orthogonal_mp_grid(
     blend = Blend(pairs, 0.5)
     roots = {"points": lambda x: x, "pairs": pairs.root, "both": blend.root}
     root = roots[form]
-    target = root(problem.scored_scores)
+    target = root(scored_scores(problem))
     for width in widths:
         kernel, new = _kernels(problem, width)
         rows = root(kernel)
@@ -87,7 +96,7 @@ def svc_grid(
     ndarray of shape (number of C, number of widths, n)
         Coefficients over the scored points.
     """
-    scores = problem.scored_scores
+    scores = scored_scores(problem)
     better, worse = np.nonzero(scores[:, None] > scores[None, :])
     # SVC wants two classes and fits an intercept: every pair in both directions makes it vanish.
     first, second = np.concatenate([better, worse]), np.concatenate([worse, better])
@@ -109,14 +118,14 @@ def loop_over_pairs(problem: Problem, spec: Any) -> None:
     """SS ranking pursuit: the paper's 2 x 2 system for every pair of candidates, in a loop."""
     n, t = problem.n_scored, problem.n_train
     is_scored = np.arange(t) < n
-    views = split_points(is_scored, 2, problem.task.generator("views"))
+    views = split_points(is_scored, 2, problem.tasks[0].generator("views"))
     scored, unscored = GroupPreferences.single(n), GroupPreferences.single(t - n)
     n_steps = count_basis(max(spec.n_basis), min(map(len, views)))
     for kernel in problem.kernel:
         rows = [scored.root(kernel[:n, view]) for view in views]
         bars = [unscored.root(kernel[n:t, view]) for view in views]
         for nu in spec.nu:
-            _loop(rows, bars, scored.root(problem.scores[:n]), nu, n_steps)
+            _loop(rows, bars, scored.root(scored_scores(problem)), nu, n_steps)
 
 
 def _loop(

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from rankpursuit.experiments.config import Experiment
+from rankpursuit.experiments.methods import predict_grid
 from rankpursuit.experiments.problem import Problem
-from rankpursuit.solvers import count_basis, rank_svm
+from rankpursuit.solvers import count_basis
 
 _solve = np.linalg.solve
 
@@ -30,7 +31,8 @@ def _timed(function: Any, *arguments: Any, times: int = 1, **options: Any) -> fl
 
 def _kernel(problem: Problem) -> float:
     features = problem.features
-    return _timed(np.matmul, features, features.T) + _timed(np.exp, -problem.kernel)
+    products = _timed(np.matmul, features, features.swapaxes(1, 2))
+    return products + _timed(np.exp, -problem.kernel)
 
 
 def _predictions(problem: Problem, n_columns: int) -> float:
@@ -73,15 +75,10 @@ def _svm(problem: Problem, spec: Any) -> float:
         sizes.append(len(system))
         return _solve(system, right)
 
-    from rankpursuit.preferences import GroupPreferences
-
     kernel = np.ascontiguousarray(problem.scored_kernel)
-    pairs = rank_svm.OrderedPairs(
-        problem.scored_scores, GroupPreferences.single(problem.n_scored).pairs()
-    )
     np.linalg.solve = counting
     try:
-        rank_svm.rank_svm_path(kernel, pairs, spec.C, loss=spec.loss)
+        predict_grid(problem, spec, slice(problem.n_train, None))
     finally:
         np.linalg.solve = _solve
     seconds = 0.0
@@ -108,16 +105,18 @@ def _pursuit(problem: Problem, spec: Any) -> float:
 
 
 def _semi(problem: Problem, spec: Any) -> float:
-    """Products of all columns with the residues, and one pass over the pairs of candidates."""
+    """Products of all functions with each other, and a pass over the pairs left at each step."""
     size = problem.n_train // 2
     n_steps = count_basis(max(spec.n_basis), size)
-    rows = problem.kernel[:, : problem.n_train, :size].swapaxes(1, 2)
-    residue = np.ones((len(spec.nu), len(rows), problem.n_train, 1))
-    pairs = np.ones((len(spec.nu), len(rows), size, size))
-    out = np.empty_like(pairs)
-    return 2 * _timed(np.matmul, rows, residue, times=n_steps) + n_steps * (
-        _timed(np.multiply, pairs, pairs, out=out)
-    )
+    scored, unscored = np.split(problem.kernel[:, : problem.n_train, :size], [problem.n_scored], 1)
+    seconds = 0.0
+    for part, products in ((scored, 2), (unscored, 3)):
+        columns = np.ascontiguousarray(part)
+        seconds += products * _timed(np.matmul, columns.swapaxes(1, 2), columns)
+    for left in range(size, size - n_steps, -1):
+        pairs = np.ones((len(problem.kernel), len(spec.nu), left, left))
+        seconds += _timed(np.multiply, pairs, pairs, out=pairs)
+    return seconds
 
 
 _FLOORS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from bench_baselines import scored_kernel, svc_grid
+from bench_baselines import scored_kernel, scored_scores, svc_grid
 
 from rankpursuit.experiments.problem import Problem
 from rankpursuit.preferences import GroupPreferences
@@ -26,9 +26,9 @@ def loosest_tolerance(
     difference : float
         The largest relative difference of the objectives over all widths and C.
     """
-    pairs = OrderedPairs(problem.scored_scores, GroupPreferences.single(problem.n_scored).pairs())
+    pairs = OrderedPairs(scored_scores(problem), GroupPreferences.single(problem.n_scored).pairs())
     path = rank_svm_path(problem.scored_kernel, pairs, Cs, loss="hinge")
-    ours = _objectives(problem, widths, Cs, path.coefficients[:, problem.of_width])
+    ours = _objectives(problem, widths, Cs, path.coefficients[:, problem.of_width[0]])
     for tolerance in TOLERANCES:
         theirs = _objectives(problem, widths, Cs, svc_grid(problem, widths, Cs, tolerance))
         difference = float(np.max(np.abs(theirs - ours) / np.minimum(theirs, ours)))
@@ -41,7 +41,7 @@ def _objectives(
     problem: Problem, widths: Sequence[float], Cs: Sequence[float], coefficients: np.ndarray
 ) -> np.ndarray:
     """Return ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` for a of shape (C, widths, n)."""
-    scores = problem.scored_scores
+    scores = scored_scores(problem)
     better, worse = np.nonzero(scores[:, None] > scores[None, :])
     kernels = np.stack([scored_kernel(problem, width) for width in widths])
     values = np.einsum("wij,cwj->cwi", kernels, coefficients)

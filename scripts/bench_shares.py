@@ -6,34 +6,39 @@ from typing import Any
 
 import numpy as np
 from bench_floor import floor_seconds
-from bench_timing import alternate, problems_of, row, task_key
+from bench_timing import alternate, plan_of, row
 
 from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.evaluate import evaluate_unit, tasks_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.problem import Problem
-from rankpursuit.experiments.tasks import build_task
+from rankpursuit.experiments.plan import Cell, Unit
+from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.metrics import disagreement_error
 
-N_TASKS = 6
+N_UNITS = 5
 
 
 def share_rows(title: str, experiment: Experiment, rounds: int) -> list[list[Any]]:
-    """Return the share of the metric, and how far whole tasks are above their floor."""
-    problems = problems_of(experiment, N_TASKS)
+    """Return the share of the metric, and how far whole tasks are above their floor.
+
+    The tasks are those of whole units, evaluated as in a run.
+    """
+    units, labels = _units(experiment), tuple(experiment.algorithms)
+    problems = [problem for unit in units for problem in _problems(experiment, unit)]
+    n_tasks = sum(len(unit.users) for unit in units)
     grids = [
-        (p, predict_grid(p, spec, slice(p.n_train, None)).values)
+        (p.scores[p.of_task, p.n_train :], predict_grid(p, spec, slice(p.n_train, None)).values)
         for p in problems
         for spec in experiment.algorithms.values()
     ]
 
     def whole() -> None:
-        for problem in problems:
-            _evaluate(experiment, problem.task.user)
+        for unit in units:
+            evaluate_unit(experiment, unit, labels, {})
 
     def metric() -> None:
-        for problem, values in grids:
-            disagreement_error(problem.test_scores, values, ties=experiment.ties)
+        for scores, values in grids:
+            disagreement_error(scores, values, ties=experiment.ties)
 
     def floor() -> None:
         floors.append(sum(floor_seconds(problem, experiment) for problem in problems))
@@ -42,17 +47,22 @@ def share_rows(title: str, experiment: Experiment, rounds: int) -> list[list[Any
     wholes, metrics, _ = alternate(rounds, whole, metric, floor)
     above = wholes / floors
     return [
-        row(f"metric of a {title} task", metrics, wholes, metrics / wholes, N_TASKS, "below 0.15"),
-        row(f"{title} task over its floor", np.array(floors), wholes, above, N_TASKS, "at most 3"),
+        row(f"metric of a {title} task", metrics, wholes, metrics / wholes, n_tasks, "below 0.15"),
+        row(f"{title} task over its floor", np.array(floors), wholes, above, n_tasks, "at most 3"),
     ]
 
 
-def _evaluate(experiment: Experiment, user: int) -> None:
-    """Build a task, and fit, predict and judge every algorithm over its grid."""
-    task = build_task(
-        ratings_of(experiment.data), experiment.protocol, user=user, **task_key(experiment)
-    )
-    problem = Problem.of(task, experiment.kernel.widths, experiment.kernel.parameter)
-    for spec in experiment.algorithms.values():
-        grid = predict_grid(problem, spec, slice(problem.n_train, None))
-        disagreement_error(problem.test_scores, grid.values, ties=experiment.ties)
+def _units(experiment: Experiment) -> list[Unit]:
+    """Hold-out units of the middle group, from its users with few ratings to those with many."""
+    cell = Cell(0, experiment.protocol.groups[1])
+    units = plan_of(experiment, 1).plan.units[cell, "holdout"]
+    places = (np.arange(N_UNITS) + 0.5) * len(units) / N_UNITS
+    return [units[int(place)] for place in places]
+
+
+def _problems(experiment: Experiment, unit: Unit) -> list[Problem]:
+    kernel = experiment.kernel
+    return [
+        Problem.of(tasks, kernel.widths, kernel.parameter)
+        for tasks in in_stacks(tasks_of(experiment, unit), len(kernel.widths))
+    ]

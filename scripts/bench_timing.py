@@ -47,12 +47,12 @@ def plan_of(experiment: Experiment, repeats: int) -> Run:
 
 
 def problems_of(experiment: Experiment, n_tasks: int) -> list[Problem]:
-    """Return hold-out tasks of the middle group, with the kernels of all widths."""
+    """Return problems of one hold-out task each, of the middle group, with all widths."""
     ratings, key = ratings_of(experiment.data), task_key(experiment)
     users = draw_users(ratings, experiment.protocol, **key)[:n_tasks]
     return [
         Problem.of(
-            build_task(ratings, experiment.protocol, user=int(user), **key),
+            [build_task(ratings, experiment.protocol, user=int(user), **key)],
             experiment.kernel.widths,
             experiment.kernel.parameter,
         )

@@ -15,6 +15,7 @@ from rankpursuit.experiments.runner import Run
 from rankpursuit.experiments.selection import Choice, grid_axes
 
 _TIMED_USERS = 3
+"""Users timed in each of two units of a group."""
 
 
 def describe_plan(run: Run, workers: int) -> None:
@@ -38,28 +39,27 @@ def describe_plan(run: Run, workers: int) -> None:
     seconds = _estimate(run) / workers
     hours, minutes = divmod(round(seconds / 60), 60)
     duration = f"{hours} h {minutes} min" if hours else f"{max(1, minutes)} min"
-    click.echo(f"  about {duration} with {workers} workers, going by {_TIMED_USERS} users a group")
+    click.echo(
+        f"  about {duration} with {workers} workers, going by {2 * _TIMED_USERS} users a group"
+    )
 
 
 def _estimate(run: Run) -> float:
-    """Seconds of work in all, from a few users of each group's first units."""
+    """Seconds of work in all, from a few users of each group."""
     total = 0.0
     for cell in [cell for cell in run.plan.cells if cell.repeat == run.plan.repeats[0]]:
         choices: dict[str, dict[str, Choice]] = {}
         roles: tuple[Role, ...] = ("holdout", "test")
         for role in roles:
-            units = [
-                unit
-                for (other, kind), part in run.plan.units.items()
-                if other.group == cell.group and kind == role
-                for unit in part
-            ]
-            users = sum(len(unit.users) for unit in units)
-            if not users:
+            units = run.plan.units[cell, role]
+            if not units:
                 continue
-            few = replace(units[0], users=units[0].users[:_TIMED_USERS])
-            seconds, choices = _time(run, few, choices)
-            total += seconds / len(few.users) * users
+            # Units are sorted by the number of ratings of their users.
+            quartiles = units[len(units) // 4], units[3 * len(units) // 4]
+            few = tuple(user for unit in quartiles for user in unit.users[:_TIMED_USERS])
+            seconds, choices = _time(run, replace(units[0], users=few), choices)
+            n_users = len(run.plan.repeats) * sum(len(unit.users) for unit in units)
+            total += seconds / len(few) * n_users
     return total
 
 

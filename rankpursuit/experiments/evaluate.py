@@ -19,9 +19,9 @@ from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.experiments.config import AlgorithmSpec, DataSpec, Experiment, load_ratings_of
 from rankpursuit.experiments.methods import RANK_ONLY, GridPredictions, predict_grid
 from rankpursuit.experiments.plan import Unit
-from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.selection import WIDTH, Choice, criteria
-from rankpursuit.experiments.tasks import build_task
+from rankpursuit.experiments.tasks import Task, build_task
 from rankpursuit.metrics import disagreement_error, squared_error
 
 Array = NDArray[np.float64]
@@ -101,32 +101,39 @@ def evaluate_unit(
     failures: dict[str, str] = {}
     widths = _widths(experiment, choices)
     with threadpool_limits(limits=1):
-        ratings = ratings_of(experiment.data)
-        for user in unit.users:
-            task = build_task(
-                ratings,
-                experiment.protocol,
-                seed=experiment.seed,
-                group=unit.cell.group,
-                repeat=unit.cell.repeat,
-                role=unit.role,
-                user=user,
-            )
-            problem = Problem.of(task, widths, experiment.kernel.parameter)
+        for tasks in in_stacks(tasks_of(experiment, unit), len(widths)):
+            problem = Problem.of(tasks, widths, experiment.kernel.parameter)
             for label, result in results.items():
                 if label in failures:
                     continue
                 begun = time.perf_counter()
                 try:
                     if unit.role == "holdout":
-                        _add_holdout_user(experiment, label, problem, result)
+                        _add_holdout_users(experiment, label, problem, result)
                     else:
-                        _add_test_user(experiment, label, problem, widths, choices[label], result)
+                        _add_test_users(experiment, label, problem, widths, choices[label], result)
                 except Exception as error:  # a fault of one algorithm must not end the others
-                    failures[label] = f"user {user}: {type(error).__name__}: {error}"
+                    users = ", ".join(str(task.user) for task in tasks)
+                    failures[label] = f"user {users}: {type(error).__name__}: {error}"
                 result.seconds += time.perf_counter() - begun
     done = {label: result for label, result in results.items() if label not in failures}
     return UnitResult(unit, done, failures)
+
+
+def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
+    """Build the tasks of a unit's users."""
+    return [
+        build_task(
+            ratings_of(experiment.data),
+            experiment.protocol,
+            seed=experiment.seed,
+            group=unit.cell.group,
+            repeat=unit.cell.repeat,
+            role=unit.role,
+            user=user,
+        )
+        for user in unit.users
+    ]
 
 
 def _widths(experiment: Experiment, choices: Choices) -> tuple[float, ...]:
@@ -135,10 +142,10 @@ def _widths(experiment: Experiment, choices: Choices) -> tuple[float, ...]:
     return tuple(sorted(chosen)) or experiment.kernel.widths
 
 
-def _add_holdout_user(
+def _add_holdout_users(
     experiment: Experiment, label: str, problem: Problem, result: AlgorithmResult
 ) -> None:
-    """Add a user's errors at every point of the grid."""
+    """Add the errors of a problem's users at every point of the grid."""
     spec = experiment.algorithms[label]
     predictions = predict_grid(problem, spec, _rows(experiment, spec, problem))
     chosen_by = {
@@ -147,11 +154,12 @@ def _add_holdout_user(
         for name in criteria(spec.method, experiment.tuning, metric)
     }
     for metric in sorted(chosen_by.union(experiment.metrics)):
-        errors = _errors(experiment, spec, problem, predictions, metric)[problem.of_width]
-        result.sums[metric] = result.sums.get(metric, 0.0) + errors
+        errors = _errors(experiment, spec, problem, predictions, metric)
+        for of_width in problem.of_width:
+            result.sums[metric] = result.sums.get(metric, 0.0) + errors[of_width]
 
 
-def _add_test_user(
+def _add_test_users(
     experiment: Experiment,
     label: str,
     problem: Problem,
@@ -159,7 +167,7 @@ def _add_test_user(
     choices: Mapping[str, Choice],
     result: AlgorithmResult,
 ) -> None:
-    """Add a user's error at the chosen point, and the errors along its number of functions."""
+    """Add the users' errors at the chosen point, and the errors along its number of functions."""
     spec = experiment.algorithms[label]
     for metric, choice in choices.items():
         alone = problem.at_width(widths.index(choice.values[WIDTH]))
@@ -168,20 +176,24 @@ def _add_test_user(
         chosen = spec.model_copy(update=fixed)
         predictions = predict_grid(alone, chosen, _rows(experiment, chosen, alone))
         # What is left of the grid has one point, or a line of them along n_basis.
-        line = _errors(experiment, chosen, alone, predictions, metric).reshape(-1)
-        sizes = np.broadcast_to(predictions.n_basis, predictions.values.shape[:-1]).reshape(-1)
+        n_tasks = len(alone.tasks)
+        lines = _errors(experiment, chosen, alone, predictions, metric).reshape(n_tasks, -1)
+        sizes = predictions.over_grid(predictions.n_basis)
         at = choice.index[1 + axes.index("n_basis")] if "n_basis" in axes else 0
-        result.sums[metric] = result.sums.get(metric, 0.0) + line
-        result.users.append(
-            UserResult(
-                user=problem.task.user,
-                metric=metric,
-                error=float(line[at]),
-                n_basis=int(sizes[at]),
-                n_points=predictions.n_points,
-                n_test=len(problem.test_scores),
+        for task, line, n_basis in zip(
+            alone.tasks, lines, sizes.reshape(n_tasks, -1)[:, at], strict=True
+        ):
+            result.sums[metric] = result.sums.get(metric, 0.0) + line
+            result.users.append(
+                UserResult(
+                    user=task.user,
+                    metric=metric,
+                    error=float(line[at]),
+                    n_basis=int(n_basis),
+                    n_points=predictions.n_points,
+                    n_test=len(task.test),
+                )
             )
-        )
 
 
 def _rows(experiment: Experiment, spec: AlgorithmSpec, problem: Problem) -> slice:
@@ -201,17 +213,20 @@ def _errors(
     predictions: GridPredictions,
     metric: str,
 ) -> Array:
-    """Errors on the test points at every point of the grid."""
-    values = predictions.values
-    test = values[..., -len(problem.test_scores) :]
+    """Errors on the test points at every point of the grid, shape (w, *axes)."""
+    values, n_scored = predictions.values, problem.n_scored
+    test = values[..., -problem.n_test :]
+    scores = problem.scores[problem.of_task]
+    truth = scores[:, problem.n_train :]
+    beside = (len(values), *[1] * (values.ndim - 2), -1)  # a row of numbers beside each kernel
     if getattr(spec, "views", None) != "features":  # views of features have distances of their own
-        test = test[..., problem.alike]
+        test = np.take_along_axis(test, problem.alike[problem.of_task].reshape(beside), axis=-1)
     if metric == "disagreement":
-        return np.asarray(disagreement_error(problem.test_scores, test, ties=experiment.ties))
+        return predictions.over_grid(disagreement_error(truth, test, ties=experiment.ties))
     if _is_shifted(experiment, spec):
-        offset = problem.scored_scores - values[..., : problem.n_scored]
+        offset = scores[:, :n_scored].reshape(beside) - values[..., :n_scored]
         test = test + offset.mean(axis=-1, keepdims=True)
-    return np.asarray(squared_error(problem.test_scores, test))
+    return predictions.over_grid(squared_error(truth.reshape(beside), test))
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""The eight algorithms over their whole grids, on one problem, through the solvers.
+"""The eight algorithms over their whole grids, on tasks of one size, through the solvers.
 
 A method returns the predictions of every point of its grid. The first axis of the grid is the
 stack of kernels of the problem; the other axes are named in :data:`AXES`.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.experiments.problem import Problem, kernel_stack
@@ -57,16 +57,25 @@ class GridPredictions:
     Attributes
     ----------
     values : ndarray of shape (w, *axes, r)
-        Predictions at the r rows asked for.
+        Predictions at the r rows asked for. Points of the last axis that come to the same model
+        stand there once.
     n_basis : ndarray, broadcastable to the shape (w, *axes)
         Number of basis functions in use.
     n_points : int
         Number of training points that the method sees.
+    places : ndarray of shape (points of the last axis,), optional
+        Where each point of the grid's last axis stands; by default, in its own place.
     """
 
     values: Array
     n_basis: NDArray[np.intp]
     n_points: int
+    places: NDArray[np.intp] | None = None
+
+    def over_grid(self, figures: ArrayLike) -> NDArray[Any]:
+        """Figures over the whole grid, from those of `values`, broadcastable to (w, *axes)."""
+        figures = np.broadcast_to(figures, self.values.shape[:-1])
+        return figures if self.places is None else figures[..., self.places]
 
 
 def predict_grid(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
@@ -106,26 +115,31 @@ def _rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
 
 
 def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    order = problem.task.generator("subset").permutation(problem.n_scored)
-    kernel, new = problem.scored_kernel, _scored_columns(problem, rows)
-    sizes = [min(problem.n_scored, count_basis(size, problem.n_scored)) for size in spec.n_basis]
-    values = np.empty((len(kernel), len(sizes), len(spec.lambdas), new.shape[1]))
+    n_points = problem.n_scored
+    orders = np.stack([task.generator("subset").permutation(n_points) for task in problem.tasks])
+    order = orders[problem.of_task, None, :]
+    # In this order the first columns, and the first rows and columns, are those of every subset.
+    columns = np.take_along_axis(problem.scored_kernel, order, axis=2)
+    square = np.take_along_axis(columns, order.swapaxes(1, 2), axis=1)
+    new = np.take_along_axis(_scored_columns(problem, rows), order, axis=2)
+    sizes = [min(n_points, count_basis(size, n_points)) for size in spec.n_basis]
+    values = np.empty((len(new), len(sizes), len(spec.lambdas), new.shape[1]))
     for index, size in enumerate(sizes):
-        subset = order[:size]
-        columns = kernel[:, :, subset]
         coef = sparse_rls_path(
-            columns,
-            columns[:, subset],
+            columns[:, :, :size],
+            square[:, :size, :size],
             problem.scored_scores,
             spec.lambdas,
             _all_pairs(problem),
         )
-        values[:, index] = np.matmul(new[:, :, subset], coef).swapaxes(1, 2)
-    return GridPredictions(values, np.array(sizes)[:, None], problem.n_scored)
+        values[:, index] = np.matmul(new[:, :, :size], coef).swapaxes(1, 2)
+    return GridPredictions(values, np.array(sizes)[:, None], n_points)
 
 
 def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    pairs = OrderedPairs(problem.scored_scores, _all_pairs(problem).pairs())
+    comparable = _all_pairs(problem).pairs()
+    of_tasks = [OrderedPairs(s[: problem.n_scored], comparable) for s in problem.scores]
+    pairs = [of_tasks[task] for task in problem.of_task]
     path = rank_svm_path(problem.scored_kernel, pairs, spec.C, loss=spec.loss)
     coef = np.moveaxis(path.coefficients, 0, 2)
     values = np.matmul(_scored_columns(problem, rows), coef).swapaxes(1, 2)
@@ -134,14 +148,19 @@ def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
 
 def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
     kernel, n_points = problem.scored_kernel, problem.n_scored
-    dictionary, target = form.root(kernel), form.root(problem.scored_scores)
+    dictionary, target = form.root(kernel), form.root_vectors(problem.scored_scores)
     if spec.ridge:
         dictionary, target = ridge_rows(dictionary, target, kernel, spec.ridge)
-    steps = np.array([count_basis(size, n_points) for size in spec.n_basis])
-    path = pursue(dictionary, target, steps.max(), fitting=spec.fitting, repeat=spec.repeat)
+    steps, places = _distinct_steps(spec, n_points)
+    path = pursue(dictionary, target, steps[-1], fitting=spec.fitting, repeat=spec.repeat)
     reached = np.minimum(steps, path.selected.shape[1])
     values = path.predict(_scored_columns(problem, rows))[:, reached - 1]
-    return GridPredictions(values, np.minimum(steps, path.n_steps[:, None]), n_points)
+    return GridPredictions(values, np.minimum(steps, path.n_steps[:, None]), n_points, places)
+
+
+def _distinct_steps(spec: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers of steps of a pursuit's grid, rising, and the place of each ``n_basis`` in them."""
+    return np.unique([count_basis(share, n_points) for share in spec.n_basis], return_inverse=True)
 
 
 def _kernel_matching_pursuit(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
@@ -158,31 +177,28 @@ def _combined(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
         np.stack([part.values for part in parts], axis=1),
         np.stack([part.n_basis for part in parts], axis=1),
         problem.n_scored,
+        parts[0].places,
     )
 
 
 def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
     n_scored, n_train = problem.n_scored, problem.n_train
-    scored, unscored = np.arange(n_scored), np.arange(n_scored, n_train)
+    scored, unscored = slice(0, n_scored), slice(n_scored, n_train)
     if problem.n_unscored < 2:  # nothing to agree on but the scored points
         unscored = scored
     kernels = _view_kernels(problem, spec)
-    losses = [scored] * spec.n_views
+    own, scores = [kernel[:, scored] for kernel in kernels], [problem.scored_scores] * spec.n_views
     if spec.views == "loss":
-        losses = [points[points < n_scored] for points in _dealt_points(problem, spec)]
-    own = [GroupPreferences.single(len(points)) for points in losses]
-    common = GroupPreferences.single(len(unscored))
+        own, scores = _own_losses(problem, spec, own)
+    common = GroupPreferences.single(unscored.stop - unscored.start)
     size = min(kernel.shape[2] for kernel in kernels)
-    steps = np.array([count_basis(share, size) for share in spec.n_basis])
+    steps, places = _distinct_steps(spec, size)
     path = coregularised_pursuit(
-        [
-            form.root(kernel[:, points])
-            for form, kernel, points in zip(own, kernels, losses, strict=True)
-        ],
+        [GroupPreferences.single(part.shape[1]).root(part) for part in own],
         [common.root(kernel[:, unscored]) for kernel in kernels],
-        [form.root(problem.scores[points]) for form, points in zip(own, losses, strict=True)],
+        [GroupPreferences.single(part.shape[1]).root_vectors(part) for part in scores],
         spec.nu,
-        steps.max(),
+        steps[-1],
         fitting=spec.fitting,
         agreement=spec.agreement,
     )
@@ -191,27 +207,50 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
         [path.predict(kernel[:, rows], view) for view, kernel in enumerate(kernels)], axis=0
     )[:, :, reached - 1]
     n_basis = spec.n_views * np.minimum(steps, path.n_steps[..., None])
-    return GridPredictions(values.swapaxes(0, 1), n_basis.swapaxes(0, 1), n_train)
+    return GridPredictions(values.swapaxes(0, 1), n_basis.swapaxes(0, 1), n_train, places)
 
 
 def _dealt_points(problem: Problem, spec: Any) -> list[NDArray[np.intp]]:
+    """Training points of each view beside each kernel, shape (w, N_v)."""
     is_scored = np.arange(problem.n_train) < problem.n_scored
-    return split_points(is_scored, spec.n_views, problem.task.generator("views"))
+    dealt = [split_points(is_scored, spec.n_views, t.generator("views")) for t in problem.tasks]
+    return [np.stack(of_view)[problem.of_task] for of_view in zip(*dealt, strict=True)]
+
+
+def _own_losses(
+    problem: Problem, spec: Any, kernels: list[Array]
+) -> tuple[list[Array], list[Array]]:
+    """Rows of each view's kernels, and the scores, at the scored points of that view only."""
+    rows, scores = [], []
+    for kernel, points in zip(kernels, _dealt_points(problem, spec), strict=True):
+        n_own = np.count_nonzero(points[0] < problem.n_scored)  # they come first, and as many
+        rows.append(np.take_along_axis(kernel, points[:, :n_own, None], axis=1))
+        scores.append(np.take_along_axis(problem.scored_scores, points[:, :n_own], axis=1))
+    return rows, scores
 
 
 def _view_kernels(problem: Problem, spec: Any) -> list[Array]:
     """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v)."""
     if spec.views != "features":
-        return [problem.kernel[:, :, points] for points in _dealt_points(problem, spec)]
-    dealt = split_features(problem.features.shape[1], spec.n_views, problem.task.generator("views"))
+        return [
+            np.take_along_axis(problem.kernel, points[:, None, :], axis=2)
+            for points in _dealt_points(problem, spec)
+        ]
+    n_features = problem.features.shape[2]
+    dealt = [split_features(n_features, spec.n_views, t.generator("views")) for t in problem.tasks]
     return [
-        kernel_stack(
-            squared_distances(problem.features[:, part])[:, : problem.n_train],
-            problem.gammas,
-            problem.identity,
+        np.concatenate(
+            [_kernels_of_features(problem, task, part[view]) for task, part in enumerate(dealt)]
         )
-        for part in dealt
+        for view in range(spec.n_views)
     ]
+
+
+def _kernels_of_features(problem: Problem, task: int, part: NDArray[np.intp]) -> Array:
+    """Kernels of one task over a part of its features, at the widths of its stack."""
+    squared = squared_distances(problem.features[task][:, part])[:, : problem.n_train]
+    own = problem.of_task == task
+    return kernel_stack(squared, problem.gammas[own], problem.identity[own])
 
 
 _METHODS: dict[str, Callable[[Problem, Any, slice], GridPredictions]] = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.experiments.protocol import Group, Protocol, Role
 from rankpursuit.experiments.tasks import build_task, draw_users
@@ -87,9 +89,11 @@ def make_plan(
         for group in groups:
             cell = Cell(repeat, group)
             for role in roles:
-                users = draw_users(
+                drawn = draw_users(
                     ratings, protocol, seed=seed, group=group, repeat=repeat, role=role
-                ).tolist()
+                )
+                # Users of one size share a unit, which evaluates them together.
+                users = drawn[np.argsort(ratings.counts[drawn], kind="stable")].tolist()
                 if repeat == 0:  # a group that is too small for its reference users shows here
                     build_task(
                         ratings,

@@ -1,9 +1,10 @@
-"""A task with its kernels: what all algorithms of a run share."""
+"""Tasks with their kernels: what all algorithms of a run share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -22,39 +23,46 @@ from rankpursuit.kernels import (
 Array = NDArray[np.float64]
 WidthParameter = Literal["sigma", "gamma"]
 
+_STACKED = 1 << 20
+"""Entries of a task's kernels that are stacked: larger tasks gain nothing from company."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The points of a task in the order scored, unscored, test, and their kernels.
+    """Tasks of one size, their points in the order scored, unscored, test, and their kernels.
 
-    Widths that leave nothing to learn are all alike: one identity and one all-ones kernel stand
-    for all widths of their kind.
+    The kernels of all tasks are one stack: on small tasks a call of numpy takes longer than its
+    work. Widths that leave nothing to learn are all alike: one identity and one all-ones kernel
+    stand for all widths of their kind.
 
     Attributes
     ----------
-    task : Task
-    features : ndarray of shape (n + l + m, d)
-    scores : ndarray of shape (n + l + m,)
+    tasks : tuple of t Tasks
+    features : ndarray of shape (t, n + l + m, d)
+    scores : ndarray of shape (t, n + l + m)
     n_scored, n_unscored : int
         The numbers n and l of scored and unscored training points.
+    of_task : ndarray of shape (w,)
+        For each kernel of the stack, its task; rising.
     gammas : ndarray of shape (w,)
         ``gamma`` of each kernel of the stack.
     identity : ndarray of shape (w,)
         Which kernels of the stack are identities.
     kernel : ndarray of shape (w, n + l + m, n + l)
         Kernel values of all points with the training points.
-    of_width : ndarray of shape (number of widths,)
-        For each width of the grid, its kernel in the stack.
-    alike : ndarray of shape (m,)
+    of_width : ndarray of shape (t, number of widths)
+        For each task and width of the grid, its kernel in the stack.
+    alike : ndarray of shape (t, m)
         For each test point, the first that is as far from every training point. Their predictions
         are equal, but for rounding, which must not decide which of them is preferred.
     """
 
-    task: Task
+    tasks: tuple[Task, ...]
     features: Array
     scores: Array
     n_scored: int
     n_unscored: int
+    of_task: NDArray[np.intp]
     gammas: Array
     identity: NDArray[np.bool_]
     kernel: Array
@@ -73,64 +81,90 @@ class Problem:
 
     @property
     def scored_scores(self) -> Array:
-        """Scores of the scored points, shape (n,)."""
-        return self.scores[: self.n_scored]
+        """Scores of the scored points beside each kernel, shape (w, n)."""
+        return self.scores[self.of_task, : self.n_scored]
 
     @property
-    def test_scores(self) -> Array:
-        """Scores of the test points, shape (m,)."""
-        return self.scores[self.n_train :]
+    def n_test(self) -> int:
+        """Number of test points."""
+        return self.scores.shape[1] - self.n_train
 
     def at_width(self, width: int) -> Problem:
         """Return the same problem with one width only."""
-        one = [self.of_width[width]]
+        one = self.of_width[:, width]
+        alone = np.arange(len(one))
         return replace(
             self,
+            of_task=alone,
             gammas=self.gammas[one],
             identity=self.identity[one],
             kernel=self.kernel[one],
-            of_width=np.zeros(1, dtype=np.intp),
+            of_width=alone[:, None],
         )
 
     @classmethod
-    def of(cls, task: Task, widths: Sequence[float], parameter: WidthParameter) -> Problem:
-        """Compute the kernels of a task.
+    def of(
+        cls, tasks: Sequence[Task], widths: Sequence[float], parameter: WidthParameter
+    ) -> Problem:
+        """Compute the kernels of tasks of one size.
 
         Parameters
         ----------
-        task : Task
+        tasks : sequence of Task
         widths : sequence of float
         parameter : {"sigma", "gamma"}
             Whether a width is sigma in ``exp(-d^2 / (2 sigma^2))`` or gamma in ``exp(-gamma d^2)``.
         """
-        order = np.concatenate([task.scored, task.unscored, task.test])
-        n_train = len(task.scored) + len(task.unscored)
-        features = task.features[order]
-        equal = _first_of_equals(features)
-        squared = squared_distances(features)[equal][:, equal[:n_train]]
-        gammas = np.asarray(widths) if parameter == "gamma" else gamma_from_width(widths)
-        kinds = classify_widths(squared, gammas)
-        kept, of_width = _distinct(kinds)
-        identity = kinds[kept] == IDENTITY
-        kernel = kernel_stack(squared, gammas[kept], identity)
+        orders = [np.concatenate([task.scored, task.unscored, task.test]) for task in tasks]
+        features = np.stack([task.features[o] for task, o in zip(tasks, orders, strict=True)])
+        n_scored, n_unscored = len(tasks[0].scored), len(tasks[0].unscored)
+        n_train = n_scored + n_unscored
+        all_gammas = np.asarray(widths) if parameter == "gamma" else gamma_from_width(widths)
+        gammas, identity, kernels, of_width, alike = [], [], [], [], []
+        n_kernels = 0
+        for points in features:
+            equal = _first_of_equals(points)
+            squared = squared_distances(points)[equal][:, equal[:n_train]]
+            kinds = classify_widths(squared, all_gammas)
+            kept, stands_for = _distinct(kinds)
+            gammas.append(all_gammas[kept])
+            identity.append(kinds[kept] == IDENTITY)
+            kernels.append(kernel_stack(squared, gammas[-1], identity[-1]))
+            of_width.append(stands_for + n_kernels)
+            alike.append(_first_of_equals(squared[n_train:]))
+            n_kernels += len(kept)
         return cls(
-            task=task,
+            tasks=tuple(tasks),
             features=features,
-            scores=task.scores[order],
-            n_scored=len(task.scored),
-            n_unscored=len(task.unscored),
-            gammas=gammas[kept],
-            identity=identity,
-            kernel=kernel,
-            of_width=of_width,
-            alike=_first_of_equals(squared[n_train:]),
+            scores=np.stack([task.scores[o] for task, o in zip(tasks, orders, strict=True)]),
+            n_scored=n_scored,
+            n_unscored=n_unscored,
+            of_task=np.repeat(np.arange(len(tasks)), [len(part) for part in kernels]),
+            gammas=np.concatenate(gammas),
+            identity=np.concatenate(identity),
+            kernel=np.concatenate(kernels),
+            of_width=np.stack(of_width),
+            alike=np.stack(alike),
         )
+
+
+def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
+    """Part tasks, in their order, into neighbours of one size with a moderate stack of kernels."""
+    for size, neighbours in groupby(tasks, key=lambda task: len(task.items)):
+        of_size = list(neighbours)
+        together = max(1, _STACKED // (n_widths * size * len(of_size[0].train)))
+        for start in range(0, len(of_size), together):
+            yield of_size[start : start + together]
 
 
 def _first_of_equals(rows: Array) -> NDArray[np.intp]:
     """For each row, the first row that equals it."""
     first: dict[bytes, int] = {}
-    return np.array([first.setdefault((row + 0.0).tobytes(), i) for i, row in enumerate(rows)])
+    content = (rows + 0.0).tobytes()  # -0.0 becomes 0.0
+    length = len(content) // len(rows)
+    return np.array(
+        [first.setdefault(content[i * length : (i + 1) * length], i) for i in range(len(rows))]
+    )
 
 
 def kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) -> Array:

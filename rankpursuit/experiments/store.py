@@ -26,7 +26,7 @@ from rankpursuit.experiments.protocol import group_name
 
 Array = NDArray[np.float64]
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the same config would give other rows, or rows in another form."""
 
 _SCHEMA = """

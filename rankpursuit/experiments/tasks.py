@@ -7,6 +7,7 @@ task is the same whatever else runs, in which order, and in how many processes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, get_args
 
 import numpy as np
@@ -222,12 +223,8 @@ def _draw_reference(
     role: Role,
     user: int,
 ) -> NDArray[np.intp]:
-    allowed = _within(ratings, group)
-    allowed[user] = False
-    if role == "holdout":
-        tested = draw_users(ratings, protocol, seed=seed, group=group, repeat=repeat, role="test")
-        allowed[tested] = False
-    pool = np.flatnonzero(allowed)
+    pool = _possible_reference(ratings, protocol, seed, group, repeat, role)
+    pool = pool[pool != user]
     if len(pool) < protocol.reference_users:
         without = "the task's user" + (" and the test users" if role == "holdout" else "")
         raise TooFewUsersError(
@@ -237,6 +234,18 @@ def _draw_reference(
         )
     rng = _generator(seed, group, repeat, role, user, "reference")
     return rng.choice(pool, size=protocol.reference_users, replace=False)
+
+
+@lru_cache(maxsize=4)
+def _possible_reference(
+    ratings: Ratings, protocol: Protocol, seed: int, group: Group, repeat: int, role: Role
+) -> NDArray[np.intp]:
+    """Users of the group, without the test users for the tasks of hold-out users."""
+    allowed = _within(ratings, group)
+    if role == "holdout":
+        tested = draw_users(ratings, protocol, seed=seed, group=group, repeat=repeat, role="test")
+        allowed[tested] = False
+    return np.flatnonzero(allowed)
 
 
 def _within(ratings: Ratings, bounds: Group) -> NDArray[np.bool_]:

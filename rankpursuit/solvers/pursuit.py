@@ -175,7 +175,7 @@ def ridge_rows(
     Parameters
     ----------
     dictionary : ndarray of shape (b, m, N)
-    target : ndarray of shape (m,)
+    target : ndarray of shape (m,) or (b, m)
     kernel : ndarray of shape (b, N, N)
         Kernel K of the dictionary points among themselves.
     ridge : float
@@ -183,11 +183,11 @@ def ridge_rows(
     Returns
     -------
     dictionary : ndarray of shape (b, m + N, N)
-    target : ndarray of shape (m + N,)
+    target : ndarray of shape (m + N,) or (b, m + N)
     """
     values, vectors = np.linalg.eigh(kernel)
     root = np.sqrt(ridge * np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
-    padded = np.concatenate([target, np.zeros(kernel.shape[-1])])
+    padded = np.concatenate([target, np.zeros((*target.shape[:-1], kernel.shape[-1]))], axis=-1)
     return np.concatenate([dictionary, root], axis=1), padded
 
 

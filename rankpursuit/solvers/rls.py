@@ -20,7 +20,7 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
-    scores : ndarray of shape (n,)
+    scores : ndarray of shape (n,) or (b, n)
     lambdas : array-like of shape (k,)
         Positive.
     preferences : Preferences
@@ -35,7 +35,8 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     half = preferences.root(kernel)
     rooted = preferences.root(np.ascontiguousarray(half.swapaxes(1, 2)))
     values, vectors = np.linalg.eigh(rooted)
-    along = np.matmul(preferences.root(scores), vectors)
+    target = preferences.root_vectors(np.atleast_2d(scores))
+    along = np.matmul(target[:, None, :], vectors)[:, 0, :]
     shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
     return preferences.root_transpose(np.matmul(vectors, shrunk))
 
@@ -53,7 +54,7 @@ def sparse_rls_path(
         Kernel K_R of all points with the points of the subset R.
     subset : ndarray of shape (b, r, r)
         Kernel K_RR of the subset.
-    scores : ndarray of shape (n,)
+    scores : ndarray of shape (n,) or (b, n)
     lambdas : array-like of shape (k,)
         Positive.
     preferences : Preferences
@@ -72,6 +73,7 @@ def sparse_rls_path(
     features = preferences.root(np.matmul(columns, whitening))
     moment = np.matmul(features.swapaxes(1, 2), features)
     eigenvalues, basis = np.linalg.eigh(moment)
-    along = np.matmul(np.matmul(preferences.root(scores), features)[:, None, :], basis)[:, 0, :]
+    target = preferences.root_vectors(np.atleast_2d(scores))
+    along = np.matmul(np.matmul(target[:, None, :], features), basis)[:, 0, :]
     shrunk = along[:, :, None] / (np.maximum(eigenvalues, 0.0)[:, :, None] + np.asarray(lambdas))
     return np.matmul(whitening, np.matmul(basis, shrunk))

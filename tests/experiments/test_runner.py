@@ -136,16 +136,21 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
     )
     real = evaluate.predict_grid
 
+    stacked = []
+
     def broken(problem, spec, rows):
-        of_task = (problem.task.user, problem.task.group, problem.task.repeat, problem.task.role)
-        if spec.method == "rank_rls" and of_task == (user, group, 0, "test"):
-            raise FloatingPointError("made up")
+        for task in problem.tasks:
+            of_task = (task.user, task.group, task.repeat, task.role)
+            if spec.method == "rank_rls" and of_task == (user, group, 0, "test"):
+                stacked.extend(str(task.user) for task in problem.tasks)
+                raise FloatingPointError("made up")
         return real(problem, spec, rows)
 
     monkeypatch.setattr(evaluate, "predict_grid", broken)
     failures, _ = run_small(tmp_path)
     assert failures == [
-        f"rank_rls failed, group 15-30, repeat 1, test user {user}: FloatingPointError: made up"
+        f"rank_rls failed, group 15-30, repeat 1, test user {', '.join(stacked)}: "
+        "FloatingPointError: made up"
     ]
     found, expected = (pd.read_csv(f / "repeats.csv") for f in (tmp_path, whole))
     lost = (expected["algorithm"] == "rank_rls") & (expected["group"] == "15-30")
@@ -231,7 +236,7 @@ class TestStore:
         path = tmp_path / "results.sqlite"
         with Store(path, self.identity):
             pass
-        monkeypatch.setattr("rankpursuit.experiments.store.FORMAT", 2)
+        monkeypatch.setattr("rankpursuit.experiments.store.FORMAT", 0)
         with pytest.raises(StoreError, match="another version of rankpursuit"):
             Store(path, self.identity)
 
