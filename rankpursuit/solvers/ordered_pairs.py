@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -25,12 +27,23 @@ class OrderedPairs:
         ordered = np.where((difference < 0)[:, None], pairs[:, ::-1], pairs)[difference != 0]
         self.n_points, self.n_pairs = len(scores), len(ordered)
         self._preferred, self._other = ordered[:, 0], ordered[:, 1]
-        if len(np.unique(self._preferred * self.n_points + self._other)) < self.n_pairs:
+        self._is_pair = np.zeros((self.n_points, self.n_points), dtype=np.bool_)
+        self._is_pair[self._preferred, self._other] = True
+        if np.count_nonzero(self._is_pair) < self.n_pairs:
             raise ValueError("pairs: a pair occurs twice; give each pair once")
+
+    @cached_property
+    def _transposed(self) -> sp.csr_array:
         rows = np.repeat(np.arange(self.n_pairs), 2)
         signs = np.tile([1.0, -1.0], self.n_pairs)
+        points = np.stack([self._preferred, self._other], axis=1).ravel()
         shape = (self.n_pairs, self.n_points)
-        self._transposed = sp.csr_array((signs, (rows, ordered.ravel())), shape=shape).T.tocsr()
+        return sp.csr_array((signs, (rows, points)), shape=shape).T.tocsr()
+
+    @cached_property
+    def bias(self) -> Array:
+        """1 where i is preferred to j, minus infinity elsewhere, shape (n, n)."""
+        return np.where(self._is_pair, 1.0, -np.inf)
 
     def margins(self, values: Array) -> Array:
         """Differences ``f_i - f_j`` of values of shape (b, n): shape (b, p)."""

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.solvers.ordered_pairs import OrderedPairs
+from rankpursuit.solvers.squared_hinge import squared_hinge_path
 
 Array = NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]
 
 _TO_BOUNDARY = 0.99
-_HALVINGS = 30
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,8 @@ def rank_svm_path(
         which = np.tile(np.arange(len(kernel)), len(Cs))
         solved = _hinge(kernel, which, pairs, np.repeat(Cs, len(kernel)), tol, max_iter)
         return RankSVMPath(*(part.reshape(*shape, *part.shape[1:]) for part in solved))
-    coefficients, objective, gap = (
-        np.zeros((*shape, pairs.n_points)),
-        np.empty(shape),
-        np.empty(shape),
-    )
-    start = np.zeros((len(kernel), pairs.n_points))
-    for c in np.argsort(Cs, kind="stable"):
-        solved = _squared_hinge(kernel, pairs, start, Cs[c], tol, max_iter)
-        coefficients[c], objective[c], gap[c] = solved
-        start = coefficients[c]
-    return RankSVMPath(coefficients, objective, gap)
+    bias = np.stack([pairs.bias] * len(kernel))
+    return RankSVMPath(*squared_hinge_path(kernel, bias, Cs, tol, max_iter))
 
 
 def _hinge(
@@ -174,71 +165,6 @@ def _interior_step(
     step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
     alpha, z, w = (x + step[:, None] * d for x, d in ((alpha, d_alpha), (z, d_z), (w, d_w)))
     return alpha, z, w, np.where(step > 0.8, 0.05, 0.3)
-
-
-def _squared_hinge(
-    kernel: Array, pairs: OrderedPairs, start: Array, C: float, tol: float, max_iter: int
-) -> tuple[Array, Array, Array]:
-    """Newton's method on the pairs with positive slack; solved problems leave the batch.
-
-    The objective is piecewise quadratic: on the pairs whose slack is positive, with Laplacian
-    L_+, its minimum solves ``(I + 2C L_+ K) a = 2C B_+' 1``.
-    """
-    coefficients = start.copy()
-    objective, gap = np.empty(len(kernel)), np.empty(len(kernel))
-    live = np.arange(len(kernel))
-    for iteration in range(max_iter + 1):
-        K, a = kernel[live], coefficients[live]
-        values = _apply(K, a)
-        slack = 1.0 - pairs.margins(values)
-        positive = np.maximum(slack, 0.0)
-        loss = np.einsum("bp,bp->b", positive, positive)
-        dual = 2.0 * C * pairs.gather(positive)
-        objective[live] = 0.5 * np.einsum("bn,bn->b", a, values) + C * loss
-        below = 2.0 * C * positive.sum(axis=1) - C * loss
-        below -= 0.5 * np.einsum("bn,bn->b", dual, _apply(K, dual))
-        gap[live] = 1.0 - below / objective[live]
-        unsolved = gap[live] > tol
-        if iteration == max_iter or not unsolved.any():
-            break
-        live, K, a = live[unsolved], K[unsolved], a[unsolved]
-        values, slack = values[unsolved], slack[unsolved]
-        active = slack > 0.0
-        system = np.matmul(pairs.laplacian(active), K)
-        system *= 2.0 * C
-        np.einsum("bii->bi", system)[...] += 1.0
-        right = 2.0 * C * pairs.gather(active.astype(np.float64))
-        direction = np.linalg.solve(system, right[..., None])[..., 0] - a
-        steps = _line_search(pairs, K, values, slack, direction, C, objective[live])
-        coefficients[live] = a + steps[:, None] * direction
-    return coefficients, objective, gap
-
-
-def _line_search(
-    pairs: OrderedPairs,
-    kernel: Array,
-    values: Array,
-    slack: Array,
-    direction: Array,
-    C: float,
-    before: Array,
-) -> Array:
-    """Halve the steps until the objective falls."""
-    moved = _apply(kernel, direction)
-    linear = np.einsum("bn,bn->b", direction, values)
-    quadratic = np.einsum("bn,bn->b", direction, moved)
-    constant = before - C * np.square(np.maximum(slack, 0.0)).sum(axis=1)
-    shift = pairs.margins(moved)
-    steps = np.ones(len(values))
-    for _ in range(_HALVINGS):
-        positive = np.maximum(slack - steps[:, None] * shift, 0.0)
-        after = constant + steps * linear + 0.5 * steps**2 * quadratic
-        after += C * np.einsum("bp,bp->b", positive, positive)
-        worse = after > before
-        if not worse.any():
-            break
-        steps[worse] *= 0.5
-    return steps
 
 
 def _apply(kernel: Array, vectors: NDArray[np.floating]) -> Array:
