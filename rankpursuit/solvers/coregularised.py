@@ -4,27 +4,26 @@ The cost of the views' functions ``f_1 .. f_M`` is that of the paper,
 
     sum_v |B s - B f_v|^2 + nu sum_{v,u} |B' f_v - B' f_u|^2        (B' on the unscored points),
 
-each pair of views counted twice. It is one least-squares problem whose rows are those of the
-views, one block each, followed by ``sqrt(2 nu) B' (f_v - f_u)`` for each pair of views v < u.
+each pair of views counted twice: one least-squares problem, see :mod:`rankpursuit.solvers.joint`.
 A step appends one function to every view: the tuple that lowers the cost most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.solvers.orthogonal import GrowingBasis
+from rankpursuit.solvers.gram import GramForm
+from rankpursuit.solvers.joint import Agreement, JointForm, RefittedForm, ResidueForm
+from rankpursuit.solvers.pairs import PairSearch
 from rankpursuit.solvers.pursuit import NOTHING_LEFT
-from rankpursuit.solvers.tuples import AlternatingSearch, PairSearch, SharedSearch, TupleSearch
+from rankpursuit.solvers.tuples import AlternatingSearch, SharedSearch
 
 Array = NDArray[np.float64]
-Agreement = Literal["cumulative", "incremental"]
 JointFitting = Literal["basic", "backfit"]
 
 
@@ -113,8 +112,9 @@ def coregularised_pursuit(
     unscored : sequence of M ndarrays of shape (b, l, N_v)
         For each view, the rows of its dictionary on the unscored points. Without unscored
         points, pass the rows of the scored ones: the views then agree on those.
-    targets : sequence of M ndarrays of shape (m_v,)
-        For each view, the rows of the scores, ``B s``.
+    targets : sequence of M ndarrays of shape (m_v,) or (b, m_v)
+        For each view, the rows of the scores, ``B s``: the same for all dictionaries, or those
+        of each dictionary.
     nus : array-like of shape (k,)
         Weights of the agreement; not negative.
     n_steps : int
@@ -144,50 +144,38 @@ def coregularised_pursuit(
         raise ValueError(f"shared: the dictionaries have different sizes, {sizes}")
     n_steps = min(n_steps, *sizes)
     scored, unscored = ([_by_function(part) for part in parts] for parts in (scored, unscored))
-    problem = _Joint(scored, unscored, targets, nu)
-    search: TupleSearch
-    if shared:
-        search = SharedSearch(scored, unscored, nu)
+    pairs = n_views == 2 and not shared
+    search_type = PairSearch if pairs else SharedSearch if shared else AlternatingSearch
+    search = search_type(scored, unscored, nu)
+    form: JointForm
+    if fitting == "backfit":
+        form = RefittedForm(scored, unscored, targets, nu, agreement, n_steps)
     else:
-        search = (PairSearch if n_views == 2 else AlternatingSearch)(scored, unscored, nu)
-    batch = problem.residue.shape[:2]
-    basis = (
-        GrowingBasis(batch, problem.residue.shape[2], n_steps * n_views)
-        if fitting == "backfit"
-        else None
-    )
+        form_type = GramForm if pairs else ResidueForm
+        form = form_type(scored, unscored, targets, nu, agreement)
+    batch = form.cost.shape
     selected = np.full((*batch, n_steps, n_views), -1, dtype=np.intp)
-    weights = np.zeros((*batch, n_steps * n_views))
+    weights = np.zeros((*batch, n_steps, n_views))
     cost = np.empty((*batch, n_steps + 1))
-    cost[..., 0] = problem.cost()
-    floor = NOTHING_LEFT**2 * cost[..., 0]
+    cost[..., 0] = form.cost
+    floor = NOTHING_LEFT**2 * form.cost
     active = np.ones(batch, dtype=bool)
     step = 0
     while step < n_steps:
-        correlation = problem.correlations(agreement)
-        chosen = search.best(correlation)
-        gain, steps = search.gain_and_steps(correlation, chosen)
-        active &= gain > floor
+        best = search.best(form.correlations())
+        active &= best.gain > floor
         if not active.any():
             break
-        for v in range(n_views):
-            if basis is None:
-                length = steps[..., v] * active
-                problem.move(v, chosen[v], length)
-            else:
-                unit = basis.append(problem.column(v, chosen[v]))
-                length = np.einsum("bkr,bkr->bk", unit, problem.residue) * active
-                problem.residue -= length[..., None] * unit
-            weights[..., step * n_views + v] = length
-            selected[..., step, v] = np.where(active, chosen[v], -1)
-        search.forbid(chosen, active)
+        selected[..., step, :] = np.where(active[..., None], best.chosen, -1)
+        weights[..., step, :] = form.take(best, active)
+        search.forbid(best.chosen, active)
         step += 1
-        cost[..., step] = problem.cost()
+        cost[..., step] = form.cost
     cost[..., step + 1 :] = cost[..., step, None]
     return CoregularisedPath(
         selected=selected.swapaxes(0, 1),
-        weights=weights.swapaxes(0, 1),
-        directions=None if basis is None else basis.directions.swapaxes(0, 1),
+        weights=weights.reshape(*batch, -1).swapaxes(0, 1),
+        directions=form.directions.swapaxes(0, 1) if isinstance(form, RefittedForm) else None,
         cost=cost.swapaxes(0, 1),
         n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2).swapaxes(0, 1),
     )
@@ -196,76 +184,3 @@ def coregularised_pursuit(
 def _by_function(columns: Array) -> Array:
     """Turn (b, m, N) into (b, N, m): the values of one function side by side."""
     return np.ascontiguousarray(columns.swapaxes(1, 2))
-
-
-class _Joint:
-    """The joint least-squares problem: residue, columns and correlations of all views.
-
-    The k values of nu are rows of the residue, shape (b, k, rows), so that the correlations of
-    all of them are one product.
-    """
-
-    def __init__(
-        self,
-        scored: Sequence[Array],
-        unscored: Sequence[Array],
-        targets: Sequence[Array],
-        nu: Array,
-    ) -> None:
-        self._scored, self._unscored = scored, unscored
-        self._root = np.sqrt(2.0 * nu)[:, None]
-        self._problems = np.arange(len(scored[0]))[:, None]
-        ends = np.cumsum([columns.shape[2] for columns in scored])
-        self._blocks = [slice(end - len(y), end) for end, y in zip(ends, targets, strict=True)]
-        self._pairs: dict[tuple[int, int], slice] = {}
-        start, length = int(ends[-1]), unscored[0].shape[2]
-        for pair in combinations(range(len(scored)), 2):
-            self._pairs[pair] = slice(start, start + length)
-            start += length
-        self.residue = np.zeros((len(scored[0]), len(nu), start))
-        for block, target in zip(self._blocks, targets, strict=True):
-            self.residue[..., block] = target
-
-    def cost(self) -> Array:
-        """Cost of the functions so far, shape (b, k)."""
-        return np.einsum("bkr,bkr->bk", self.residue, self.residue)
-
-    def correlations(self, agreement: Agreement) -> list[Array]:
-        """For each view, the products of its columns with the residue, shape (b, k, N_v)."""
-        result = []
-        for v, functions in enumerate(self._scored):
-            rows = self.residue[..., self._blocks[v]]
-            product = np.matmul(rows, functions.swapaxes(1, 2))
-            if agreement == "cumulative" and self._pairs:
-                apart = np.zeros((*self.residue.shape[:2], self._unscored[v].shape[2]))
-                for sign, block in self._agreements(v):
-                    apart += sign * self.residue[..., block]
-                apart *= self._root
-                product += np.matmul(apart, self._unscored[v].swapaxes(1, 2))
-            result.append(product)
-        return result
-
-    def move(self, view: int, chosen: NDArray[np.intp], length: Array) -> None:
-        """Take so much of the functions `chosen`, shape (b, k), of a view off the residue."""
-        own = self._scored[view][self._problems, chosen]
-        own *= length[..., None]
-        self.residue[..., self._blocks[view]] -= own
-        values = self._unscored[view][self._problems, chosen]
-        values *= self._root * length[..., None]
-        for sign, block in self._agreements(view):
-            self.residue[..., block] -= sign * values
-
-    def column(self, view: int, chosen: NDArray[np.intp]) -> Array:
-        """Joint columns of the functions `chosen`, shape (b, k), for a view: (b, k, rows)."""
-        column = np.zeros_like(self.residue)
-        column[..., self._blocks[view]] = self._scored[view][self._problems, chosen]
-        values = self._root * self._unscored[view][self._problems, chosen]
-        for sign, block in self._agreements(view):
-            column[..., block] = sign * values
-        return column
-
-    def _agreements(self, view: int) -> Iterator[tuple[float, slice]]:
-        """Sign of this view's function, and block, in each pair of views with this one."""
-        for pair, block in self._pairs.items():
-            if view in pair:
-                yield 1.0 if view == pair[0] else -1.0, block

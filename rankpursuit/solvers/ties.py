@@ -5,16 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
+
 TIED = 1e-9
 """Gains that differ by no more than this share are equal: rounding must not choose."""
 
 
-def first_best(gain: NDArray[np.float64]) -> NDArray[np.intp]:
+def least_tied(best: Array) -> Array:
+    """Return the least gain that counts as equal to the best one."""
+    return best - TIED * np.abs(best)
+
+
+def first_best(gain: Array) -> NDArray[np.intp]:
     """Index, along the last axis, of the first candidate whose gain is the highest.
 
     Ratings on a few levels make gains that are equal in exact arithmetic, often and for different
     functions. Which one is chosen then must not depend on the machine.
     """
-    least = gain.max(axis=-1, keepdims=True)
-    least = least - TIED * np.abs(least)
-    return (gain >= least).argmax(axis=-1)
+    return (gain >= least_tied(gain.max(axis=-1, keepdims=True))).argmax(axis=-1)

@@ -267,8 +267,8 @@ def test_alternating_search_over_two_views_is_mostly_the_exhaustive_one():
             [bar(columns).swapaxes(1, 2) for columns in views.unscored],
             np.array([0.5]),
         )
-        chosen = search.best([(target @ columns)[None] for columns in scored])
-        gain = gains[tuple(int(index[0, 0]) for index in chosen)]
+        found = search.best([(target @ columns)[None] for columns in scored])
+        gain = gains[tuple(found.chosen[0, 0].tolist())]
         best += gain >= max(gains.values()) * (1.0 - 1e-9)
     assert best >= MOSTLY * n_problems
 

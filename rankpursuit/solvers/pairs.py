@@ -1,0 +1,125 @@
+"""The best pair of functions of two views: all pairs of all problems are compared.
+
+With both functions scaled so that the diagonal of their system A is 1, with rho off the diagonal
+and with x and y for their products with the residue, a pair lowers the cost by
+``x^2 + (y - rho x)^2 / (1 - rho^2)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankpursuit.solvers.ties import least_tied
+from rankpursuit.solvers.tuples import SINGULAR, Array, BestTuple, Flags, Indices, TupleSearch
+
+_CACHED = 1 << 15
+"""Pairs of functions compared at a time: three arrays of them fit into a core's cache."""
+_SPARSE = 0.5
+"""Pairs are packed anew when no more than this share of them is left."""
+
+
+class PairSearch(TupleSearch):
+    """Two views: compare all pairs of functions.
+
+    The p = b k problems are the last axis of all arrays here, which makes it long. NaN marks what
+    cannot be chosen: it is the scale of a function that is used up, and the factor
+    ``1 / (1 - rho^2)`` of a pair whose functions depend on each other.
+    """
+
+    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
+        super().__init__(scored, unscored, nu)
+        self._batch = self.diagonal[0].shape[:2]
+        self._problems = np.arange(math.prod(self._batch))
+        self._sizes = [diagonal.shape[2] for diagonal in self.diagonal]
+        self._scales, self._places = [], []
+        for size, diagonal, usable in zip(self._sizes, self.diagonal, self.usable, strict=True):
+            squares = np.where(usable, diagonal, np.nan).reshape(-1, size)
+            self._scales.append(np.ascontiguousarray(1.0 / np.sqrt(squares.T)))
+            self._places.append(np.arange(size)[:, None] + size * self._problems)
+        cross = np.matmul(unscored[0], unscored[1].swapaxes(1, 2))
+        self._rho = np.repeat(cross.transpose(1, 2, 0), len(nu), axis=2)
+        self._rho *= (np.tile(self.coupling, len(cross)) * self._scales[0])[:, None]
+        self._rho *= self._scales[1]
+        self._factor = np.square(self._rho)
+        np.subtract(1.0, self._factor, out=self._factor)
+        self._factor[self._factor <= SINGULAR] = np.nan
+        np.divide(1.0, self._factor, out=self._factor)
+        self._n_left = list(self._sizes)
+
+    def best(self, correlation: Sequence[Array]) -> BestTuple:
+        """Compare all pairs."""
+        if math.prod(self._n_left) <= _SPARSE * math.prod(self._rho.shape[:2]):
+            self._pack()
+        first, second = (
+            c.reshape(-1).take(places) * scale
+            for c, places, scale in zip(correlation, self._places, self._scales, strict=True)
+        )
+        i, j = self._best_pair(first, second)
+        self._found = [self._flat(i), self._flat(j)]
+        pair = self._flat(i * len(second) + j)
+        rho = self._rho.take(pair)
+        x, y = first.take(self._found[0]), second.take(self._found[1])
+        left = y - rho * x
+        lengths = np.empty((2, *x.shape))
+        lengths[1] = left * self._factor.take(pair)
+        lengths[0] = x - rho * lengths[1]
+        gain = x * x + left * lengths[1]
+        chosen = np.empty(lengths.shape, dtype=np.intp)
+        for v, found in enumerate(self._found):
+            lengths[v] *= self._scales[v].take(found)
+            chosen[v] = self._places[v].take(found) % self._sizes[v]
+        return BestTuple(
+            chosen.T.reshape(*self._batch, 2),
+            gain.reshape(self._batch),
+            lengths.T.reshape(*self._batch, 2),
+        )
+
+    def forbid(self, chosen: Indices, active: Flags) -> None:
+        """Take the functions that were found best out of the active problems."""
+        flags = active.reshape(-1)
+        for v, found in enumerate(self._found):
+            self._scales[v].reshape(-1)[found[flags]] = np.nan
+            self._n_left[v] -= 1
+
+    def _best_pair(self, first: Array, second: Array) -> tuple[Indices, Indices]:
+        """Rows and columns of the best pairs; of tied ones, the first row, then column."""
+        gain = np.empty_like(first)
+        step = max(1, _CACHED // second.size)
+        work = np.empty((step, *second.shape))
+        for start in range(0, len(first), step):
+            rows = slice(start, start + step)
+            left = work[: len(first) - start]
+            np.multiply(self._rho[rows], first[rows, None], out=left)
+            np.subtract(second, left, out=left)
+            np.square(left, out=left)
+            left *= self._factor[rows]
+            np.fmax.reduce(left, axis=1, out=gain[rows])
+        gain += np.square(first)
+        least = least_tied(np.fmax.reduce(gain, axis=0))
+        i = (gain >= least).argmax(axis=0)
+        x = first.take(self._flat(i))[:, None]
+        columns = np.arange(0, second.size, len(self._problems))
+        pairs = self._flat(i * len(second))[:, None] + columns
+        left = second.T - self._rho.take(pairs) * x
+        gains = np.square(left) * self._factor.take(pairs) + np.square(x)
+        return i, (gains >= least[:, None]).argmax(axis=1)
+
+    def _flat(self, index: Indices) -> Indices:
+        """Where entry ``[index, problem]`` stands, for each problem, in a flat array."""
+        return index * len(self._problems) + self._problems
+
+    def _pack(self) -> None:
+        """Drop functions that are used up; those that are left keep their order."""
+        first, second = (
+            np.argsort(np.isnan(scale), axis=0, kind="stable")[:n]
+            for scale, n in zip(self._scales, self._n_left, strict=True)
+        )
+        pairs = self._flat((first * self._rho.shape[1])[:, None] + second)
+        self._rho, self._factor = self._rho.take(pairs), self._factor.take(pairs)
+        for v, kept in enumerate((first, second)):
+            flat = self._flat(kept)
+            self._scales[v] = self._scales[v].take(flat)
+            self._places[v] = self._places[v].take(flat)
