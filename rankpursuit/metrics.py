@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 Ties = Literal["half", "all", "untied"]
 
 _COUNTER_LIMIT = np.iinfo(np.uint8).max
-_BLOCK = 1 << 19
+_BLOCK = 1 << 18
 """Predictions are compared in blocks of so many values, which stay in the cache of a core."""
+_BUFFER = 1024
+"""Size of numpy's buffer: rows shorter than half of it are copied as often as they are compared."""
 
 
 def disagreement_error(
@@ -53,20 +57,9 @@ def disagreement_error(
         raise ValueError(f"ties: expected {known}, got {ties!r}")
     scores = np.asarray(scores, dtype=np.float64)
     predictions = np.asarray(predictions, dtype=np.float64)
-    n_points = scores.shape[-1] if scores.ndim else 0
-    own = scores.ndim == 2 and predictions.shape[:1] == scores.shape[:1]
-    if predictions.shape[-1:] != (n_points,) or not (own or scores.ndim == 1):
-        raise ValueError(
-            f"predictions: expected a last axis of {n_points} values, one for each score; "
-            f"got the shape {predictions.shape}"
-            + (f", and scores of shape {scores.shape}" if scores.ndim != 1 else "")
-        )
-    if n_missing := np.count_nonzero(np.isnan(scores)):
-        raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; leave those points out")
-    rows = scores.reshape(-1, n_points)
-    stack = predictions.reshape(len(rows), -1, n_points)
+    rows, stack = _rows_and_stack(scores, predictions)
     wrong, n_pairs = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
-    for members in _groups(groups, n_points):
+    for members in _groups(groups, rows.shape[1]):
         group_wrong, group_pairs = _group_disagreement(rows[:, members], stack[..., members], ties)
         wrong += group_wrong
         n_pairs += group_pairs
@@ -110,6 +103,26 @@ def sparsity(coefficients: ArrayLike) -> NDArray[np.float64] | float:
     return result if result.ndim else float(result)
 
 
+def _rows_and_stack(
+    scores: NDArray[np.float64], predictions: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores as b rows, shape (b, m), and the predictions of each, shape (b, g, m)."""
+    own = scores.shape[:-1]  # the axis of predictions that has rows of scores, if any
+    first, last = predictions.shape[: len(own)], predictions.shape[-1:]
+    fits = (first, last) == (own, scores.shape[-1:]) and predictions.ndim > len(own)
+    if not fits or scores.ndim not in (1, 2):
+        shape = f"({own[0]}, ..., {scores.shape[1]})" if len(own) == 1 else f"(..., {scores.size})"
+        raise ValueError(
+            f"predictions: expected the shape {shape}, a value for each of the scores; "
+            f"got the shape {predictions.shape}"
+        )
+    if n_missing := np.count_nonzero(np.isnan(scores)):
+        raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; leave those points out")
+    n_predictions = math.prod(predictions.shape[len(own) : -1])
+    rows = np.atleast_2d(scores)
+    return rows, predictions.reshape(len(rows), n_predictions, rows.shape[1])
+
+
 def _groups(groups: ArrayLike | None, n_points: int) -> list[NDArray[np.intp] | slice]:
     """Points of each group that has at least one pair."""
     if groups is None:
@@ -138,11 +151,9 @@ def _group_disagreement(
     # Points lead, so that one comparison serves many predictions in a contiguous sweep.
     by_point = np.moveaxis(stack, 2, 0)
     per_row = max(1, _BLOCK // max(1, n_points))
-    together = max(1, per_row // max(1, n_predictions))
-    for i in range(0, n_rows, together):
-        rows = np.arange(i, min(i + together, n_rows))
-        for j in range(0, n_predictions, per_row):
-            columns = slice(j, j + per_row)
+    for rows in _parts(worse, n_predictions):
+        for start in range(0, n_predictions, per_row):
+            columns = slice(start, start + per_row)
             block = by_point[order[rows].T, rows, columns]
             wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
     if ties == "half":
@@ -156,6 +167,20 @@ def _first_worse(falling: NDArray[np.float64]) -> NDArray[np.intp]:
     ends = np.full(falling.shape, n_points)
     ends[:, :-1] = np.where(falling[:, :-1] > falling[:, 1:], np.arange(1, n_points), n_points)
     return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+
+
+def _parts(worse: NDArray[np.intp], n_predictions: int) -> Iterator[NDArray[np.intp]]:
+    """Rows to compare together: a block full, or less where their scores have different ties."""
+    n_rows, n_points = worse.shape
+    together = max(1, _BLOCK // max(1, n_points * n_predictions))
+    for start in range(0, n_rows, together):
+        rows = np.arange(start, min(start + together, n_rows))
+        unlike = worse[rows] - worse[rows].min(axis=0)
+        if unlike.sum() * n_predictions <= _BLOCK // 2:
+            yield rows
+        else:
+            changes = np.flatnonzero((unlike[1:] != unlike[:-1]).any(axis=1)) + 1
+            yield from np.split(rows, changes)
 
 
 def _wrong_pairs(
@@ -173,23 +198,39 @@ def _wrong_pairs(
         With "all", also count 1 for every tied pair whose predictions differ.
     """
     n_points = len(block)
+    begin = worse.min(axis=0, initial=n_points)
     counter = _Counter(max(_COUNTER_LIMIT, n_points), block.shape[1:])
-    begin, end = worse.min(axis=0, initial=n_points), worse.max(axis=0, initial=0)
-    for i in range(n_points - 1):
-        counter.add(np.less, block[i], block[begin[i] :])
-        counter.add(np.less_equal, block[i], block[begin[i] :])
+    with np.errstate():  # also ends the scope of the buffer's size
+        np.setbufsize(_BUFFER)
+        for i in range(n_points - 1):
+            counter.add(np.less, block[i], block[begin[i] :])
+            counter.add(np.less_equal, block[i], block[begin[i] :])
     wrong = counter.total()
-    for i in range(n_points - 1):
-        # Rows in which more points are tied with this one than in others.
-        if begin[i] < end[i]:
-            rows = np.flatnonzero(worse[:, i] > begin[i])
-            one, others = block[i, rows], block[begin[i] : end[i], rows]
-            tied = np.arange(begin[i], end[i])[:, None, None] < worse[rows, i][:, None]
-            wrong[rows] -= _count((one < others) & tied) + _count((one <= others) & tied)
-        if ties == "all" and end[i] > i + 1:
-            tied = np.arange(i + 1, end[i])[:, None, None] < worse[:, i][:, None]
-            wrong += _count((block[i] != block[i + 1 : end[i]]) & tied)
+    _subtract_tied(wrong, block, worse, begin)
+    for i in range(n_points - 1 if ties == "all" else 0):
+        behind = np.arange(i + 1, worse[:, i].max(initial=i + 1))
+        tied = behind[:, None, None] < worse[:, i, None]
+        wrong += _count((block[i] != block[behind]) & tied)
     return wrong
+
+
+def _subtract_tied(
+    wrong: NDArray[np.float64],
+    block: NDArray[np.float64],
+    worse: NDArray[np.intp],
+    begin: NDArray[np.intp],
+) -> None:
+    """Take back, in rows with more ties than others, the pairs i, j with begin <= j < worse."""
+    n_tied = (worse - begin).ravel()
+    which = np.repeat(np.arange(n_tied.size), n_tied)
+    if not len(which):
+        return
+    rows, i = np.divmod(which, len(block))
+    j = begin[i] + np.arange(len(which)) - np.repeat(np.cumsum(n_tied) - n_tied, n_tied)
+    one, other = block[i, rows], block[j, rows]
+    found, starts = np.unique(rows, return_index=True)
+    for flags in (one < other, one <= other):
+        wrong[found] -= np.add.reduceat(flags, starts, axis=0, dtype=np.float64)
 
 
 def _count(flags: NDArray[np.bool_]) -> NDArray[np.float64]:

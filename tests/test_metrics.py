@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from problems import SMALL
 from scipy.stats import kendalltau, somersd
 
+from rankpursuit import metrics
 from rankpursuit.metrics import disagreement_error, pairwise_accuracy, sparsity, squared_error
 
 
@@ -48,6 +49,26 @@ def test_disagreement_equals_a_double_loop(ranking, normalized, ties):
     for index in np.ndindex(predictions.shape[:-1]):
         expected = disagreement_by_loops(scores, predictions[index], groups, normalized, ties)
         np.testing.assert_allclose(np.asarray(result)[index], expected, rtol=1e-14)
+
+
+@SMALL
+@given(st.data(), st.sampled_from(["all", "half", "untied"]))
+def test_rows_of_predictions_may_have_scores_of_their_own(data, ties):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n_rows, n_points = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 8))
+    levels = rng.integers(1, 9, size=(n_rows, 1))
+    scores = np.floor(rng.random((n_rows, n_points)) * levels)
+    scores[rng.random(n_rows) < 0.3] = scores[:1]
+    predictions = rng.integers(0, 4, size=(n_rows, 3, 2, n_points)) / 4.0
+    block = data.draw(st.sampled_from([1, 20, 100, metrics._BLOCK]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "_BLOCK", block)
+        result = disagreement_error(scores, predictions, ties=ties)
+    expected = [
+        disagreement_error(own, part, ties=ties)
+        for own, part in zip(scores, predictions, strict=True)
+    ]
+    np.testing.assert_array_equal(result, np.reshape(expected, (n_rows, 3, 2)))
 
 
 @SMALL
@@ -179,8 +200,11 @@ def test_sparsity_is_the_share_of_zeros():
             {"ties": "some"},
             "ties: expected 'half' or 'all' or 'untied', got 'some'",
         ),
-        (([1, 2], [1, 2, 3]), {}, "predictions: expected a last axis of 2 values"),
-        (([1, 2], 1.0), {}, "predictions: expected a last axis of 2 values"),
+        (([1, 2], [1, 2, 3]), {}, r"predictions: expected the shape \(..., 2\)"),
+        (([1, 2], 1.0), {}, r"predictions: expected the shape \(..., 2\)"),
+        (([[1, 2]] * 2, [1, 2]), {}, r"predictions: expected the shape \(2, ..., 2\)"),
+        (([[1, 2]] * 2, [[1, 2]] * 3), {}, r"shape \(2, ..., 2\).*got the shape \(3, 2\)"),
+        (([[[1, 2]]], [[[1, 2]]]), {}, "predictions: expected"),
         (([1, 2], [1, 2], [0]), {}, "groups: expected 2 labels"),
         (([1, np.nan], [1, 2]), {}, "scores: 1 of 2 are NaN; leave those points out"),
     ],

@@ -219,7 +219,8 @@ def _errors(
     scores = problem.scores[problem.of_task]
     truth = scores[:, problem.n_train :]
     beside = (len(values), *[1] * (values.ndim - 2), -1)  # a row of numbers beside each kernel
-    if getattr(spec, "views", None) != "features":  # views of features have distances of their own
+    has_alike = np.any(problem.alike != np.arange(problem.n_test))
+    if has_alike and getattr(spec, "views", None) != "features":  # those have their own distances
         test = np.take_along_axis(test, problem.alike[problem.of_task].reshape(beside), axis=-1)
     if metric == "disagreement":
         return predictions.over_grid(disagreement_error(truth, test, ties=experiment.ties))
