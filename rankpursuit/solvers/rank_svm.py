@@ -81,8 +81,7 @@ def rank_svm_path(
         which = np.tile(np.arange(len(kernel)), len(Cs))
         solved = _hinge(kernel, which, pairs, np.repeat(Cs, len(kernel)), tol, max_iter)
         return RankSVMPath(*(part.reshape(*shape, *part.shape[1:]) for part in solved))
-    bias = np.stack([pairs.bias] * len(kernel))
-    return RankSVMPath(*squared_hinge_path(kernel, bias, Cs, tol, max_iter))
+    return RankSVMPath(*squared_hinge_path(kernel, pairs.bias[None], Cs, tol, max_iter))
 
 
 def _hinge(

@@ -26,7 +26,7 @@ def squared_hinge_path(
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
-    bias : ndarray of shape (b, n, n)
+    bias : ndarray of shape (b, n, n) or (1, n, n)
         1 where i is preferred to j, minus infinity elsewhere; at least one pair for each kernel.
     Cs : ndarray of shape (k,)
     tol : float
@@ -37,16 +37,14 @@ def squared_hinge_path(
     coefficients : ndarray of shape (k, b, n)
     objective, gap : ndarray of shape (k, b)
     """
-    shape = (len(Cs), len(kernel))
-    coefficients = np.empty((*shape, kernel.shape[1]))
-    objective, gap = np.empty(shape), np.empty(shape)
+    coefficients = np.empty((len(Cs), *kernel.shape[:2]))
+    bounds = np.empty((len(Cs), len(kernel), 2))
     problems = _Problems.of(np.ascontiguousarray(kernel), bias)
     points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
-        _descend(problems, points, Cs[c], tol, max_iter)
+        bounds[c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
         coefficients[c] = points.coefficients
-        objective[c], gap[c] = points.judge(Cs[c])
-    return coefficients, objective, gap
+    return coefficients, bounds[..., 0], _gap(bounds)
 
 
 class _Points(NamedTuple):
@@ -73,16 +71,6 @@ class _Points(NamedTuple):
         for part, new in zip(self, points, strict=True):
             part[which] = new
 
-    def judge(self, C: float) -> tuple[Array, Array]:
-        """Objective and relative gap to the dual variables ``2C t_ij``, both of shape (b,).
-
-        An active pair has ``t_ij = 1 - (f_i - f_j)``, so that ``sum t_ij^2 = sum t_ij - g' f``.
-        """
-        norm, pulled, energy, total = self.sums.T
-        objective = 0.5 * norm + C * (total - pulled)
-        below = C * (total + pulled - (2.0 * C) * energy)
-        return objective, 1.0 - below / objective
-
 
 class _Problems(NamedTuple):
     """Kernels and biases of b problems, a vector of ones, and memory to work in."""
@@ -102,7 +90,7 @@ class _Problems(NamedTuple):
         first, second = self.work
         return _Problems(
             self.kernel.take(which, axis=0),
-            self.bias.take(which, axis=0),
+            self.bias if len(self.bias) == 1 else self.bias.take(which, axis=0),
             self.ones,
             (first[: len(which)], second[: len(which)]),
         )
@@ -126,49 +114,64 @@ class _Problems(NamedTuple):
 
         With the Laplacian L of these pairs, ``(I + 2C L K) a = 2C sum (e_i - e_j)``.
         """
-        kernel, _, ones, (weights, laplacian) = self
-        np.multiply(active, -2.0 * C, out=weights)
+        kernel, _, ones, (weights, opposite) = self
+        np.copyto(weights, active)
         of_preferred, of_other = np.matmul(weights, ones), np.matmul(ones, weights)
-        np.add(weights, weights.swapaxes(1, 2), out=laplacian)
-        _diagonal(laplacian)[...] = -(of_preferred + of_other)
-        system = np.matmul(laplacian, kernel, out=weights)
-        _diagonal(system)[...] += 1.0
-        return np.linalg.solve(system, (of_other - of_preferred)[..., None])[..., 0]
+        np.add(weights, weights.swapaxes(1, 2), out=opposite)  # of L
+        np.negative(of_preferred + of_other, out=_diagonal(opposite))
+        system = np.matmul(opposite, kernel, out=weights)
+        system *= -2.0 * C
+        diagonal = _diagonal(system)
+        diagonal += 1.0
+        right = 2.0 * C * (of_preferred - of_other)
+        return np.linalg.solve(system, right[..., None])[..., 0]
 
 
-def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> None:
-    """Move all points to a gap of at most tol; solved problems leave the batch."""
-    objective, gap = points.judge(C)
-    live = np.arange(len(gap))
-    now = points
+def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
+    """Move all points to a gap of at most tol; solved problems leave the batch.
+
+    Returns
+    -------
+    ndarray of shape (b, 2)
+        The bounds of the minimum: the objective, and that of the dual variables ``2C t_ij``.
+    """
+    # An active pair has t_ij = 1 - (f_i - f_j), so that sum t_ij^2 = sum t_ij - g' f.
+    of_sums = np.array([[0.5, 0.0], [-C, C], [0.0, -2.0 * C * C], [C, C]])
+    result = bounds = points.sums @ of_sums
+    live, now = np.arange(len(bounds)), points
     for _ in range(max_iter):
-        unsolved = (gap > tol).nonzero()[0]
+        unsolved = (_gap(bounds) > tol).nonzero()[0]
         if not len(unsolved):
             break
         if len(unsolved) < len(live):
-            live, problems, now = live[unsolved], problems.take(unsolved), now.take(unsolved)
-            objective = objective[unsolved]
-        now, objective, gap = _step(problems, now, objective, C)
+            live, bounds = live[unsolved], bounds[unsolved]
+            problems, now = problems.take(unsolved), now.take(unsolved)
+        now, bounds = _step(problems, now, bounds, C, of_sums)
         points.put(live, now)
+        result[live] = bounds
+    return result
 
 
 def _step(
-    problems: _Problems, points: _Points, before: Array, C: float
-) -> tuple[_Points, Array, Array]:
-    """Newton's step, halved until the objective falls; also the new objective and gap."""
+    problems: _Problems, points: _Points, bounds: Array, C: float, of_sums: Array
+) -> tuple[_Points, Array]:
+    """Newton's step, halved until the objective falls; also the new bounds."""
     start = points.coefficients
     direction = problems.minimum(points.active, C) - start
     reached = problems.evaluate(start + direction)
-    objective, gap = reached.judge(C)
     for _ in range(_HALVINGS):
-        worse = (objective > before).nonzero()[0]
+        reached_bounds = reached.sums @ of_sums
+        worse = (reached_bounds[:, 0] > bounds[:, 0]).nonzero()[0]
         if not len(worse):
             break
         direction[worse] *= 0.5
         nearer = start[worse] + direction[worse]
         reached.put(worse, problems.take(worse).evaluate(nearer))
-        objective, gap = reached.judge(C)
-    return reached, objective, gap
+    return reached, reached.sums @ of_sums
+
+
+def _gap(bounds: Array) -> Array:
+    return 1.0 - bounds[..., 1] / bounds[..., 0]
 
 
 def _apply(kernel: Array, vectors: Array) -> Array:
