@@ -65,7 +65,8 @@ class _Points(NamedTuple):
     sums: Array
 
     def take(self, which: Index) -> _Points:
-        return _Points(*(part.take(which, axis=0) for part in self))
+        coefficients, active, sums = self
+        return _Points(coefficients[which], active[which], sums[which])
 
     def put(self, which: Index, points: _Points) -> None:
         for part, new in zip(self, points, strict=True):
@@ -86,7 +87,7 @@ class _Problems(NamedTuple):
         return cls(kernel, bias, np.ones(kernel.shape[1]), work)
 
     def take(self, which: Index) -> _Problems:
-        """Some of the problems; they work in the same memory."""
+        """Return some of the problems; they work in the same memory."""
         first, second = self.work
         return _Problems(
             self.kernel.take(which, axis=0),
