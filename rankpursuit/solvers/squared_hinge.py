@@ -160,15 +160,16 @@ def _step(
     start = points.coefficients
     direction = problems.minimum(points.active, C) - start
     reached = problems.evaluate(start + direction)
+    new_bounds = reached.sums @ of_sums
     for _ in range(_HALVINGS):
-        reached_bounds = reached.sums @ of_sums
-        worse = (reached_bounds[:, 0] > bounds[:, 0]).nonzero()[0]
+        worse = (new_bounds[:, 0] > bounds[:, 0]).nonzero()[0]
         if not len(worse):
             break
         direction[worse] *= 0.5
         nearer = start[worse] + direction[worse]
         reached.put(worse, problems.take(worse).evaluate(nearer))
-    return reached, reached.sums @ of_sums
+        new_bounds = reached.sums @ of_sums
+    return reached, new_bounds
 
 
 def _gap(bounds: Array) -> Array:
