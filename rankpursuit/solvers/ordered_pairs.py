@@ -26,28 +26,30 @@ class OrderedPairs:
         difference = scores[pairs[:, 0]] - scores[pairs[:, 1]]
         ordered = np.where((difference < 0)[:, None], pairs[:, ::-1], pairs)[difference != 0]
         self.n_points, self.n_pairs = len(scores), len(ordered)
-        self._preferred, self._other = ordered[:, 0], ordered[:, 1]
-        self._is_pair = np.zeros((self.n_points, self.n_points), dtype=np.bool_)
-        self._is_pair[self._preferred, self._other] = True
-        if np.count_nonzero(self._is_pair) < self.n_pairs:
+        self._ordered, self._cell = ordered, ordered[:, 0] * self.n_points + ordered[:, 1]
+        met = np.zeros(self.n_points**2, dtype=np.bool_)
+        met[self._cell] = True
+        if np.count_nonzero(met) < self.n_pairs:
             raise ValueError("pairs: a pair occurs twice; give each pair once")
 
     @cached_property
     def _transposed(self) -> sp.csr_array:
-        rows = np.repeat(np.arange(self.n_pairs), 2)
-        signs = np.tile([1.0, -1.0], self.n_pairs)
-        points = np.stack([self._preferred, self._other], axis=1).ravel()
+        """The matrix with a column ``e_i - e_j`` for each pair."""
+        signs, starts = np.tile([1.0, -1.0], self.n_pairs), np.arange(0, 2 * self.n_pairs + 1, 2)
         shape = (self.n_pairs, self.n_points)
-        return sp.csr_array((signs, (rows, points)), shape=shape).T.tocsr()
+        return sp.csr_array((signs, self._ordered.ravel(), starts), shape=shape).T.tocsr()
 
     @cached_property
     def bias(self) -> Array:
         """1 where i is preferred to j, minus infinity elsewhere, shape (n, n)."""
-        return np.where(self._is_pair, 1.0, -np.inf)
+        result = np.full((self.n_points, self.n_points), -np.inf)
+        result.ravel()[self._cell] = 1.0
+        return result
 
     def margins(self, values: Array) -> Array:
         """Differences ``f_i - f_j`` of values of shape (b, n): shape (b, p)."""
-        return values[:, self._preferred] - values[:, self._other]
+        preferred, other = self._ordered.T
+        return values[:, preferred] - values[:, other]
 
     def gather(self, weights: Array) -> Array:
         """``sum_ij w_ij (e_i - e_j)`` of weights of shape (b, p): shape (b, n)."""
@@ -55,10 +57,11 @@ class OrderedPairs:
 
     def laplacian(self, weights: NDArray) -> Array:
         """Laplacians of the pairs with weights of shape (b, p): shape (b, n, n)."""
-        result = np.zeros((len(weights), self.n_points, self.n_points))
-        result[:, self._preferred, self._other] = weights
-        result += result.swapaxes(1, 2)
-        degrees = result.sum(axis=2)
+        directed = np.zeros((len(weights), self.n_points**2))
+        directed[:, self._cell] = weights
+        directed = directed.reshape(-1, self.n_points, self.n_points)
+        result = directed + directed.swapaxes(1, 2)
+        degrees = np.matmul(result, np.ones(self.n_points))
         np.negative(result, out=result)
         np.einsum("bii->bi", result)[...] = degrees
         return result

@@ -10,19 +10,19 @@ stated duality gap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankpursuit.solvers.hinge import hinge_path
 from rankpursuit.solvers.ordered_pairs import OrderedPairs
 from rankpursuit.solvers.squared_hinge import squared_hinge_path
 
 Array = NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]
-
-_TO_BOUNDARY = 0.99
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RankSVMPath:
 
 def rank_svm_path(
     kernel: Array,
-    pairs: OrderedPairs,
+    pairs: OrderedPairs | Sequence[OrderedPairs],
     Cs: ArrayLike,
     *,
     loss: Loss = "hinge",
@@ -58,8 +58,9 @@ def rank_svm_path(
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
-    pairs : OrderedPairs
-        Of the n points.
+    pairs : OrderedPairs or sequence of b OrderedPairs
+        Of the n points: the same for all kernels, or one for each kernel. Kernels may share an
+        object, which saves time with the hinge loss. A kernel without any pair gets zeros.
     Cs : array-like of shape (k,)
         Positive.
     loss : {"hinge", "squared_hinge"}
@@ -73,99 +74,32 @@ def rank_svm_path(
     RankSVMPath
     """
     Cs = np.asarray(Cs, dtype=np.float64)
+    each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
+    if len(each) != len(kernel):
+        raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
     shape = (len(Cs), len(kernel))
-    if pairs.n_pairs == 0:
-        return RankSVMPath(np.zeros((*shape, pairs.n_points)), np.zeros(shape), np.zeros(shape))
-    if loss == "hinge":
-        # An interior-point method gains little from a start: all C are one batch.
-        which = np.tile(np.arange(len(kernel)), len(Cs))
-        solved = _hinge(kernel, which, pairs, np.repeat(Cs, len(kernel)), tol, max_iter)
-        return RankSVMPath(*(part.reshape(*shape, *part.shape[1:]) for part in solved))
-    bias = np.stack([pairs.bias] * len(kernel))
-    return RankSVMPath(*squared_hinge_path(kernel, bias, Cs, tol, max_iter))
+    path = RankSVMPath(np.zeros((*shape, kernel.shape[1])), np.zeros(shape), np.zeros(shape))
+    for members in _batches(each, loss):
+        part = kernel if len(members) == len(kernel) else kernel[members]
+        if loss == "hinge":
+            solved = hinge_path(part, each[members[0]], Cs, tol, max_iter)
+        else:
+            solved = squared_hinge_path(part, _biases(each, members), Cs, tol, max_iter)
+        path.coefficients[:, members], path.objective[:, members], path.gap[:, members] = solved
+    return path
 
 
-def _hinge(
-    kernel: Array,
-    which: NDArray[np.intp],
-    pairs: OrderedPairs,
-    Cs: Array,
-    tol: float,
-    max_iter: int,
-) -> tuple[Array, Array, Array]:
-    """Feasible primal-dual interior-point method; problem i has the kernel ``which[i]``.
-
-    The dual is ``min alpha' G alpha / 2 - sum alpha`` in the box ``0 <= alpha <= C`` with
-    ``G = B K B'``; z and w are the multipliers of the two bounds, and w is also the slack of the
-    primal. A Newton step solves ``(G + D) d = r`` with a diagonal D, through the identity
-    ``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
-    """
-    K, C = kernel[which], Cs[:, None]
-    # For small C every pair is at its upper bound: that is tried first.
-    coefficients, objective, gap = _judge(pairs, K, C, np.repeat(C, pairs.n_pairs, axis=1))
-    live = np.flatnonzero(gap > tol)
-    K, C = K[live], C[live]
-    alpha = np.repeat(0.5 * C, pairs.n_pairs, axis=1)
-    surplus = pairs.margins(_apply(K, pairs.gather(alpha))) - 1.0
-    z, w = np.maximum(surplus, 0.0) + 0.5, np.maximum(-surplus, 0.0) + 0.5
-    centring = np.full(len(live), 0.1)
-    for _ in range(max_iter):
-        if not len(live):
-            break
-        alpha, z, w, centring = _interior_step(pairs, K, C, alpha, z, w, centring)
-        coefficients[live], objective[live], gap[live] = _judge(pairs, K, C, alpha)
-        unsolved = gap[live] > tol
-        if not unsolved.all():
-            live, K, C, centring = live[unsolved], K[unsolved], C[unsolved], centring[unsolved]
-            alpha, z, w = alpha[unsolved], z[unsolved], w[unsolved]
-    return coefficients, objective, gap
+def _batches(each: list[OrderedPairs], loss: Loss) -> list[list[int]]:
+    """Kernels that are solved together: those with the same pairs, or all with squared slacks."""
+    batches: dict[int, list[int]] = {}
+    for index, pairs in enumerate(each):
+        if pairs.n_pairs:
+            batches.setdefault(id(pairs) if loss == "hinge" else 0, []).append(index)
+    return list(batches.values())
 
 
-def _judge(
-    pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array
-) -> tuple[Array, Array, Array]:
-    """Coefficients, primal objective and relative duality gap of dual variables of shape (b, p)."""
-    a = pairs.gather(alpha)
-    values = _apply(kernel, a)
-    norm = np.einsum("bn,bn->b", a, values)
-    slack = np.maximum(1.0 - pairs.margins(values), 0.0)
-    objective = 0.5 * norm + C[:, 0] * slack.sum(axis=1)
-    return a, objective, (objective - alpha.sum(axis=1) + 0.5 * norm) / objective
-
-
-def _interior_step(
-    pairs: OrderedPairs,
-    kernel: Array,
-    C: Array,
-    alpha: Array,
-    z: Array,
-    w: Array,
-    centring: Array,
-) -> tuple[Array, Array, Array, Array]:
-    """One step towards the solution, and how much the next one should keep to the centre."""
-    room = C - alpha
-    products = np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, w)
-    aim = (centring * products / (2 * pairs.n_pairs))[:, None]
-    weights = alpha * room / (z * room + w * alpha)  # the inverse of D
-    pull = aim / alpha - z - aim / room + w
-    system = np.matmul(pairs.laplacian(weights), kernel)
-    np.einsum("bii->bi", system)[...] += 1.0
-    v = np.linalg.solve(system, pairs.gather(weights * pull)[..., None])[..., 0]
-    d_alpha = weights * (pull - pairs.margins(_apply(kernel, v)))
-    d_z = (aim - z * d_alpha) / alpha - z
-    d_w = (aim + w * d_alpha) / room - w
-    blocked = np.maximum.reduce(
-        [
-            (-d_alpha / alpha).max(axis=1),
-            (d_alpha / room).max(axis=1),
-            (-d_z / z).max(axis=1),
-            (-d_w / w).max(axis=1),
-        ]
-    )
-    step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
-    alpha, z, w = (x + step[:, None] * d for x, d in ((alpha, d_alpha), (z, d_z), (w, d_w)))
-    return alpha, z, w, np.where(step > 0.8, 0.05, 0.3)
-
-
-def _apply(kernel: Array, vectors: NDArray[np.floating]) -> Array:
-    return np.matmul(kernel, vectors[..., None])[..., 0]
+def _biases(each: list[OrderedPairs], members: list[int]) -> Array:
+    """Biases of some kernels, or only one if all have the same pairs."""
+    if len({id(each[index]) for index in members}) == 1:
+        members = members[:1]
+    return np.stack([each[index].bias for index in members])

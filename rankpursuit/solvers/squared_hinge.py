@@ -7,152 +7,15 @@ for each point that the method reaches, and serves the next C as well.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from typing import Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp] | NDArray[np.bool_]
+Index = NDArray[np.intp]
 
 _HALVINGS = 30
-
-
-@dataclass(frozen=True)
-class Reached:
-    """The coefficients that b problems have reached, and what follows from them for any C.
-
-    Attributes
-    ----------
-    coefficients : ndarray of shape (b, n)
-    pull : ndarray of shape (b, n)
-        ``sum t_ij (e_i - e_j)`` over the pairs with positive slack t_ij.
-    active : ndarray of bool of shape (b, n, n)
-        Where i is preferred to j and their slack is positive.
-    norm, loss, total, energy : ndarray of shape (b,)
-        With f the values and g the pull: ``a' f``, ``sum t_ij^2``, ``sum t_ij`` and ``g' K g``.
-    """
-
-    coefficients: Array
-    pull: Array
-    active: NDArray[np.bool_]
-    norm: Array
-    loss: Array
-    total: Array
-    energy: Array
-
-    def take(self, which: Index) -> Self:
-        """Return some of the problems."""
-        return type(self)(*(part[which] for part in vars(self).values()))
-
-    def put(self, which: Index, other: Reached) -> None:
-        """Replace some of the problems."""
-        for part, new in zip(vars(self).values(), vars(other).values(), strict=True):
-            part[which] = new
-
-    def objective(self, C: float) -> Array:
-        """Primal objective, shape (b,)."""
-        return 0.5 * self.norm + C * self.loss
-
-    def gap(self, C: float) -> Array:
-        """Duality gap of the dual variables ``2 C t_ij`` relative to the objective, shape (b,)."""
-        below = 2.0 * C * (self.total - C * self.energy) - C * self.loss
-        return 1.0 - below / self.objective(C)
-
-
-class Problems:
-    """A stack of b problems.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (b, n, n)
-    bias : ndarray of shape (b, n, n)
-        1 where i is preferred to j, minus infinity elsewhere.
-    work : ndarray of shape (2, b, n, n), optional
-        Memory to work in.
-    """
-
-    def __init__(self, kernel: Array, bias: Array, work: Array | None = None) -> None:
-        self._kernel, self._bias = kernel, bias
-        self._work = np.empty((2, *kernel.shape)) if work is None else work
-        self._ones = np.ones(kernel.shape[2])
-
-    def __len__(self) -> int:
-        return len(self._kernel)
-
-    def take(self, which: NDArray[np.intp]) -> Problems:
-        """Return some of the problems; they work in the same memory."""
-        if len(which) == len(self):
-            return self
-        return Problems(self._kernel[which], self._bias[which], self._work[:, : len(which)])
-
-    def reach(self, coefficients: Array) -> Reached:
-        """Evaluate coefficients of shape (b, n)."""
-        values, slack = self._apply(coefficients), self._work[0]
-        np.subtract(values[:, None, :], values[:, :, None], out=slack)
-        slack += self._bias
-        np.maximum(slack, 0.0, out=slack)
-        of_preferred = slack @ self._ones
-        pull = of_preferred - self._ones @ slack
-        total = of_preferred @ self._ones
-        return Reached(
-            coefficients=coefficients,
-            pull=pull,
-            active=slack > 0.0,
-            norm=_dot(coefficients, values),
-            # t^2 = t (1 - f_i + f_j) where the slack is positive
-            loss=total - _dot(pull, values),
-            total=total,
-            energy=_dot(pull, self._apply(pull)),
-        )
-
-    def direction(self, at: Reached, C: float) -> Array:
-        """Direction to the minimum of the objective as if no pair ceased or began to be active.
-
-        With the Laplacian L of the active pairs that minimum is at
-        ``(I + 2C L K)^-1 2C sum (e_i - e_j)``.
-        """
-        scaled, laplacian = self._work
-        np.multiply(at.active, -2.0 * C, out=scaled)
-        of_preferred, of_other = scaled @ self._ones, self._ones @ scaled
-        np.add(scaled, scaled.swapaxes(1, 2), out=laplacian)
-        _diagonal(laplacian)[...] = -(of_preferred + of_other)
-        system = np.matmul(laplacian, self._kernel, out=scaled)
-        _diagonal(system)[...] += 1.0
-        right = of_other - of_preferred
-        return np.linalg.solve(system, right[..., None])[..., 0] - at.coefficients
-
-    def _apply(self, vectors: Array) -> Array:
-        return np.matmul(self._kernel, vectors[..., None])[..., 0]
-
-
-def newton_step(problems: Problems, at: Reached, C: float) -> Reached:
-    """Go towards the minimum on the active pairs, by steps halved until the objective falls."""
-    direction, before = problems.direction(at, C), at.objective(C)
-    reached = problems.reach(at.coefficients + direction)
-    for _ in range(_HALVINGS):
-        worse = np.flatnonzero(reached.objective(C) > before)
-        if not len(worse):
-            break
-        direction[worse] *= 0.5
-        nearer = at.coefficients[worse] + direction[worse]
-        reached.put(worse, problems.take(worse).reach(nearer))
-    return reached
-
-
-def descend(problems: Problems, at: Reached, C: float, tol: float, max_iter: int) -> None:
-    """Bring all problems to a gap of at most tol; those that are there leave the batch."""
-    live = np.flatnonzero(at.gap(C) > tol)
-    problems, now = problems.take(live), at.take(live)
-    for _ in range(max_iter):
-        if not len(live):
-            break
-        now = newton_step(problems, now, C)
-        at.put(live, now)
-        unsolved = np.flatnonzero(now.gap(C) > tol)
-        if len(unsolved) < len(live):
-            live, problems, now = live[unsolved], problems.take(unsolved), now.take(unsolved)
 
 
 def squared_hinge_path(
@@ -163,8 +26,8 @@ def squared_hinge_path(
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
-    bias : ndarray of shape (b, n, n)
-        1 where i is preferred to j, minus infinity elsewhere; a pair at least for each kernel.
+    bias : ndarray of shape (b, n, n) or (1, n, n)
+        1 where i is preferred to j, minus infinity elsewhere; at least one pair for each kernel.
     Cs : ndarray of shape (k,)
     tol : float
     max_iter : int
@@ -174,21 +37,150 @@ def squared_hinge_path(
     coefficients : ndarray of shape (k, b, n)
     objective, gap : ndarray of shape (k, b)
     """
-    shape = (len(Cs), len(kernel))
-    coefficients = np.empty((*shape, kernel.shape[1]))
-    objective, gap = np.empty(shape), np.empty(shape)
-    problems = Problems(kernel, bias)
-    at = problems.reach(np.zeros(kernel.shape[:2]))
+    coefficients = np.empty((len(Cs), *kernel.shape[:2]))
+    bounds = np.empty((len(Cs), len(kernel), 2))
+    problems = _Problems.of(np.ascontiguousarray(kernel), bias)
+    points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
-        descend(problems, at, Cs[c], tol, max_iter)
-        coefficients[c], objective[c], gap[c] = at.coefficients, at.objective(Cs[c]), at.gap(Cs[c])
-    return coefficients, objective, gap
+        bounds[c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
+        coefficients[c] = points.coefficients
+    return coefficients, bounds[..., 0], _gap(bounds)
 
 
-def _dot(left: Array, right: Array) -> Array:
-    return np.einsum("bn,bn->b", left, right)
+class _Points(NamedTuple):
+    """Coefficients of b problems, and what follows from them for any C.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (b, n)
+    active : ndarray of bool of shape (b, n, n)
+        Where i is preferred to j and the slack t_ij is positive.
+    sums : ndarray of shape (b, 4)
+        ``a' f``, ``g' f``, ``g' K g`` and ``sum t_ij``, with ``g = sum t_ij (e_i - e_j)`` over
+        the active pairs.
+    """
+
+    coefficients: Array
+    active: NDArray[np.bool_]
+    sums: Array
+
+    def take(self, which: Index) -> _Points:
+        coefficients, active, sums = self
+        return _Points(coefficients[which], active[which], sums[which])
+
+    def put(self, which: Index, points: _Points) -> None:
+        for part, new in zip(self, points, strict=True):
+            part[which] = new
+
+
+class _Problems(NamedTuple):
+    """Kernels and biases of b problems, a vector of ones, and memory to work in."""
+
+    kernel: Array
+    bias: Array
+    ones: Array
+    work: tuple[Array, Array]
+
+    @classmethod
+    def of(cls, kernel: Array, bias: Array) -> _Problems:
+        work = np.empty(kernel.shape), np.empty(kernel.shape)
+        return cls(kernel, bias, np.ones(kernel.shape[1]), work)
+
+    def take(self, which: Index) -> _Problems:
+        """Return some of the problems; they work in the same memory."""
+        first, second = self.work
+        return _Problems(
+            self.kernel.take(which, axis=0),
+            self.bias if len(self.bias) == 1 else self.bias.take(which, axis=0),
+            self.ones,
+            (first[: len(which)], second[: len(which)]),
+        )
+
+    def evaluate(self, coefficients: Array) -> _Points:
+        kernel, bias, ones, (slack, _) = self
+        values = _apply(kernel, coefficients)
+        np.subtract(values[:, None, :], values[:, :, None], out=slack)
+        slack += bias
+        np.maximum(slack, 0.0, out=slack)
+        products = np.empty((len(kernel), 4, len(ones)))
+        of_preferred = np.matmul(slack, ones, out=products[:, 3])
+        pull = of_preferred - np.matmul(ones, slack)
+        np.multiply(coefficients, values, out=products[:, 0])
+        np.multiply(pull, values, out=products[:, 1])
+        np.multiply(pull, _apply(kernel, pull), out=products[:, 2])
+        return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
+
+    def minimum(self, active: NDArray[np.bool_], C: float) -> Array:
+        """Coefficients that are best if the same pairs stay active.
+
+        With the Laplacian L of these pairs, ``(I + 2C L K) a = 2C sum (e_i - e_j)``.
+        """
+        kernel, _, ones, (weights, opposite) = self
+        np.copyto(weights, active)
+        of_preferred, of_other = np.matmul(weights, ones), np.matmul(ones, weights)
+        np.add(weights, weights.swapaxes(1, 2), out=opposite)  # of L
+        np.negative(of_preferred + of_other, out=_diagonal(opposite))
+        system = np.matmul(opposite, kernel, out=weights)
+        system *= -2.0 * C
+        diagonal = _diagonal(system)
+        diagonal += 1.0
+        right = 2.0 * C * (of_preferred - of_other)
+        return np.linalg.solve(system, right[..., None])[..., 0]
+
+
+def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
+    """Move all points to a gap of at most tol; solved problems leave the batch.
+
+    Returns
+    -------
+    ndarray of shape (b, 2)
+        The bounds of the minimum: the objective, and that of the dual variables ``2C t_ij``.
+    """
+    # An active pair has t_ij = 1 - (f_i - f_j), so that sum t_ij^2 = sum t_ij - g' f.
+    of_sums = np.array([[0.5, 0.0], [-C, C], [0.0, -2.0 * C * C], [C, C]])
+    result = bounds = points.sums @ of_sums
+    live, now = np.arange(len(bounds)), points
+    for _ in range(max_iter):
+        unsolved = (_gap(bounds) > tol).nonzero()[0]
+        if not len(unsolved):
+            break
+        if len(unsolved) < len(live):
+            live, bounds = live[unsolved], bounds[unsolved]
+            problems, now = problems.take(unsolved), now.take(unsolved)
+        now, bounds = _step(problems, now, bounds, C, of_sums)
+        points.put(live, now)
+        result[live] = bounds
+    return result
+
+
+def _step(
+    problems: _Problems, points: _Points, bounds: Array, C: float, of_sums: Array
+) -> tuple[_Points, Array]:
+    """Newton's step, halved until the objective falls; also the new bounds."""
+    start = points.coefficients
+    direction = problems.minimum(points.active, C) - start
+    reached = problems.evaluate(start + direction)
+    new_bounds = reached.sums @ of_sums
+    for _ in range(_HALVINGS):
+        worse = (new_bounds[:, 0] > bounds[:, 0]).nonzero()[0]
+        if not len(worse):
+            break
+        direction[worse] *= 0.5
+        nearer = start[worse] + direction[worse]
+        reached.put(worse, problems.take(worse).evaluate(nearer))
+        new_bounds = reached.sums @ of_sums
+    return reached, new_bounds
+
+
+def _gap(bounds: Array) -> Array:
+    return 1.0 - bounds[..., 1] / bounds[..., 0]
+
+
+def _apply(kernel: Array, vectors: Array) -> Array:
+    return np.matmul(kernel, vectors[..., None])[..., 0]
 
 
 def _diagonal(matrices: Array) -> Array:
-    """View of the diagonals of matrices of shape (b, n, n)."""
-    return np.einsum("bii->bi", matrices)
+    """View of the diagonals of contiguous matrices of shape (b, n, n)."""
+    b, n, _ = matrices.shape
+    return matrices.reshape(b, n * n)[:, :: n + 1]

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, LinearSVC
 
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers import OrderedPairs, rank_svm_path
+from rankpursuit.solvers import OrderedPairs, rank_svm_path, squared_hinge
 
 LOSSES = ["hinge", "squared_hinge"]
 ANY_LOSS = pytest.mark.parametrize("loss", LOSSES)
@@ -174,6 +174,7 @@ def test_ties_make_no_pair():
     assert pairs.n_pairs == 5
     margins = pairs.margins(scores[None])
     assert sorted(margins[0].tolist()) == [1.0, 1.0, 1.0, 1.0, 2.0]
+    assert np.array_equal(pairs.bias, np.where(scores[:, None] > scores, 1.0, -np.inf))
 
 
 @ANY_LOSS
@@ -184,6 +185,75 @@ def test_scores_all_tied_give_the_zero_function(loss):
     assert path.coefficients.shape == (3, 2, 4)
     assert not path.coefficients.any()
     assert not path.gap.any()
+
+
+def stack_of_users():
+    """Kernels of four users with 12 points each; the third has only ties, others a few."""
+    users = [generic_problem(seed, n_groups=1 + seed % 2) for seed in range(20, 24)]
+    scores = [users[0].scores, np.round(users[1].scores), np.ones(12), np.round(users[3].scores, 1)]
+    pairs = [OrderedPairs(scores[u], user.preferences.pairs()) for u, user in enumerate(users)]
+    return [user.kernel for user in users], pairs
+
+
+@ANY_LOSS
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_stack_with_different_pairs_equals_each_alone(loss, tol):
+    kernels, pairs = stack_of_users()
+    each = [pairs[user] for user in (0, 0, 1, 1, 2, 2, 3, 3)]
+    path = rank_svm_path(np.concatenate(kernels), each, Cs, loss=loss, tol=tol)
+    assert path.coefficients.shape == (3, 8, 12)
+    for user in range(4):
+        alone = rank_svm_path(kernels[user], pairs[user], Cs, loss=loss, tol=tol)
+        both = slice(2 * user, 2 * user + 2)
+        for name in ("coefficients", "objective", "gap"):
+            together, single = getattr(path, name)[:, both], getattr(alone, name)
+            np.testing.assert_allclose(together, single, rtol=1e-9, atol=1e-11, err_msg=name)
+
+
+@ANY_LOSS
+def test_kernel_without_any_pair_gets_zeros_in_a_stack(loss):
+    kernels, pairs = stack_of_users()
+    assert pairs[2].n_pairs == 0
+    path = rank_svm_path(np.stack([kernel[0] for kernel in kernels]), pairs, Cs, loss=loss)
+    for part in (path.coefficients, path.objective, path.gap):
+        assert not part[:, 2].any()
+    assert np.all(path.objective[:, [0, 1, 3]] > 0.0)
+
+
+@ANY_LOSS
+def test_same_pairs_for_each_kernel_are_shared_pairs(loss):
+    problem = generic_problem(9, n_groups=2)
+    one, two = ordered(problem), ordered(problem)
+    shared = rank_svm_path(problem.kernel, one, Cs, loss=loss)
+    for each in ([one, one], [one, two]):
+        path = rank_svm_path(problem.kernel, each, Cs, loss=loss)
+        np.testing.assert_allclose(path.coefficients, shared.coefficients, rtol=1e-9, atol=1e-12)
+
+
+@ANY_LOSS
+@pytest.mark.parametrize("n_given", [0, 1, 3])
+def test_wrong_number_of_pairs_is_refused(loss, n_given):
+    problem = generic_problem(9)
+    with pytest.raises(ValueError, match=f"pairs: expected one for each of 2 .* got {n_given}"):
+        rank_svm_path(problem.kernel, [ordered(problem)] * n_given, Cs, loss=loss)
+
+
+@pytest.mark.parametrize("seed", [118, 125, 179])
+def test_squared_hinge_halves_the_steps_that_would_raise_the_objective(seed, monkeypatch):
+    problem = generic_problem(seed, n_points=10)
+
+    def rises():
+        paths = [
+            rank_svm_path(
+                problem.kernel, ordered(problem), [1e4], loss="squared_hinge", max_iter=steps
+            )
+            for steps in range(9)
+        ]
+        return np.diff([path.objective[0] for path in paths], axis=0) > 0.0
+
+    assert not rises().any()
+    monkeypatch.setattr(squared_hinge, "_HALVINGS", 0)
+    assert rises().any()
 
 
 @ANY_LOSS
