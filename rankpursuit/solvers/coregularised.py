@@ -17,11 +17,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.solvers.gram import GramForm
+from rankpursuit.solvers.gram import Gram, GramForm
 from rankpursuit.solvers.joint import Agreement, JointForm, RefittedForm, ResidueForm
 from rankpursuit.solvers.pairs import PairSearch
 from rankpursuit.solvers.pursuit import NOTHING_LEFT
-from rankpursuit.solvers.tuples import AlternatingSearch, SharedSearch
+from rankpursuit.solvers.tuples import AlternatingSearch, SharedSearch, TupleSearch
 
 Array = NDArray[np.float64]
 JointFitting = Literal["basic", "backfit"]
@@ -144,15 +144,19 @@ def coregularised_pursuit(
         raise ValueError(f"shared: the dictionaries have different sizes, {sizes}")
     n_steps = min(n_steps, *sizes)
     scored, unscored = ([_by_function(part) for part in parts] for parts in (scored, unscored))
-    pairs = n_views == 2 and not shared
-    search_type = PairSearch if pairs else SharedSearch if shared else AlternatingSearch
-    search = search_type(scored, unscored, nu)
+    gram = Gram(scored, unscored) if n_views == 2 and not shared else None
+    search: TupleSearch
+    if gram is not None:
+        search = PairSearch(gram, nu)
+    else:
+        search = (SharedSearch if shared else AlternatingSearch)(scored, unscored, nu)
     form: JointForm
     if fitting == "backfit":
         form = RefittedForm(scored, unscored, targets, nu, agreement, n_steps)
+    elif gram is not None:
+        form = GramForm(gram, scored, targets, nu, agreement)
     else:
-        form_type = GramForm if pairs else ResidueForm
-        form = form_type(scored, unscored, targets, nu, agreement)
+        form = ResidueForm(scored, unscored, targets, nu, agreement)
     batch = form.cost.shape
     selected = np.full((*batch, n_steps, n_views), -1, dtype=np.intp)
     weights = np.zeros((*batch, n_steps, n_views))
