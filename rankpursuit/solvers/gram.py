@@ -60,17 +60,16 @@ class GramForm:
         nu: Array,
         agreement: Agreement,
     ) -> None:
-        self._views, self._agreement = gram.views, agreement
+        self._views = gram.views
         size = sum(gram.sizes)
         self._gram = gram.products.reshape(-1, 2, size)
-        self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None, :, None]
+        self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None]
         self.cost = np.zeros((len(scored[0]), len(nu)))
-        self._products = np.zeros((*self.cost.shape, 2, size))
+        self._whole = np.empty((*self.cost.shape, size))
         for view, functions, target in zip(self._views, scored, targets, strict=True):
-            product = np.matmul(functions, target[..., None])
-            self._products[:, :, 0, view] = product.swapaxes(1, 2)
+            self._whole[..., view] = np.matmul(functions, target[..., None]).swapaxes(1, 2)
             self.cost += np.square(target).sum(axis=-1)[..., None]
-        self._whole = self._products[:, :, 0].copy()
+        self._own = self._whole.copy() if agreement == "incremental" else None
         # Where the first function of each view stands, for each problem, in these arrays.
         problems = np.arange(self.cost.size).reshape(*self.cost.shape, 1)
         self._places = size * problems + [0, gram.sizes[0]]
@@ -78,7 +77,7 @@ class GramForm:
 
     def correlations(self) -> list[Array]:
         """Return the products that the steps keep up to date."""
-        products = self._whole if self._agreement == "cumulative" else self._products[:, :, 0]
+        products = self._whole if self._own is None else self._own
         return [products[..., view] for view in self._views]
 
     def take(self, best: BestTuple, active: Flags) -> Array:
@@ -87,10 +86,16 @@ class GramForm:
         places = best.chosen + self._places
         products = self._whole.take(places)
         rows = self._gram.take(best.chosen + self._rows, axis=0)
-        rows *= lengths[..., None, None] * self._weights
-        for view in range(2):
-            self._products -= rows[:, :, view]
-        np.add(self._products[:, :, 0], self._products[:, :, 1], out=self._whole)
+        self._whole -= _combined(lengths[..., None] * self._weights, rows)
+        if self._own is not None:
+            self._own -= _combined(lengths, rows[..., 0, :])
         products += self._whole.take(places)
         self.cost -= np.einsum("bkv,bkv->bk", lengths, products)
         return lengths
+
+
+def _combined(weights: Array, rows: Array) -> Array:
+    """Sum of the rows of each problem, shape (b, k, ..., N), with weights (b, k, ...)."""
+    batch, size = weights.shape[:2], rows.shape[-1]
+    rows = rows.reshape(*batch, -1, size)
+    return np.matmul(weights.reshape(*batch, 1, -1), rows).reshape(*batch, size)
