@@ -99,21 +99,23 @@ class PairSearch:
         work = np.empty((step, *second.shape))
         for start in range(0, len(first), step):
             rows = slice(start, start + step)
-            left = work[: len(first) - start]
-            np.multiply(self._rho[rows], first[rows, None], out=left)
-            np.subtract(second, left, out=left)
-            np.square(left, out=left)
-            left *= self._factor[rows]
-            np.fmax.reduce(left, axis=1, out=gain[rows])
-        gain += np.square(first)
+            part = _second_part(
+                self._rho[rows],
+                self._factor[rows],
+                first[rows, None],
+                second,
+                out=work[: len(first) - start],
+            )
+            np.fmax.reduce(part, axis=1, out=gain[rows])
+        squares = np.square(first)
+        gain += squares
         least = least_tied(np.fmax.reduce(gain, axis=0))
         i = (gain >= least).argmax(axis=0)
-        x = first.take(self._flat(i))[:, None]
-        columns = np.arange(0, second.size, len(self._problems))
-        pairs = self._flat(i * len(second))[:, None] + columns
-        left = second.T - self._rho.take(pairs) * x
-        gains = np.square(left) * self._factor.take(pairs) + np.square(x)
-        return i, (gains >= least[:, None]).argmax(axis=1)
+        found = self._flat(i)
+        row = self._flat(i * len(second) + np.arange(len(second))[:, None])
+        rho = self._rho.take(row)
+        part = _second_part(rho, self._factor.take(row), first.take(found), second, out=rho)
+        return i, (part >= least - squares.take(found)).argmax(axis=0)
 
     def _flat(self, index: Indices) -> Indices:
         """Where entry ``[index, problem]`` stands, for each problem, in a flat array."""
@@ -131,3 +133,11 @@ class PairSearch:
             flat = self._flat(kept)
             self._scales[v] = self._scales[v].take(flat)
             self._places[v] = self._places[v].take(flat)
+
+
+def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:
+    """``(y - rho x)^2 / (1 - rho^2)``: what the second function of a pair adds to the gain."""
+    np.multiply(rho, x, out=out)
+    np.subtract(y, out, out=out)
+    np.square(out, out=out)
+    return np.multiply(out, factor, out=out)
