@@ -203,9 +203,7 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
         agreement=spec.agreement,
     )
     reached = np.minimum(steps, size)
-    values = np.mean(
-        [path.predict(kernel[:, rows], view) for view, kernel in enumerate(kernels)], axis=0
-    )[:, :, reached - 1]
+    values = path.predict_mean([kernel[:, rows] for kernel in kernels], reached)
     n_basis = spec.n_views * np.minimum(steps, path.n_steps[..., None])
     return GridPredictions(values.swapaxes(0, 1), n_basis.swapaxes(0, 1), n_train, places)
 

@@ -17,11 +17,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.solvers.gram import GramForm
+from rankpursuit.solvers.gram import Gram, GramForm
 from rankpursuit.solvers.joint import Agreement, JointForm, RefittedForm, ResidueForm
 from rankpursuit.solvers.pairs import PairSearch
 from rankpursuit.solvers.pursuit import NOTHING_LEFT
-from rankpursuit.solvers.tuples import AlternatingSearch, SharedSearch
+from rankpursuit.solvers.tuples import AlternatingSearch, SharedSearch, TupleSearch
 
 Array = NDArray[np.float64]
 JointFitting = Literal["basic", "backfit"]
@@ -60,12 +60,8 @@ class CoregularisedPath:
         ndarray of shape (k, b, P, P)
             Entry ``[..., p, :]`` belongs to the prefix of p + 1 steps.
         """
-        n_views = self.selected.shape[3]
-        if self.directions is None:
-            steps = np.eye(self.selected.shape[2]) * self.weights[..., None, view::n_views]
-            return np.cumsum(steps, axis=3).swapaxes(2, 3)
-        steps = self.directions[..., view::n_views, :] * self.weights[..., None, :]
-        return np.cumsum(steps, axis=3)[..., n_views - 1 :: n_views].swapaxes(2, 3)
+        n_steps, n_views = self.selected.shape[2:]
+        return self._coefficients(np.arange(1, n_steps + 1))[..., view::n_views]
 
     def predict(self, kernel: Array, view: int) -> Array:
         """Predictions of one view's function, of every prefix.
@@ -80,16 +76,35 @@ class CoregularisedPath:
         -------
         ndarray of shape (k, b, P, m)
         """
-        n_views = self.selected.shape[3]
-        functions = np.ascontiguousarray(kernel.swapaxes(1, 2))
-        problems = np.arange(len(kernel))[:, None]
-        chosen = functions[problems, np.maximum(self.selected[..., view], 0)]
+        values = _values(kernel.swapaxes(1, 2), self.selected[..., view])
+        return np.matmul(self.coefficients(view), values)
+
+    def predict_mean(self, kernels: Sequence[Array], steps: NDArray[np.intp]) -> Array:
+        """Mean of the predictions of all views, of some prefixes.
+
+        Parameters
+        ----------
+        kernels : sequence of M ndarrays of shape (b, m, N_v)
+            For each view, the values of its dictionary functions at m points.
+        steps : ndarray of shape (s,)
+            Numbers of steps of the prefixes, from 1 to P.
+
+        Returns
+        -------
+        ndarray of shape (k, b, s, m)
+        """
+        functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
+        starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
+        selected = (self.selected + starts).reshape(self.weights.shape)
+        return np.matmul(self._coefficients(steps) / len(kernels), _values(functions, selected))
+
+    def _coefficients(self, steps: NDArray[np.intp]) -> Array:
+        """Coefficients over the chosen functions of all views, step by step: (k, b, s, P * M)."""
+        ends = steps * self.selected.shape[3]
         if self.directions is None:
-            chosen *= self.weights[..., view::n_views, None]
-            return np.cumsum(chosen, axis=2, out=chosen)
-        steps = np.matmul(self.directions[..., view::n_views, :].swapaxes(2, 3), chosen)
-        steps *= self.weights[..., None]
-        return np.cumsum(steps, axis=2)[..., n_views - 1 :: n_views, :]
+            return self.weights[..., None, :] * (np.arange(self.weights.shape[2]) < ends[:, None])
+        sums = np.cumsum(self.directions * self.weights[..., None, :], axis=3)
+        return sums[..., ends - 1].swapaxes(2, 3)
 
 
 def coregularised_pursuit(
@@ -144,15 +159,19 @@ def coregularised_pursuit(
         raise ValueError(f"shared: the dictionaries have different sizes, {sizes}")
     n_steps = min(n_steps, *sizes)
     scored, unscored = ([_by_function(part) for part in parts] for parts in (scored, unscored))
-    pairs = n_views == 2 and not shared
-    search_type = PairSearch if pairs else SharedSearch if shared else AlternatingSearch
-    search = search_type(scored, unscored, nu)
+    gram = Gram(scored, unscored) if n_views == 2 and not shared else None
+    search: TupleSearch
+    if gram is not None:
+        search = PairSearch(gram, nu)
+    else:
+        search = (SharedSearch if shared else AlternatingSearch)(scored, unscored, nu)
     form: JointForm
     if fitting == "backfit":
         form = RefittedForm(scored, unscored, targets, nu, agreement, n_steps)
+    elif gram is not None:
+        form = GramForm(gram, scored, targets, nu, agreement)
     else:
-        form_type = GramForm if pairs else ResidueForm
-        form = form_type(scored, unscored, targets, nu, agreement)
+        form = ResidueForm(scored, unscored, targets, nu, agreement)
     batch = form.cost.shape
     selected = np.full((*batch, n_steps, n_views), -1, dtype=np.intp)
     weights = np.zeros((*batch, n_steps, n_views))
@@ -179,6 +198,14 @@ def coregularised_pursuit(
         cost=cost.swapaxes(0, 1),
         n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2).swapaxes(0, 1),
     )
+
+
+def _values(functions: Array, selected: NDArray[np.intp]) -> Array:
+    """Values (k, b, p, m) of the selected ones, (k, b, p), of functions of shape (b, N, m).
+
+    Behind the end of a path stand values of any function.
+    """
+    return functions[np.arange(len(functions))[:, None], selected]
 
 
 def _by_function(columns: Array) -> Array:

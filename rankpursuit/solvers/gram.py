@@ -1,4 +1,4 @@
-"""The joint problem of two views by Gram matrices instead of the residue."""
+"""The products of the functions of two views with each other, and the joint problem by them."""
 
 from __future__ import annotations
 
@@ -10,52 +10,74 @@ from rankpursuit.solvers.joint import Agreement
 from rankpursuit.solvers.tuples import Array, BestTuple, Flags
 
 
-class GramForm:
-    """The joint problem of two views by the products of all functions with each other.
-
-    A step takes as much time as there are functions, whatever the number of rows. An axis of
-    size 2 holds the products over the rows on the scored points, and over those on the unscored
-    points without their weight ``2 nu``.
+class Gram:
+    """Gram matrices of the N = N_1 + N_2 functions of two views.
 
     Parameters
     ----------
-    scored, unscored, targets, nu, agreement
+    scored : sequence of two ndarrays of shape (b, N_v, m_v)
+    unscored : sequence of two ndarrays of shape (b, N_v, l)
+
+    Attributes
+    ----------
+    sizes : list of int
+        N_1 and N_2.
+    views : list of slice
+        Where the functions of each view stand.
+    products : ndarray of shape (b, N, 2, N)
+        Products over the rows on the scored points, zero for functions of different views, and
+        over those on the unscored points without their weight ``2 nu``, negative for them.
+    """
+
+    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array]) -> None:
+        self.sizes = [functions.shape[1] for functions in scored]
+        size = sum(self.sizes)
+        self.views = [slice(0, self.sizes[0]), slice(self.sizes[0], size)]
+        self.products = np.zeros((len(scored[0]), size, 2, size))
+        for view, functions in zip(self.views, scored, strict=True):
+            self.products[:, view, 0, view] = np.matmul(functions, functions.swapaxes(1, 2))
+        apart = np.concatenate([unscored[0], -unscored[1]], axis=1)
+        self.products[:, :, 1] = np.matmul(apart, apart.swapaxes(1, 2))
+
+
+class GramForm:
+    """The joint problem of two views by their Gram matrices instead of the residue.
+
+    A step takes time for each function, whatever the number of rows.
+
+    Parameters
+    ----------
+    gram : Gram
+    scored, targets, nu, agreement
         See :class:`rankpursuit.solvers.joint.ResidueForm`.
     """
 
     def __init__(
         self,
+        gram: Gram,
         scored: Sequence[Array],
-        unscored: Sequence[Array],
         targets: Sequence[Array],
         nu: Array,
         agreement: Agreement,
     ) -> None:
-        batch = (len(scored[0]), len(nu))
-        ends = np.cumsum([functions.shape[1] for functions in scored])
-        self._views = [slice(0, ends[0]), slice(ends[0], ends[1])]
-        gram = np.zeros((batch[0], ends[1], 2, ends[1]))
-        self._products = np.zeros((*batch, 2, ends[1]))
-        self.cost = np.zeros(batch)
+        self._views = gram.views
+        size = sum(gram.sizes)
+        self._gram = gram.products.reshape(-1, 2, size)
+        self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None]
+        self.cost = np.zeros((len(scored[0]), len(nu)))
+        self._whole = np.empty((*self.cost.shape, size))
         for view, functions, target in zip(self._views, scored, targets, strict=True):
-            gram[:, view, 0, view] = np.matmul(functions, functions.swapaxes(1, 2))
-            product = np.matmul(functions, target[..., None])
-            self._products[:, :, 0, view] = product.swapaxes(1, 2)
+            self._whole[..., view] = np.matmul(functions, target[..., None]).swapaxes(1, 2)
             self.cost += np.square(target).sum(axis=-1)[..., None]
-        apart = np.concatenate([unscored[0], -unscored[1]], axis=1)
-        gram[:, :, 1] = np.matmul(apart, apart.swapaxes(1, 2))
-        self._gram = gram.reshape(-1, 2, ends[1])
-        self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None, :, None]
-        self._whole = self._products[:, :, 0].copy()
-        self._agreement = agreement
-        # Where the first function of each view stands in these arrays, for each problem.
-        problems = np.arange(self.cost.size).reshape(*batch, 1)
-        self._places = np.array([0, ends[0]]) + ends[1] * problems
-        self._rows = np.array([0, ends[0]]) + ends[1] * (problems // batch[1])
+        self._own = self._whole.copy() if agreement == "incremental" else None
+        # Where the first function of each view stands, for each problem, in these arrays.
+        problems = np.arange(self.cost.size).reshape(*self.cost.shape, 1)
+        self._places = size * problems + [0, gram.sizes[0]]
+        self._rows = size * (problems // len(nu)) + [0, gram.sizes[0]]
 
     def correlations(self) -> list[Array]:
         """Return the products that the steps keep up to date."""
-        products = self._whole if self._agreement == "cumulative" else self._products[:, :, 0]
+        products = self._whole if self._own is None else self._own
         return [products[..., view] for view in self._views]
 
     def take(self, best: BestTuple, active: Flags) -> Array:
@@ -64,10 +86,16 @@ class GramForm:
         places = best.chosen + self._places
         products = self._whole.take(places)
         rows = self._gram.take(best.chosen + self._rows, axis=0)
-        rows *= lengths[..., None, None] * self._weights
-        for view in range(2):
-            self._products -= rows[:, :, view]
-        np.add(self._products[:, :, 0], self._products[:, :, 1], out=self._whole)
+        self._whole -= _combined(lengths[..., None] * self._weights, rows)
+        if self._own is not None:
+            self._own -= _combined(lengths, rows[..., 0, :])
         products += self._whole.take(places)
         self.cost -= np.einsum("bkv,bkv->bk", lengths, products)
         return lengths
+
+
+def _combined(weights: Array, rows: Array) -> Array:
+    """Sum of the rows of each problem, shape (b, k, ..., N), with weights (b, k, ...)."""
+    batch, size = weights.shape[:2], rows.shape[-1]
+    rows = rows.reshape(*batch, -1, size)
+    return np.matmul(weights.reshape(*batch, 1, -1), rows).reshape(*batch, size)

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankpursuit.solvers.gram import Gram
+from rankpursuit.solvers.orthogonal import nonzero_columns
 from rankpursuit.solvers.ties import least_tied
-from rankpursuit.solvers.tuples import SINGULAR, Array, BestTuple, Flags, Indices, TupleSearch
+from rankpursuit.solvers.tuples import SINGULAR, Array, BestTuple, Flags, Indices
 
 _CACHED = 1 << 15
 """Pairs of functions compared at a time: three arrays of them fit into a core's cache."""
@@ -21,33 +23,39 @@ _SPARSE = 0.5
 """Pairs are packed anew when no more than this share of them is left."""
 
 
-class PairSearch(TupleSearch):
+class PairSearch:
     """Two views: compare all pairs of functions.
 
-    The p = b k problems are the last axis of all arrays here, which makes it long. NaN marks what
+    The b k problems are the last axis of all arrays here, which makes it long. NaN marks what
     cannot be chosen: it is the scale of a function that is used up, and the factor
     ``1 / (1 - rho^2)`` of a pair whose functions depend on each other.
+
+    Parameters
+    ----------
+    gram : Gram
+    nu : ndarray of shape (k,)
     """
 
-    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
-        super().__init__(scored, unscored, nu)
-        self._batch = self.diagonal[0].shape[:2]
+    def __init__(self, gram: Gram, nu: Array) -> None:
+        self._batch = (len(gram.products), len(nu))
         self._problems = np.arange(math.prod(self._batch))
-        self._sizes = [diagonal.shape[2] for diagonal in self.diagonal]
+        self._sizes, self._n_left = gram.sizes, list(gram.sizes)
         self._scales, self._places = [], []
-        for size, diagonal, usable in zip(self._sizes, self.diagonal, self.usable, strict=True):
-            squares = np.where(usable, diagonal, np.nan).reshape(-1, size)
-            self._scales.append(np.ascontiguousarray(1.0 / np.sqrt(squares.T)))
+        squares = np.einsum("bnpn->pbn", gram.products)[:, :, None]
+        for size, view in zip(gram.sizes, gram.views, strict=True):
+            own, apart = squares[..., view]
+            diagonal = (own + 2.0 * nu[:, None] * apart).reshape(-1, size)
+            diagonal[~nonzero_columns(diagonal)] = np.nan
+            self._scales.append(np.ascontiguousarray(1.0 / np.sqrt(diagonal.T)))
             self._places.append(np.arange(size)[:, None] + size * self._problems)
-        cross = np.matmul(unscored[0], unscored[1].swapaxes(1, 2))
+        cross = gram.products[:, gram.views[0], 1, gram.views[1]]
         self._rho = np.repeat(cross.transpose(1, 2, 0), len(nu), axis=2)
-        self._rho *= (np.tile(self.coupling, len(cross)) * self._scales[0])[:, None]
+        self._rho *= (np.tile(2.0 * nu, len(cross)) * self._scales[0])[:, None]
         self._rho *= self._scales[1]
         self._factor = np.square(self._rho)
         np.subtract(1.0, self._factor, out=self._factor)
         self._factor[self._factor <= SINGULAR] = np.nan
         np.divide(1.0, self._factor, out=self._factor)
-        self._n_left = list(self._sizes)
 
     def best(self, correlation: Sequence[Array]) -> BestTuple:
         """Compare all pairs."""
@@ -91,21 +99,23 @@ class PairSearch(TupleSearch):
         work = np.empty((step, *second.shape))
         for start in range(0, len(first), step):
             rows = slice(start, start + step)
-            left = work[: len(first) - start]
-            np.multiply(self._rho[rows], first[rows, None], out=left)
-            np.subtract(second, left, out=left)
-            np.square(left, out=left)
-            left *= self._factor[rows]
-            np.fmax.reduce(left, axis=1, out=gain[rows])
-        gain += np.square(first)
+            part = _second_part(
+                self._rho[rows],
+                self._factor[rows],
+                first[rows, None],
+                second,
+                out=work[: len(first) - start],
+            )
+            np.fmax.reduce(part, axis=1, out=gain[rows])
+        squares = np.square(first)
+        gain += squares
         least = least_tied(np.fmax.reduce(gain, axis=0))
         i = (gain >= least).argmax(axis=0)
-        x = first.take(self._flat(i))[:, None]
-        columns = np.arange(0, second.size, len(self._problems))
-        pairs = self._flat(i * len(second))[:, None] + columns
-        left = second.T - self._rho.take(pairs) * x
-        gains = np.square(left) * self._factor.take(pairs) + np.square(x)
-        return i, (gains >= least[:, None]).argmax(axis=1)
+        found = self._flat(i)
+        row = self._flat(i * len(second) + np.arange(len(second))[:, None])
+        rho = self._rho.take(row)
+        part = _second_part(rho, self._factor.take(row), first.take(found), second, out=rho)
+        return i, (part >= least - squares.take(found)).argmax(axis=0)
 
     def _flat(self, index: Indices) -> Indices:
         """Where entry ``[index, problem]`` stands, for each problem, in a flat array."""
@@ -123,3 +133,11 @@ class PairSearch(TupleSearch):
             flat = self._flat(kept)
             self._scales[v] = self._scales[v].take(flat)
             self._places[v] = self._places[v].take(flat)
+
+
+def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:
+    """``(y - rho x)^2 / (1 - rho^2)``: what the second function of a pair adds to the gain."""
+    np.multiply(rho, x, out=out)
+    np.subtract(y, out, out=out)
+    np.square(out, out=out)
+    return np.multiply(out, factor, out=out)

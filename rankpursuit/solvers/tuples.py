@@ -9,7 +9,7 @@ It lowers the cost by ``c' A^-1 c``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,21 @@ class BestTuple(NamedTuple):
     steps: Array
 
 
-class TupleSearch:
+class TupleSearch(Protocol):
+    """What a pursuit asks of a search."""
+
+    def best(self, correlation: Sequence[Array]) -> BestTuple:
+        """Return the best tuple of each problem.
+
+        `correlation` holds, for each view, the products c of all its functions with the
+        residue, shape (b, k, N_v).
+        """
+
+    def forbid(self, chosen: Indices, active: Flags) -> None:
+        """Take the chosen functions out of the dictionaries of the active problems."""
+
+
+class SystemSearch:
     """The systems of all tuples, and which functions may still be chosen.
 
     Parameters
@@ -65,11 +79,7 @@ class TupleSearch:
         self.usable = [nonzero_columns(diagonal) for diagonal in self.diagonal]
 
     def best(self, correlation: Sequence[Array]) -> BestTuple:
-        """Return the best tuple of each problem.
-
-        `correlation` holds, for each view, the products c of all its functions with the
-        residue, shape (b, k, N_v).
-        """
+        """Choose tuples, and solve their systems."""
         chosen = self._choose(correlation)
         system, right, _ = self._system(correlation, chosen, range(self.n_views))
         steps = _solve(system, right)
@@ -80,7 +90,7 @@ class TupleSearch:
         return BestTuple(np.stack(chosen, axis=-1), gain, steps)
 
     def forbid(self, chosen: Indices, active: Flags) -> None:
-        """Take the chosen functions out of the dictionaries of the active problems."""
+        """Mark the chosen functions as used up."""
         problems = np.nonzero(active)
         for v, usable in enumerate(self.usable):
             usable[*problems, chosen[*problems, v]] = False
@@ -105,7 +115,7 @@ class TupleSearch:
         return system, right, values
 
 
-class SharedSearch(TupleSearch):
+class SharedSearch(SystemSearch):
     """All views take the same index: one system for each index."""
 
     def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
@@ -126,7 +136,7 @@ class SharedSearch(TupleSearch):
         return [first_best(gain)] * self.n_views
 
 
-class AlternatingSearch(TupleSearch):
+class AlternatingSearch(SystemSearch):
     """Any number of views: search the tuples by turns.
 
     Starts with the function of each view that is best on its own. Then each view in turn takes
