@@ -57,11 +57,10 @@ class OrderedPairs:
 
     def laplacian(self, weights: NDArray) -> Array:
         """Laplacians of the pairs with weights of shape (b, p): shape (b, n, n)."""
-        directed = np.zeros((len(weights), self.n_points**2))
-        directed[:, self._cell] = weights
-        directed = directed.reshape(-1, self.n_points, self.n_points)
-        result = directed + directed.swapaxes(1, 2)
-        degrees = np.matmul(result, np.ones(self.n_points))
+        result = np.zeros((len(weights), self.n_points, self.n_points))
+        result.reshape(len(weights), -1)[:, self._cell] = weights
+        result += result.swapaxes(1, 2)
+        degrees = result.sum(axis=2)
         np.negative(result, out=result)
         np.einsum("bii->bi", result)[...] = degrees
         return result

@@ -39,7 +39,7 @@ def squared_hinge_path(
     """
     coefficients = np.empty((len(Cs), *kernel.shape[:2]))
     bounds = np.empty((len(Cs), len(kernel), 2))
-    problems = _Problems.of(np.ascontiguousarray(kernel), bias)
+    problems = _Problems.of(kernel, bias)
     points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
         bounds[c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
@@ -90,7 +90,7 @@ class _Problems(NamedTuple):
         """Return some of the problems; they work in the same memory."""
         first, second = self.work
         return _Problems(
-            self.kernel.take(which, axis=0),
+            self.kernel[which],
             self.bias if len(self.bias) == 1 else self.bias.take(which, axis=0),
             self.ones,
             (first[: len(which)], second[: len(which)]),
