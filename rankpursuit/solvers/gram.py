@@ -90,7 +90,9 @@ class GramForm:
         if self._own is not None:
             self._own -= _combined(lengths, rows[..., 0, :])
         products += self._whole.take(places)
-        self.cost -= np.einsum("bkv,bkv->bk", lengths, products)
+        # 2 a'c - a'A a is a' times the sum of c before the step and c - A a after it.
+        fall = np.einsum("bkv,bkv->bk", lengths, products)
+        self.cost = np.maximum(self.cost - fall, 0.0)
         return lengths
 
 

@@ -17,8 +17,8 @@ from rankpursuit.solvers.orthogonal import nonzero_columns
 from rankpursuit.solvers.ties import least_tied
 from rankpursuit.solvers.tuples import SINGULAR, Array, BestTuple, Flags, Indices
 
-_CACHED = 1 << 15
-"""Pairs of functions compared at a time: three arrays of them fit into a core's cache."""
+_CACHED = 1 << 16
+"""Pairs of functions compared at a time: few enough for the cache, many for one call."""
 _SPARSE = 0.5
 """Pairs are packed anew when no more than this share of them is left."""
 

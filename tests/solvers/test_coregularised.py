@@ -16,6 +16,9 @@ from problems import (
 
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import coregularised_pursuit, pursue
+from rankpursuit.solvers.gram import Gram, GramForm
+from rankpursuit.solvers.joint import ResidueForm
+from rankpursuit.solvers.pairs import PairSearch
 from rankpursuit.solvers.tuples import AlternatingSearch
 
 MOSTLY = 0.9
@@ -352,6 +355,78 @@ def test_many_nus_at_once_are_one_at_a_time(agreement, fitting, n_views, shared)
             np.testing.assert_allclose(
                 together.coefficients(v)[k], alone.coefficients(v)[0], rtol=1e-7, atol=1e-10
             )
+
+
+@ANY_AGREEMENT
+@pytest.mark.parametrize("fitting", ["basic", "backfit"])
+@pytest.mark.parametrize(("n_views", "shared"), [(1, False), (2, False), (2, True), (3, False)])
+def test_stack_of_different_targets_is_one_problem_at_a_time(agreement, fitting, n_views, shared):
+    rng = np.random.default_rng(72)
+    scored, unscored = (
+        [rng.normal(size=(3, n_rows, 5)) for _ in range(n_views)] for n_rows in (7, 6)
+    )
+    targets = [rng.normal(size=(3, 7)) for _ in range(n_views)]
+    options = {"agreement": agreement, "fitting": fitting, "shared": shared}
+    together = coregularised_pursuit(scored, unscored, targets, [0.0, 0.3], 4, **options)
+    for i in range(3):
+        one = ([part[i : i + 1] for part in parts] for parts in (scored, unscored))
+        target = [rows[i] for rows in targets]
+        alone = coregularised_pursuit(*one, target, [0.0, 0.3], 4, **options)
+        assert np.array_equal(together.selected[:, i], alone.selected[:, 0])
+        np.testing.assert_allclose(together.cost[:, i], alone.cost[:, 0], rtol=1e-9)
+        for v in range(n_views):
+            np.testing.assert_allclose(
+                together.coefficients(v)[:, i], alone.coefficients(v)[:, 0], rtol=1e-7, atol=1e-10
+            )
+
+
+@ANY_AGREEMENT
+def test_gram_matrices_follow_the_residue(agreement):
+    rng = np.random.default_rng(73)
+    sizes, nu = [9, 12], np.array([0.0, 0.3, 10.0])
+    scored = [rng.normal(size=(2, size, 20)) for size in sizes]
+    unscored = [rng.normal(size=(2, size, 8)) for size in sizes]
+    targets = [rng.normal(size=20), rng.normal(size=(2, 20))]
+    gram = Gram(scored, unscored)
+    search, form = PairSearch(gram, nu), GramForm(gram, scored, targets, nu, agreement)
+    other = ResidueForm(scored, unscored, targets, nu, agreement)
+    active = np.array([[True, True, True], [True, False, True]])
+    for _ in range(9):
+        best = search.best(form.correlations())
+        lengths = form.take(best, active)
+        assert np.array_equal(lengths, other.take(best, active))
+        assert np.array_equal(lengths[1, 1], [0.0, 0.0])
+        search.forbid(best.chosen, active)
+        np.testing.assert_allclose(form.cost, other.cost, rtol=1e-10)
+        for products, expected in zip(form.correlations(), other.correlations(), strict=True):
+            np.testing.assert_allclose(products, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_of_equal_pairs_the_first_is_chosen():
+    views, n_copies = random_views(74, sizes=[4, 4], n_scored=30), 3
+    copied = Views(
+        *([np.tile(part, n_copies) for part in parts] for parts in (views.scored, views.unscored)),
+        views.scores,
+        views.groups,
+        views.unscored_groups,
+    )
+    selected = copied.pursue([0.0, 0.3], 8).selected
+    for k, i, v in np.ndindex(2, 2, 2):
+        chosen = selected[k, i, :, v].tolist()
+        for step, index in enumerate(chosen):
+            assert set(range(index % 4, index, 4)) <= set(chosen[:step])
+
+
+@pytest.mark.parametrize("fitting", ["basic", "backfit"])
+def test_mean_predictions_are_those_of_the_views_at_some_steps(fitting):
+    sizes = [5, 4, 6]
+    path = random_views(81, 3, sizes=sizes).pursue([0.1, 2.0], 4, fitting=fitting)
+    rng = np.random.default_rng(0)
+    elsewhere = [rng.normal(size=(2, 3, size)) for size in sizes]
+    steps = np.array([1, 3, 3, 4])
+    expected = np.mean([path.predict(part, v) for v, part in enumerate(elsewhere)], axis=0)
+    mean = path.predict_mean(elsewhere, steps)
+    np.testing.assert_allclose(mean, expected[:, :, steps - 1], atol=1e-12)
 
 
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
