@@ -35,9 +35,10 @@ class Gram:
         self.views = [slice(0, self.sizes[0]), slice(self.sizes[0], size)]
         self.products = np.zeros((len(scored[0]), size, 2, size))
         for view, functions in zip(self.views, scored, strict=True):
-            self.products[:, view, 0, view] = np.matmul(functions, functions.swapaxes(1, 2))
+            own = self.products[:, view, 0, view]
+            np.matmul(functions, functions.swapaxes(1, 2), out=own)
         apart = np.concatenate([unscored[0], -unscored[1]], axis=1)
-        self.products[:, :, 1] = np.matmul(apart, apart.swapaxes(1, 2))
+        np.matmul(apart, apart.swapaxes(1, 2), out=self.products[:, :, 1])
 
 
 class GramForm:
