@@ -115,12 +115,12 @@ class _Problems(NamedTuple):
 
         With the Laplacian L of these pairs, ``(I + 2C L K) a = 2C sum (e_i - e_j)``.
         """
-        kernel, _, ones, (weights, opposite) = self
+        kernel, _, ones, (weights, minus_laplacian) = self
         np.copyto(weights, active)
         of_preferred, of_other = np.matmul(weights, ones), np.matmul(ones, weights)
-        np.add(weights, weights.swapaxes(1, 2), out=opposite)  # of L
-        np.negative(of_preferred + of_other, out=_diagonal(opposite))
-        system = np.matmul(opposite, kernel, out=weights)
+        np.add(weights, weights.swapaxes(1, 2), out=minus_laplacian)
+        np.negative(of_preferred + of_other, out=_diagonal(minus_laplacian))
+        system = np.matmul(minus_laplacian, kernel, out=weights)
         system *= -2.0 * C
         diagonal = _diagonal(system)
         diagonal += 1.0
