@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.experiments.config import AlgorithmSpec, DataSpec, Experiment, load_ratings_of
@@ -100,7 +100,7 @@ def evaluate_unit(
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
     widths = _widths(experiment, choices)
-    with threadpool_limits(limits=1):
+    with _threadpools().limit(limits=1):
         for tasks in in_stacks(tasks_of(experiment, unit), len(widths)):
             problem = Problem.of(tasks, widths, experiment.kernel.parameter)
             for label, result in results.items():
@@ -147,7 +147,7 @@ def _add_holdout_users(
 ) -> None:
     """Add the errors of a problem's users at every point of the grid."""
     spec = experiment.algorithms[label]
-    predictions = predict_grid(problem, spec, _rows(experiment, spec, problem))
+    predictions = _predictions(experiment, spec, problem)
     chosen_by = {
         name
         for metric in experiment.metrics
@@ -174,7 +174,7 @@ def _add_test_users(
         axes = [axis for axis in choice.values if axis != WIDTH]
         fixed = {axis: (choice.values[axis],) for axis in axes if axis != "n_basis"}
         chosen = spec.model_copy(update=fixed)
-        predictions = predict_grid(alone, chosen, _rows(experiment, chosen, alone))
+        predictions = _predictions(experiment, chosen, alone)
         # What is left of the grid has one point, or a line of them along n_basis.
         n_tasks = len(alone.tasks)
         lines = _errors(experiment, chosen, alone, predictions, metric).reshape(n_tasks, -1)
@@ -196,9 +196,22 @@ def _add_test_users(
             )
 
 
-def _rows(experiment: Experiment, spec: AlgorithmSpec, problem: Problem) -> slice:
-    """Points to predict: the test points, and the training points if their mean is needed."""
-    return slice(0 if _is_shifted(experiment, spec) else problem.n_train, None)
+def _predictions(experiment: Experiment, spec: AlgorithmSpec, problem: Problem) -> GridPredictions:
+    """Predict the test points, and the training points too if their mean is needed."""
+    rows = slice(0 if _is_shifted(experiment, spec) else problem.n_train, None)
+    predictions = predict_grid(problem, spec, rows)
+    if getattr(spec, "views", None) != "features":  # views of features have distances of their own
+        _make_equal(predictions.values[..., -problem.n_test :], problem)
+    return predictions
+
+
+def _make_equal(values: Array, problem: Problem) -> None:
+    """Give test points that are alike the prediction of the first of them."""
+    unlike = problem.alike == np.arange(problem.n_test)
+    for task in np.flatnonzero(~unlike.all(axis=1)):
+        own = slice(*np.searchsorted(problem.of_task, [task, task + 1]))
+        again = np.flatnonzero(~unlike[task])
+        values[own, ..., again] = values[own, ..., problem.alike[task, again]]
 
 
 def _is_shifted(experiment: Experiment, spec: AlgorithmSpec) -> bool:
@@ -219,15 +232,18 @@ def _errors(
     scores = problem.scores[problem.of_task]
     truth = scores[:, problem.n_train :]
     beside = (len(values), *[1] * (values.ndim - 2), -1)  # a row of numbers beside each kernel
-    has_alike = np.any(problem.alike != np.arange(problem.n_test))
-    if has_alike and getattr(spec, "views", None) != "features":  # those have their own distances
-        test = np.take_along_axis(test, problem.alike[problem.of_task].reshape(beside), axis=-1)
     if metric == "disagreement":
         return predictions.over_grid(disagreement_error(truth, test, ties=experiment.ties))
     if _is_shifted(experiment, spec):
         offset = scores[:, :n_scored].reshape(beside) - values[..., :n_scored]
         test = test + offset.mean(axis=-1, keepdims=True)
     return predictions.over_grid(squared_error(truth.reshape(beside), test))
+
+
+@lru_cache(maxsize=1)
+def _threadpools() -> ThreadpoolController:
+    """Find the libraries with threads of their own, once in each process."""
+    return ThreadpoolController()
 
 
 @lru_cache(maxsize=1)

@@ -234,9 +234,9 @@ def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
     alike[0, 1] = 0
     problem = replace(problem, alike=alike)
     spec = experiment.algorithms["rank_rls"]
-    grid = predict_grid(problem, spec, slice(problem.n_train, None))
+    grid = evaluate._predictions(experiment, spec, problem)
     errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
-    tied = grid.values.copy()
+    tied = predict_grid(problem, spec, slice(problem.n_train, None)).values
     tied[..., 1] = tied[..., 0]
     expected = disagreement_error(problem.scores[0, problem.n_train :], tied, ties="half")
     np.testing.assert_array_equal(errors, expected)
