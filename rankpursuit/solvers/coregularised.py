@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -61,7 +62,10 @@ class CoregularisedPath:
             Entry ``[..., p, :]`` belongs to the prefix of p + 1 steps.
         """
         n_steps, n_views = self.selected.shape[2:]
-        return self._coefficients(np.arange(1, n_steps + 1))[..., view::n_views]
+        if self.directions is None:
+            return np.tri(n_steps) * self.weights[..., None, view::n_views]
+        steps = self.directions[..., view::n_views, :] * self.weights[..., None, :]
+        return np.cumsum(steps, axis=3)[..., n_views - 1 :: n_views].swapaxes(2, 3)
 
     def predict(self, kernel: Array, view: int) -> Array:
         """Predictions of one view's function, of every prefix.
@@ -76,8 +80,8 @@ class CoregularisedPath:
         -------
         ndarray of shape (k, b, P, m)
         """
-        values = _values(kernel.swapaxes(1, 2), self.selected[..., view])
-        return np.matmul(self.coefficients(view), values)
+        own = slice(view, None, self.selected.shape[3])
+        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
 
     def predict_mean(self, kernels: Sequence[Array], steps: NDArray[np.intp]) -> Array:
         """Mean of the predictions of all views, of some prefixes.
@@ -96,15 +100,24 @@ class CoregularisedPath:
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
         starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
         selected = (self.selected + starts).reshape(self.weights.shape)
-        return np.matmul(self._coefficients(steps) / len(kernels), _values(functions, selected))
+        return self._staged(functions, selected, slice(None))[:, :, steps - 1] / len(kernels)
 
-    def _coefficients(self, steps: NDArray[np.intp]) -> Array:
-        """Coefficients over the chosen functions of all views, step by step: (k, b, s, P * M)."""
-        ends = steps * self.selected.shape[3]
+    def _staged(self, functions: Array, selected: NDArray[np.intp], part: slice) -> Array:
+        """Values, of every prefix, of that part of the chosen functions of all views.
+
+        Term by term, so that points where the functions are equal have equal values.
+        """
+        terms = functions[np.arange(len(functions))[:, None], selected]
         if self.directions is None:
-            return self.weights[..., None, :] * (np.arange(self.weights.shape[2]) < ends[:, None])
-        sums = np.cumsum(self.directions * self.weights[..., None, :], axis=3)
-        return sums[..., ends - 1].swapaxes(2, 3)
+            terms *= self.weights[..., part, None]
+        else:
+            terms = np.matmul(self.directions[..., part, :].swapaxes(2, 3), terms)
+            terms *= self.weights[..., None]
+        by_step = terms.reshape(*self.selected.shape[:3], -1, terms.shape[3])
+        sums = by_step.sum(axis=3)
+        for before, after in pairwise(np.moveaxis(sums, 2, 0)):
+            after += before
+        return sums
 
 
 def coregularised_pursuit(
@@ -198,14 +211,6 @@ def coregularised_pursuit(
         cost=cost.swapaxes(0, 1),
         n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2).swapaxes(0, 1),
     )
-
-
-def _values(functions: Array, selected: NDArray[np.intp]) -> Array:
-    """Values (k, b, p, m) of the selected ones, (k, b, p), of functions of shape (b, N, m).
-
-    Behind the end of a path stand values of any function.
-    """
-    return functions[np.arange(len(functions))[:, None], selected]
 
 
 def _by_function(columns: Array) -> Array:
