@@ -63,7 +63,8 @@ def disagreement_error(
         group_wrong, group_pairs = _group_disagreement(rows[:, members], stack[..., members], ties)
         wrong += group_wrong
         n_pairs += group_pairs
-    wrong[np.isnan(stack).any(axis=2)] = np.nan  # all comparisons with NaN are false
+    # All comparisons with NaN are false, and the minimum is NaN if one value is.
+    wrong[np.isnan(stack.min(axis=2, initial=np.inf))] = np.nan
     if normalized:
         wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     result = wrong.reshape(predictions.shape[:-1])
@@ -221,16 +222,19 @@ def _subtract_tied(
     begin: NDArray[np.intp],
 ) -> None:
     """Take back, in rows with more ties than others, the pairs i, j with begin <= j < worse."""
-    n_tied = (worse - begin).ravel()
-    which = np.repeat(np.arange(n_tied.size), n_tied)
-    if not len(which):
+    n_tied = worse - begin
+    n_of_row = n_tied.sum(axis=1)
+    found = np.flatnonzero(n_of_row)
+    if not len(found):
         return
+    n_tied = n_tied.ravel()
+    which = np.repeat(np.arange(n_tied.size), n_tied)
     rows, i = np.divmod(which, len(block))
     j = begin[i] + np.arange(len(which)) - np.repeat(np.cumsum(n_tied) - n_tied, n_tied)
     one, other = block[i, rows], block[j, rows]
-    found, starts = np.unique(rows, return_index=True)
-    for flags in (one < other, one <= other):
-        wrong[found] -= np.add.reduceat(flags, starts, axis=0, dtype=np.float64)
+    counts = (one < other).view(np.uint8) + (one <= other).view(np.uint8)
+    starts = (np.cumsum(n_of_row) - n_of_row)[found]
+    wrong[found] -= np.add.reduceat(counts, starts, axis=0, dtype=np.uint32)
 
 
 def _count(flags: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -123,7 +123,7 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     square = np.take_along_axis(columns, order.swapaxes(1, 2), axis=1)
     new = np.take_along_axis(_scored_columns(problem, rows), order, axis=2)
     sizes = [min(n_points, count_basis(size, n_points)) for size in spec.n_basis]
-    values = np.empty((len(new), len(sizes), len(spec.lambdas), new.shape[1]))
+    values = np.empty((*new.shape[:2], len(sizes), len(spec.lambdas)))
     for index, size in enumerate(sizes):
         coef = sparse_rls_path(
             columns[:, :, :size],
@@ -132,8 +132,8 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
             spec.lambdas,
             _all_pairs(problem),
         )
-        values[:, index] = np.matmul(new[:, :, :size], coef).swapaxes(1, 2)
-    return GridPredictions(values, np.array(sizes)[:, None], n_points)
+        values[:, :, index] = np.matmul(new[:, :, :size], coef)
+    return GridPredictions(np.moveaxis(values, 1, 3), np.array(sizes)[:, None], n_points)
 
 
 def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
@@ -154,7 +154,7 @@ def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> Gri
     steps, places = _distinct_steps(spec, n_points)
     path = pursue(dictionary, target, steps[-1], fitting=spec.fitting, repeat=spec.repeat)
     reached = np.minimum(steps, path.selected.shape[1])
-    values = path.predict(_scored_columns(problem, rows))[:, reached - 1]
+    values = path.predict(_scored_columns(problem, rows), reached)
     return GridPredictions(values, np.minimum(steps, path.n_steps[:, None]), n_points, places)
 
 

@@ -81,7 +81,8 @@ class CoregularisedPath:
         ndarray of shape (k, b, P, m)
         """
         own = slice(view, None, self.selected.shape[3])
-        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
+        values = self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
+        return values.swapaxes(0, 1)
 
     def predict_mean(self, kernels: Sequence[Array], steps: NDArray[np.intp]) -> Array:
         """Mean of the predictions of all views, of some prefixes.
@@ -100,20 +101,26 @@ class CoregularisedPath:
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
         starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
         selected = (self.selected + starts).reshape(self.weights.shape)
-        return self._staged(functions, selected, slice(None))[:, :, steps - 1] / len(kernels)
+        mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
+        mean /= len(kernels)
+        return mean.swapaxes(0, 1)
 
     def _staged(self, functions: Array, selected: NDArray[np.intp], part: slice) -> Array:
-        """Values, of every prefix, of that part of the chosen functions of all views.
+        """Values, of every prefix, of that part of the chosen functions: shape (b, k, P, m).
 
         Term by term, so that points where the functions are equal have equal values.
         """
-        terms = functions[np.arange(len(functions))[:, None], selected]
+        dictionaries = np.arange(len(functions))[:, None, None]
+        terms = functions[dictionaries, selected.swapaxes(0, 1)]
+        weights = self.weights.swapaxes(0, 1)[..., None]
         if self.directions is None:
-            terms *= self.weights[..., part, None]
+            terms *= weights[:, :, part]
         else:
-            terms = np.matmul(self.directions[..., part, :].swapaxes(2, 3), terms)
-            terms *= self.weights[..., None]
-        by_step = terms.reshape(*self.selected.shape[:3], -1, terms.shape[3])
+            directions = self.directions.swapaxes(0, 1)[:, :, part]
+            terms = np.matmul(directions.swapaxes(2, 3), terms)
+            terms *= weights
+        n_steps, n_points = self.selected.shape[2], terms.shape[3]
+        by_step = terms.reshape(*terms.shape[:2], n_steps, -1, n_points)
         sums = by_step.sum(axis=3)
         for before, after in pairwise(np.moveaxis(sums, 2, 0)):
             after += before

@@ -61,23 +61,26 @@ class PursuitPath:
         directions = np.eye(n_steps) if self.directions is None else self.directions
         return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
 
-    def predict(self, kernel: Array) -> Array:
-        """Predictions of every prefix.
+    def predict(self, kernel: Array, steps: NDArray[np.intp] | None = None) -> Array:
+        """Predictions of every prefix, or of some.
 
         Parameters
         ----------
         kernel : ndarray of shape (b, m, N)
             Values of the N dictionary functions at m points.
+        steps : ndarray of shape (s,), optional
+            Numbers of steps of the prefixes, from 1 to P. Default: all.
 
         Returns
         -------
-        ndarray of shape (b, P, m)
+        ndarray of shape (b, P, m) or (b, s, m)
         """
         chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
         if self.directions is not None:
             chosen = np.matmul(chosen, self.directions)
         chosen *= self.weights[:, None, :]
-        return np.cumsum(chosen, axis=2, out=chosen).swapaxes(1, 2)
+        values = np.cumsum(chosen, axis=2, out=chosen)
+        return (values if steps is None else values[:, :, steps - 1]).swapaxes(1, 2)
 
 
 def pursue(
