@@ -138,10 +138,9 @@ def tables(rounds: int) -> tuple[str, dict[str, list[list[Any]]]]:
             *svm,
             semi_supervised_row(semi, rounds),
         ]
-        shares = [
-            *share_rows("supervised", supervised, rounds),
-            *share_rows("semi-supervised", semi, rounds),
-        ]
+        shares = share_rows(
+            {"a supervised task": supervised, "a semi-supervised task": semi}, rounds
+        )
     if joblib.cpu_count() > 1:
         speed_up, starting = parallel_row(min(rounds, 3))
         ratios.append(speed_up)
@@ -178,7 +177,7 @@ def main() -> None:
     print(f"{environment()}\n{note}\n\n{render(found, 'simple')}")
     if arguments.markdown:
         write_section(arguments.markdown, "Speed", f"{note}\n\n{render(found, 'github')}")
-    exit_if_missed(row[0] for rows in found.values() for row in rows if not row[-1])
+    exit_if_missed(row[0] for rows in found.values() for row in rows if row[-1] is False)
 
 
 if __name__ == "__main__":

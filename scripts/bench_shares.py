@@ -16,16 +16,29 @@ from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.metrics import disagreement_error
 
 N_UNITS = 5
+ANY = "a task of any kind"
 
 
-def share_rows(title: str, experiment: Experiment, rounds: int) -> list[list[Any]]:
+def share_rows(kinds: dict[str, Experiment], rounds: int) -> list[list[Any]]:
     """Return the share of the metric, and how far whole tasks are above their floor.
 
-    The tasks are those of whole units, evaluated as in a run.
+    The tasks are those of whole units, evaluated as in a run. The goals are for a task of any
+    kind: the paper has as many of each.
     """
+    seconds = {kind: _seconds_of_a_task(experiment, rounds) for kind, experiment in kinds.items()}
+    seconds[ANY] = np.mean(list(seconds.values()), axis=0)
+    shares, floors = [], []
+    for kind, (whole, metric, floor) in seconds.items():
+        below, at_most = ("below 0.15", "at most 3") if kind == ANY else ("", "")
+        shares.append(row(f"metric of {kind}", metric, whole, metric / whole, 1, below))
+        floors.append(row(f"{kind} over its floor", floor, whole, whole / floor, 1, at_most))
+    return shares + floors
+
+
+def _seconds_of_a_task(experiment: Experiment, rounds: int) -> np.ndarray:
+    """Seconds, in each round, of a whole task, of its metric and of its floor."""
     units, labels = _units(experiment), tuple(experiment.algorithms)
     problems = [problem for unit in units for problem in _problems(experiment, unit)]
-    n_tasks = sum(len(unit.users) for unit in units)
     grids = [
         (p.scores[p.of_task, p.n_train :], predict_grid(p, spec, slice(p.n_train, None)).values)
         for p in problems
@@ -45,11 +58,7 @@ def share_rows(title: str, experiment: Experiment, rounds: int) -> list[list[Any
 
     floors: list[float] = []
     wholes, metrics, _ = alternate(rounds, whole, metric, floor)
-    above = wholes / floors
-    return [
-        row(f"metric of a {title} task", metrics, wholes, metrics / wholes, n_tasks, "below 0.15"),
-        row(f"{title} task over its floor", np.array(floors), wholes, above, n_tasks, "at most 3"),
-    ]
+    return np.array([wholes, metrics, floors]) / sum(len(unit.users) for unit in units)
 
 
 def _units(experiment: Experiment) -> list[Unit]:

@@ -89,5 +89,5 @@ def row(
         np.median(ratios),
         f"{ratios.min():.3g} to {ratios.max():.3g}",
         goal,
-        is_met(goal, float(np.median(ratios))),
+        is_met(goal, float(np.median(ratios))) if goal else "",
     ]

@@ -1,5 +1,6 @@
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -159,6 +160,54 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
     monkeypatch.setattr(evaluate, "predict_grid", real)
     assert run_small(tmp_path)[0] == []
     assert contents(tmp_path) == contents(whole)
+
+
+def test_users_of_a_unit_are_neighbours_in_their_number_of_ratings():
+    run = run_of(small_config())
+    ratings = ratings_of(run.experiment.data)
+    for (cell, role), units in run.plan.units.items():
+        users = [user for unit in units for user in unit.users]
+        assert np.all(np.diff(ratings.counts[users]) >= 0)
+        drawn = draw_users(
+            ratings,
+            run.experiment.protocol,
+            seed=run.experiment.seed,
+            group=cell.group,
+            repeat=cell.repeat,
+            role=role,
+        )
+        assert sorted(users) == sorted(drawn.tolist())
+
+
+@pytest.mark.parametrize("offset", ["raw", "training_mean"])
+def test_users_evaluated_together_have_the_errors_that_each_has_alone(offset):
+    run = run_of(small_config(offset=offset))
+    cell = run.plan.cells[1]
+    choices = {}
+    for role in ("holdout", "test"):
+        unit = max(run.plan.units[cell, role], key=lambda unit: len(unit.users))
+        together = evaluate_unit(run.experiment, unit, run.labels, choices)
+        each = [
+            evaluate_unit(run.experiment, replace(unit, users=(user,)), run.labels, choices)
+            for user in unit.users
+        ]
+        assert not together.failures
+        for label, result in together.results.items():
+            alone = [part.results[label] for part in each]
+            for metric, sums in result.sums.items():
+                expected = np.sum([part.sums[metric] for part in alone], axis=0)
+                np.testing.assert_allclose(sums, expected, rtol=1e-9)
+            found = [(u.user, u.metric, u.n_basis, u.n_points, u.n_test) for u in result.users]
+            expected = [
+                (u.user, u.metric, u.n_basis, u.n_points, u.n_test)
+                for part in alone
+                for u in part.users
+            ]
+            assert sorted(found) == sorted(expected)
+        if role == "holdout":
+            choices = {
+                label: run.choose(label, result.sums) for label, result in together.results.items()
+            }
 
 
 def test_a_shift_to_the_training_mean_changes_squared_errors_of_rank_only_methods(whole):
