@@ -15,7 +15,7 @@ from rankpursuit.experiments.local import Local
 from rankpursuit.experiments.runner import Run
 from rankpursuit.experiments.session import run_session
 
-N_USERS, N_REPEATS = 60, 2
+N_USERS, N_REPEATS = 100, 2
 
 
 def parallel_row(rounds: int) -> tuple[list[Any], float]:

@@ -101,7 +101,8 @@ def execute(run: Run, store: Store, progress: Progress, evaluate: Evaluate) -> I
         [cell for cell in run.plan.cells if cell.repeat == repeat] for repeat in run.plan.repeats
     ]
     for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
-        jobs = list(_jobs(run, store, holdout, test))
+        # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
+        jobs = reversed(list(_jobs(run, store, holdout, test)))
         for result in evaluate(run.experiment, jobs):
             store.save(result)
             progress.add(result, earlier=False)
