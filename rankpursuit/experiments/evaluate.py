@@ -75,7 +75,8 @@ class UnitResult:
     unit : Unit
     results : dict of str to AlgorithmResult
     failures : dict of str to str
-        For each algorithm that raised, which user it was and what it said.
+        For each algorithm that raised, which user it was, or which were together, and what it
+        said.
     """
 
     unit: Unit
@@ -113,8 +114,9 @@ def evaluate_unit(
                     else:
                         _add_test_users(experiment, label, problem, widths, choices[label], result)
                 except Exception as error:  # a fault of one algorithm must not end the others
-                    users = ", ".join(str(task.user) for task in tasks)
-                    failures[label] = f"user {users}: {type(error).__name__}: {error}"
+                    users = "user " if len(tasks) == 1 else "one of the users "
+                    users += ", ".join(str(task.user) for task in tasks)
+                    failures[label] = f"{users}: {type(error).__name__}: {error}"
                 result.seconds += time.perf_counter() - begun
     done = {label: result for label, result in results.items() if label not in failures}
     return UnitResult(unit, done, failures)

@@ -53,7 +53,9 @@ class Local:
         RunError
             If a worker process dies.
         """
-        parallel = joblib.Parallel(n_jobs=self._n_jobs, return_as="generator_unordered")
+        parallel = joblib.Parallel(
+            n_jobs=self._n_jobs, return_as="generator_unordered", batch_size=1
+        )
         work = joblib.delayed(_evaluate_for)
         try:
             yield from parallel(work(os.getpid(), experiment, *job) for job in jobs)

@@ -149,8 +149,9 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
 
     monkeypatch.setattr(evaluate, "predict_grid", broken)
     failures, _ = run_small(tmp_path)
+    who = "user" if len(stacked) == 1 else "one of the users"
     assert failures == [
-        f"rank_rls failed, group 15-30, repeat 1, test user {', '.join(stacked)}: "
+        f"rank_rls failed, group 15-30, repeat 1, test {who} {', '.join(stacked)}: "
         "FloatingPointError: made up"
     ]
     found, expected = (pd.read_csv(f / "repeats.csv") for f in (tmp_path, whole))
