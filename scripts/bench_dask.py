@@ -40,7 +40,7 @@ from dask_cluster import DaskCluster  # noqa: E402
 from small_experiment import Silent  # noqa: E402
 
 ROUNDS = 5
-USERS = 60
+USERS = 120
 NUMBERS = (100, 1_000, 10_000)
 MILLISECONDS = 1.0
 RESULT_BYTES = 48_000
