@@ -39,6 +39,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from dask_cluster import DaskCluster  # noqa: E402
 from small_experiment import Silent  # noqa: E402
 
+WITHOUT_PROFILER = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 ROUNDS = 5
 USERS = 120
 NUMBERS = (100, 1_000, 10_000)
@@ -135,14 +136,15 @@ def main() -> None:
     run = plan_of(load("jester_supervised", *users), 1)
     with tempfile.TemporaryDirectory() as folder, DaskCluster(Path(folder)) as dask:
         for _ in range(2):
-            dask.add_worker()
+            dask.add_worker(**WITHOUT_PROFILER)
         with Cluster(dask.address, print) as cluster:
             cluster.check(run.experiment.data)
             compared = [overhead(run, cluster)]
             grown = growth(run, cluster, dask.scheduler.pid)
             stored = store_milliseconds(run)
     note = (
-        f"A plan of {ratings_of(run.experiment.data).name}, {ROUNDS} rounds, two workers; units "
+        f"A plan of {ratings_of(run.experiment.data).name}, {ROUNDS} rounds, two workers without "
+        f"Dask's profiler, as in the README; units "
         f"that wait {MILLISECONDS:g} ms and return {RESULT_BYTES:,} bytes; distributed "
         f"{distributed.__version__}. The store takes a unit of ten users in {stored:.1f} ms."
     )
