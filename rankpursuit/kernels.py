@@ -67,6 +67,23 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
     return np.exp(stack, out=stack)
 
 
+def function_values(
+    kernel: NDArray[np.float64], coefficients: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """Values ``K a`` of a function for each kernel of a stack.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (b, m, n)
+    coefficients : ndarray of shape (b, n)
+
+    Returns
+    -------
+    ndarray of shape (b, m)
+    """
+    return np.matmul(kernel, coefficients[..., None])[..., 0]
+
+
 def classify_widths(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.str_]:
     """Say which widths leave nothing to learn on these points.
 

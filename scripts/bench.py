@@ -129,10 +129,10 @@ def tables(rounds: int) -> tuple[str, dict[str, list[list[Any]]]]:
     note = (
         f"Hold-out tasks of {ratings_of(supervised.data).name} at the full grids, median of "
         f"{rounds} alternating rounds, one BLAS thread. Ours and what is instead get one task at a "
-        "time; the parts of a whole are those of units of ten users, as in a run. The floor are "
-        "the LAPACK, BLAS and exp calls on the same shapes. Of SS ranking pursuit, which is in "
-        "the semi-supervised tasks only, it holds little, and nothing of the metric: comparisons "
-        "are no such calls."
+        "time; the parts of a whole are those of units of ten users, as in a run, with goals for a "
+        "task of any kind, since the paper has as many of each. The floor is the LAPACK, BLAS and "
+        "exp calls on the same shapes. Of SS ranking pursuit, which is in the semi-supervised "
+        "tasks only, it holds little, and nothing of the metric: comparisons are no such calls."
     )
     with threadpool_limits(limits=1):
         svm, checks = svm_rows(supervised, rounds)

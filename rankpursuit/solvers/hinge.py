@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rankpursuit.kernels import function_values
 from rankpursuit.solvers.ordered_pairs import OrderedPairs
 
 Array = NDArray[np.float64]
@@ -53,7 +54,7 @@ def _solve(
     live = np.flatnonzero(gap > tol)
     K, C = K[live], C[live]
     alpha = np.repeat(0.5 * C, pairs.n_pairs, axis=1)
-    surplus = pairs.margins(_apply(K, pairs.gather(alpha))) - 1.0
+    surplus = pairs.margins(function_values(K, pairs.gather(alpha))) - 1.0
     z, w = np.maximum(surplus, 0.0) + 0.5, np.maximum(-surplus, 0.0) + 0.5
     centring = np.full(len(live), 0.1)
     for _ in range(max_iter):
@@ -73,7 +74,7 @@ def _judge(
 ) -> tuple[Array, Array, Array]:
     """Coefficients, primal objective and relative duality gap of dual variables of shape (b, p)."""
     a = pairs.gather(alpha)
-    values = _apply(kernel, a)
+    values = function_values(kernel, a)
     norm = np.einsum("bn,bn->b", a, values)
     slack = np.maximum(1.0 - pairs.margins(values), 0.0)
     objective = 0.5 * norm + C[:, 0] * slack.sum(axis=1)
@@ -98,7 +99,7 @@ def _interior_step(
     system = np.matmul(pairs.laplacian(weights), kernel)
     np.einsum("bii->bi", system)[...] += 1.0
     v = np.linalg.solve(system, pairs.gather(weights * pull)[..., None])[..., 0]
-    d_alpha = weights * (pull - pairs.margins(_apply(kernel, v)))
+    d_alpha = weights * (pull - pairs.margins(function_values(kernel, v)))
     d_z = (aim - z * d_alpha) / alpha - z
     d_w = (aim + w * d_alpha) / room - w
     blocked = np.maximum.reduce(
@@ -112,7 +113,3 @@ def _interior_step(
     step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
     alpha, z, w = (x + step[:, None] * d for x, d in ((alpha, d_alpha), (z, d_z), (w, d_w)))
     return alpha, z, w, np.where(step > 0.8, 0.05, 0.3)
-
-
-def _apply(kernel: Array, vectors: NDArray[np.floating]) -> Array:
-    return np.matmul(kernel, vectors[..., None])[..., 0]

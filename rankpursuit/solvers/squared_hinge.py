@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankpursuit.kernels import function_values
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -98,7 +100,7 @@ class _Problems(NamedTuple):
 
     def evaluate(self, coefficients: Array) -> _Points:
         kernel, bias, ones, (slack, _) = self
-        values = _apply(kernel, coefficients)
+        values = function_values(kernel, coefficients)
         np.subtract(values[:, None, :], values[:, :, None], out=slack)
         slack += bias
         np.maximum(slack, 0.0, out=slack)
@@ -107,7 +109,7 @@ class _Problems(NamedTuple):
         pull = of_preferred - np.matmul(ones, slack)
         np.multiply(coefficients, values, out=products[:, 0])
         np.multiply(pull, values, out=products[:, 1])
-        np.multiply(pull, _apply(kernel, pull), out=products[:, 2])
+        np.multiply(pull, function_values(kernel, pull), out=products[:, 2])
         return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
 
     def minimum(self, active: NDArray[np.bool_], C: float) -> Array:
@@ -174,10 +176,6 @@ def _step(
 
 def _gap(bounds: Array) -> Array:
     return 1.0 - bounds[..., 1] / bounds[..., 0]
-
-
-def _apply(kernel: Array, vectors: Array) -> Array:
-    return np.matmul(kernel, vectors[..., None])[..., 0]
 
 
 def _diagonal(matrices: Array) -> Array:
