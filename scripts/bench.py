@@ -30,10 +30,9 @@ from bench_timing import HEADERS, alternate, load, problems_of, row
 from tabulate import tabulate
 from threadpoolctl import threadpool_limits
 
-from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.evaluate import ratings_of
+from rankpursuit.experiments.config import Experiment, ratings_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.tasks import Problem
 
 SAME_OBJECTIVE = 1e-3
 

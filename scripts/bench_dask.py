@@ -10,7 +10,6 @@ goal is missed.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -22,22 +21,21 @@ import distributed
 import numpy as np
 import psutil
 from bench_file import environment, exit_if_missed, write_section
-from bench_timing import load, plan_of
+from bench_timing import load
+from dask_cluster import DaskCluster
 from tabulate import tabulate
 
-from rankpursuit.experiments import cluster_worker
-from rankpursuit.experiments.cluster import Cluster
-from rankpursuit.experiments.cluster_worker import Parcel
-from rankpursuit.experiments.evaluate import evaluate_unit, ratings_of
-from rankpursuit.experiments.local import Local
-from rankpursuit.experiments.runner import Evaluate, Run, execute
-from rankpursuit.experiments.store import Identity, Store
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from dask_cluster import DaskCluster  # noqa: E402
-from small_experiment import Silent  # noqa: E402
+from rankpursuit.experiments.backends import dask_worker
+from rankpursuit.experiments.backends.dask import Dask
+from rankpursuit.experiments.backends.dask_worker import Parcel
+from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.config import ratings_of
+from rankpursuit.experiments.run.evaluate import evaluate_unit
+from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.run.progress import Silent
+from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run.runner import Evaluate, execute
+from rankpursuit.experiments.run.store import Identity, Store
 
 WITHOUT_PROFILER = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 ROUNDS = 5
@@ -51,13 +49,13 @@ def seconds(run: Run, evaluate: Evaluate) -> float:
     """Time a whole run into a new store."""
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        with Store(Path(folder) / "results.sqlite", Identity("", "")) as store:
+        with Store(RunFolder(Path(folder)).store, Identity("", "")) as store:
             for failure in execute(run, store, Silent(), evaluate):
                 raise RuntimeError(failure)
         return time.perf_counter() - begun
 
 
-def overhead(run: Run, cluster: Cluster) -> list[Any]:
+def overhead(run: Run, cluster: Dask) -> list[Any]:
     """Return a row: the time with joblib, the time with Dask, their ratio."""
     local = Local(2)
     both = (local.evaluate, cluster.evaluate)
@@ -65,11 +63,11 @@ def overhead(run: Run, cluster: Cluster) -> list[Any]:
         seconds(run, evaluate)
     taken = np.array([[seconds(run, evaluate) for evaluate in both] for _ in range(ROUNDS)])
     ratios = taken[:, 1] / taken[:, 0]
-    loky, dask = np.median(taken, axis=0)
-    ratio = max(np.median(ratios), dask / loky)  # on a busy machine the two can disagree
+    own, dask = np.median(taken, axis=0)
+    ratio = max(np.median(ratios), dask / own)  # on a busy machine the two can disagree
     return [
         sum(len(units) for units in run.plan.units.values()),
-        loky,
+        own,
         dask,
         ratio,
         f"{ratios.min():.2f} to {ratios.max():.2f}",
@@ -84,7 +82,7 @@ def wait(parcel: Parcel) -> bytes:
     return bytes(RESULT_BYTES)
 
 
-def growth(run: Run, cluster: Cluster, scheduler: int) -> list[list[Any]]:
+def growth(run: Run, cluster: Dask, scheduler: int) -> list[list[Any]]:
     """Return a row for each number of units: the time of each, and what Dask takes of it."""
     unit = next(iter(run.plan.units.values()))[0]
     processes = [psutil.Process(scheduler), psutil.Process()]
@@ -99,7 +97,7 @@ def growth(run: Run, cluster: Cluster, scheduler: int) -> list[list[Any]]:
             pass
         return 1e3 * (clocks() - begun) / number
 
-    with patch.object(cluster_worker, "evaluate", wait):
+    with patch.object(dask_worker, "evaluate", wait):
         milliseconds(NUMBERS[0])
         taken = np.array([[milliseconds(number) for number in NUMBERS] for _ in range(3)])
     rows: list[list[Any]] = []
@@ -118,7 +116,7 @@ def store_milliseconds(run: Run) -> float:
     taken = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
+        Store(RunFolder(Path(folder)).store, Identity("", "")) as store,
     ):
         for chunk in range(200):
             begun = time.perf_counter()
@@ -133,11 +131,11 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="also add the tables to this file")
     arguments = parser.parse_args()
     users = [f"protocol.{role}_users={USERS}" for role in ("test", "holdout")]
-    run = plan_of(load("jester_supervised", *users), 1)
+    run = Run.of(load("jester_supervised", *users), 1)
     with tempfile.TemporaryDirectory() as folder, DaskCluster(Path(folder)) as dask:
         for _ in range(2):
             dask.add_worker(**WITHOUT_PROFILER)
-        with Cluster(dask.address, print) as cluster:
+        with Dask(dask.address, print) as cluster:
             cluster.check(run.experiment.data)
             compared = [overhead(run, cluster)]
             grown = growth(run, cluster, dask.scheduler.pid)
@@ -149,7 +147,7 @@ def main() -> None:
         f"{distributed.__version__}. The store takes a unit of ten users in {stored:.1f} ms."
     )
     headers = (
-        ["units", "loky, s", "Dask, s", "ratio", "spread", "goal", "met"],
+        ["units", "local, s", "Dask, s", "ratio", "spread", "goal", "met"],
         ["units", "ms a unit", "scheduler, CPU", "client, CPU", "to that of 1,000", "goal", "met"],
     )
     texts = {

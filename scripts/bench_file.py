@@ -13,7 +13,7 @@ from pathlib import Path
 
 import joblib
 
-from rankpursuit.experiments.provenance import provenance
+from rankpursuit.experiments.run.provenance import provenance
 
 _COMPARE = {"at least": operator.ge, "at most": operator.le, "below": operator.lt}
 

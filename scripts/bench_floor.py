@@ -9,7 +9,7 @@ import numpy as np
 
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.tasks import Problem
 from rankpursuit.solvers import count_basis
 
 _solve = np.linalg.solve

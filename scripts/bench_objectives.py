@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from bench_baselines import scored_kernel, scored_scores, svc_grid
 
-from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.tasks import Problem
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench_timing import alternate, load, plan_of, row
+from bench_timing import alternate, load, row
 
-from rankpursuit.cli._progress import make_progress
-from rankpursuit.experiments.local import Local
-from rankpursuit.experiments.runner import Run
-from rankpursuit.experiments.session import run_session
+from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.run.progress import Silent
+from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run.session import run_session
 
 N_USERS, N_REPEATS = 100, 2
 
@@ -38,18 +39,11 @@ def _plan(n_users: int, repeats: int) -> Run:
         f"protocol.test_users={n_users}",
         f"protocol.holdout_users={n_users}",
     )
-    return plan_of(experiment, repeats)
+    return Run.of(experiment, repeats)
 
 
 def _run(run: Run, n_jobs: int) -> None:
     with TemporaryDirectory() as folder:
-        failures = run_session(
-            run,
-            run,
-            Path(folder),
-            data_checksum="",
-            progress=make_progress("bench", quiet=True),
-            evaluate=Local(n_jobs).evaluate,
-        )
+        failures = run_session(run, RunFolder(Path(folder)), Local(n_jobs).evaluate, Silent())
     if failures:
         sys.exit("\n".join(failures))

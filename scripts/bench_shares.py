@@ -9,10 +9,10 @@ from bench_floor import floor_seconds
 from bench_timing import alternate, plan_of, row
 
 from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.evaluate import evaluate_unit, tasks_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.plan import Cell, Unit
-from rankpursuit.experiments.problem import Problem, in_stacks
+from rankpursuit.experiments.run.evaluate import evaluate_unit, tasks_of
+from rankpursuit.experiments.run.plan import Cell, Unit
+from rankpursuit.experiments.tasks import Problem, in_stacks
 from rankpursuit.metrics import disagreement_error
 
 N_UNITS = 5

@@ -16,8 +16,8 @@ import numpy as np
 from rankpursuit.datasets import Ratings, load_named
 from rankpursuit.datasets.named import NAMES
 from rankpursuit.errors import DataNotFoundError
-from rankpursuit.experiments.protocol import Group, Role, group_name
-from rankpursuit.experiments.tasks import Protocol, build_task, draw_users
+from rankpursuit.experiments.config import Group, Protocol, Role, group_name
+from rankpursuit.experiments.tasks import build_task, draw_users
 
 
 @click.command()

@@ -11,12 +11,8 @@ import numpy as np
 from bench_file import is_met
 
 from rankpursuit.errors import DataNotFoundError
-from rankpursuit.experiments.config import Experiment, load_experiment
-from rankpursuit.experiments.evaluate import ratings_of
-from rankpursuit.experiments.plan import make_plan
-from rankpursuit.experiments.problem import Problem
-from rankpursuit.experiments.runner import Run
-from rankpursuit.experiments.tasks import build_task, draw_users
+from rankpursuit.experiments.config import Experiment, load_experiment, ratings_of
+from rankpursuit.experiments.tasks import Problem, build_task, draw_users
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 _SYNTHETIC = "data={name: synthetic, n_users: 3000, n_items: 100}"
@@ -32,18 +28,6 @@ def load(name: str, *overrides: str) -> Experiment:
     except DataNotFoundError:
         return load_experiment(CONFIGS / f"{name}.yaml", [*overrides, _SYNTHETIC])
     return experiment
-
-
-def plan_of(experiment: Experiment, repeats: int) -> Run:
-    """Return a run of all algorithms and groups of an experiment."""
-    plan = make_plan(
-        ratings_of(experiment.data),
-        experiment.protocol,
-        seed=experiment.seed,
-        repeats=repeats,
-        groups=experiment.protocol.groups,
-    )
-    return Run(experiment, plan, tuple(experiment.algorithms))
 
 
 def problems_of(experiment: Experiment, n_tasks: int) -> list[Problem]:

@@ -19,16 +19,18 @@ from typing import Any
 
 import numpy as np
 from bench_file import environment, exit_if_missed, is_met, write_section
-from bench_timing import load, plan_of
+from bench_timing import load
 from growth_figure import draw
 from tabulate import tabulate
 from threadpoolctl import threadpool_limits
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
-from rankpursuit.cli._progress import make_progress
-from rankpursuit.experiments.local import Local
-from rankpursuit.experiments.runner import execute
-from rankpursuit.experiments.store import Identity, Store
+from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.run.progress import Silent
+from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run.runner import execute
+from rankpursuit.experiments.run.store import Identity, Store
 
 N_BASIS, N_SCORED, N_CANDIDATES = 20, 100, 500
 POINTS = (500, 1000, 2000, 4000, 8000)
@@ -108,14 +110,14 @@ def run_tasks(n_tasks: int) -> Callable[[], Any]:
         f"protocol.test_users={n_tasks // 2}",
         f"protocol.holdout_users={n_tasks // 2}",
     )
-    run = plan_of(experiment, 1)
+    run = Run.of(experiment, 1)
 
     def execute_all() -> None:
         with (
             TemporaryDirectory() as folder,
-            Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
+            Store(RunFolder(Path(folder)).store, Identity("", "")) as store,
         ):
-            for failure in execute(run, store, make_progress("", quiet=True), Local().evaluate):
+            for failure in execute(run, store, Silent(), Local().evaluate):
                 raise SystemExit(failure)
 
     return execute_all

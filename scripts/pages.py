@@ -13,12 +13,13 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import claims_table, judge_claims
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.render import to_markdown
-from rankpursuit.reporting.results import TITLES, Results, load_results
+from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.tables import error_table, sparsity_table
 
 ROOT = Path(__file__).parents[1]
@@ -93,7 +94,7 @@ def headline() -> str:
     """Return the mean error over the three groups of each method and experiment."""
     columns = {number: run for number, run in runs().items() if number != 5}
     rows = []
-    for label, title in TITLES.items():
+    for label, title in ((name, method.title) for name, method in METHODS.items()):
         row = [title]
         for number, run in columns.items():
             rows_of = run.repeats[run.repeats["algorithm"] == label]

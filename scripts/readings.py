@@ -18,6 +18,7 @@ import pandas as pd
 from pages import EXPERIMENTS
 from tabulate import tabulate
 
+from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.expected import load_expected
@@ -69,11 +70,12 @@ def results_of(reading: Reading, folder: Path) -> tuple[dict[int, Results], set[
     found, changed = {}, set()
     for number, name in EXPERIMENTS.items():
         default = folder / name
-        if not (default / "repeats.csv").exists():
+        if not RunFolder(default).has_results:
             continue
         runs = [load_results(default)]
-        if reading.run and (folder / f"{name}-{reading.run}" / "repeats.csv").exists():
-            runs.insert(0, load_results(folder / f"{name}-{reading.run}"))
+        other = folder / f"{name}-{reading.run}"
+        if reading.run and RunFolder(other).has_results:
+            runs.insert(0, load_results(other))
             changed.add(number)
         parts = []
         for method in next(iter(published_tables()[number].cells.values())):

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pages import ROOT
 from pages import runs as committed_runs
 
+from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.expected import Expected
 from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.tables import DECIMALS
 
 FILE = ROOT / "rankpursuit" / "reporting" / "expected.yaml"
 N_USERS = 3000
@@ -44,8 +44,11 @@ def tolerances(run: Results) -> Iterator[tuple[str, float, str]]:
     """Yield each metric of a run with its tolerance and where that comes from."""
     for metric, rows in run.users.groupby("metric", sort=False):
         spread = rows.groupby(["algorithm", "group"])["error"].std().max()
-        chance, half = 3 * math.sqrt(2 / N_USERS) * spread, 0.5 * 10.0 ** -DECIMALS[str(metric)]
-        digits = DECIMALS[str(metric)]
+        chance, half = (
+            3 * math.sqrt(2 / N_USERS) * spread,
+            0.5 * 10.0 ** -METRICS[str(metric)].decimals,
+        )
+        digits = METRICS[str(metric)].decimals
         tolerance = math.ceil((chance + half) * 10**digits) / 10**digits
         reason = (
             f"standard deviation over users up to {spread:.{digits}f}, so {chance:.{digits + 1}f}, "
@@ -71,7 +74,7 @@ def main() -> None:
     lines += ["", "known_deviations:"]
     for one in check_results(list(runs.values()), Expected(found, {}, {})).cells:
         if one.status == "unexpected" and one.measured is not None:
-            digits = DECIMALS[one.cell.metric]
+            digits = METRICS[one.cell.metric].decimals
             data = "movielens" if one.cell.table in (3, 4) else "jester"
             side = "lower" if one.measured < one.published else "higher"
             reason = f"{side} than published; {REASONS.get(one.cell.metric, REASONS[data])}"

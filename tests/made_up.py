@@ -5,7 +5,8 @@ import json
 
 import yaml
 
-from rankpursuit.experiments.export import write_csv
+from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.experiments.run.export import write_csv
 from rankpursuit.reporting.published import published_tables
 
 GROUPS = ("20-40", "40-60", "60-80")
@@ -40,6 +41,7 @@ def write_results(
     config = {
         "name": folder.name,
         "table": table,
+        "data": {"name": "synthetic"},
         "protocol": {
             "groups": [[20, 40], [40, 60], [60, 80]],
             "test_users": n_users,
@@ -96,6 +98,6 @@ def _row(label, metric, repeat, error, n_basis):
 
 
 def _options(label):
-    if label.endswith("pursuit"):
-        return {"method": label, "fitting": "basic", "ridge": 0.0}
-    return {"method": label} | ({"loss": "squared_hinge"} if label == "rank_svm" else {})
+    grids = {axis.column: [0.25, 0.5] for axis in METHODS[label].axes}
+    options = {"method": label} | grids
+    return options | ({"loss": "squared_hinge"} if label == "rank_svm" else {})

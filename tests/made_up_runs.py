@@ -50,6 +50,7 @@ def write_run(
     config = {
         "name": name,
         "table": table,
+        "data": {"name": "synthetic"},
         "protocol": {"groups": list(groups.values()), "test_users": users, "fill": "median"},
         "kernel": {"parameter": "sigma", "widths": WIDTHS},
         "ties": "half",

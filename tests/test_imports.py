@@ -9,26 +9,24 @@ import rankpursuit
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
-LEAVES = {"errors", "kernels", "preferences", "metrics"}
-SOLVERS = LEAVES | {"solvers"}
-MIDDLE = SOLVERS | {"datasets", "estimators"}
+GROUND = {"errors", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
     "kernels": {"errors"},
     "preferences": {"errors"},
     "metrics": {"errors"},
-    "solvers": LEAVES,
-    "datasets": SOLVERS,
-    "estimators": SOLVERS,
-    "experiments": MIDDLE,
-    "reporting": MIDDLE | {"experiments"},
-    "cli": MIDDLE | {"experiments", "reporting"},
+    "solvers": GROUND,
+    "estimators": GROUND | {"solvers"},
+    "datasets": {"errors"},
+    "experiments": GROUND | {"solvers", "datasets"},
+    "reporting": {"errors", "experiments"},
+    "cli": {"errors", "datasets", "experiments", "reporting"},
 }
 """Which parts of the package each part may import, besides itself."""
 
 
-def parts_imported(source: str, here: tuple[str, ...]) -> set[str]:
-    """Top-level parts of rankpursuit that a module imports; `here` are its package's names."""
+def modules_imported(source: str, here: tuple[str, ...]) -> list[list[str]]:
+    """Names of modules, in parts, that a module imports; `here` are its package's names."""
     names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -37,14 +35,36 @@ def parts_imported(source: str, here: tuple[str, ...]) -> set[str]:
             base = list(here[: len(here) - node.level + 1]) if node.level else []
             base += node.module.split(".") if node.module else []
             names += [".".join([*base, alias.name]) for alias in node.names]
-    split = [name.split(".") for name in names]
+    return [name.split(".") for name in names]
+
+
+def parts_imported(source: str, here: tuple[str, ...]) -> set[str]:
+    """Top-level parts of rankpursuit that a module imports."""
+    split = modules_imported(source, here)
     inside = {words[1] for words in split if words[0] == "rankpursuit" and len(words) > 1}
     return {part for part in inside if is_part(part)}
+
+
+def rooms_imported(source: str, here: tuple[str, ...]) -> set[str]:
+    """Rooms of the experiments that a module imports."""
+    split = modules_imported(source, here)
+    return {words[2] for words in split if words[:2] == ["rankpursuit", "experiments"]}
 
 
 def is_part(name: str) -> bool:
     return name in MAY_IMPORT or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
+
+ROOMS = {
+    "syntax": set(),
+    "catalogue": {"syntax"},
+    "config": {"syntax", "catalogue"},
+    "tasks": {"config"},
+    "methods": {"catalogue", "tasks"},
+    "run": {"catalogue", "config", "tasks", "methods"},
+    "backends": {"config", "run"},
+}
+"""Which rooms of the experiments each of them may import, besides itself."""
 
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 INNER = [path for path in MODULES if path != Path("__init__.py")]
@@ -56,6 +76,27 @@ def test_module_imports_only_what_lies_below_it(path):
     assert part in MAY_IMPORT, f"{part} has no place in the order of imports: give it one here"
     imported = parts_imported((PACKAGE / path).read_text(), ("rankpursuit", *path.parts[:-1]))
     assert imported - {part} <= MAY_IMPORT[part]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in INNER if path.parts[0] == "experiments"], ids=str
+)
+def test_room_of_the_experiments_imports_only_what_lies_below_it(path):
+    room = path.parts[1].removesuffix(".py")
+    if room == "__init__":
+        return
+    assert room in ROOMS, f"{room} has no place in the order of rooms: give it one here"
+    imported = rooms_imported((PACKAGE / path).read_text(), ("rankpursuit", *path.parts[:-1]))
+    assert imported - {room} <= ROOMS[room]
+
+
+def test_scripts_import_nothing_private_and_nothing_of_the_tests():
+    root = PACKAGE.parent
+    tests = {path.stem for path in (root / "tests").rglob("*.py")}
+    for path in (root / "scripts").glob("*.py"):
+        for words in modules_imported(path.read_text(), ()):
+            assert words[0] == "__future__" or not any(word.startswith("_") for word in words), path
+            assert words[0] not in tests, path
 
 
 @pytest.mark.parametrize(
@@ -74,6 +115,7 @@ def test_every_form_of_import_is_seen(statement):
 
 
 def test_order_has_no_cycle():
-    for part, below in MAY_IMPORT.items():
-        assert part not in below
-        assert all(part not in MAY_IMPORT[other] for other in below)
+    for order in (MAY_IMPORT, ROOMS):
+        for part, below in order.items():
+            assert part not in below
+            assert all(part not in order[other] for other in below)

@@ -8,8 +8,9 @@ from typing import IO
 
 from tqdm import tqdm
 
-from rankpursuit.experiments.evaluate import UnitResult
-from rankpursuit.experiments.protocol import group_name
+from rankpursuit.experiments.config import group_name
+from rankpursuit.experiments.run.evaluate import UnitResult
+from rankpursuit.experiments.run.progress import Progress, Silent
 
 _SECONDS_BETWEEN_FRAMES = 0.2
 _SECONDS_BETWEEN_LINES = 15.0
@@ -50,7 +51,7 @@ class Errors:
 
 
 class _Counting:
-    """Counts users; tells nothing."""
+    """Counts users."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -82,10 +83,6 @@ class _Counting:
             unit=" users",
             initial=self._earlier,
         )
-
-
-class Quiet(_Counting):
-    """Shows nothing."""
 
 
 class Lines(_Counting):
@@ -129,8 +126,8 @@ class Live(_Counting):
         self._height = len(lines)
 
 
-def make_progress(name: str, *, quiet: bool) -> _Counting:
+def make_progress(name: str, *, quiet: bool) -> Progress:
     """Choose what suits standard error."""
     if quiet:
-        return Quiet(name)
+        return Silent()
     return Live(name, sys.stderr) if sys.stderr.isatty() else Lines(name, sys.stderr)

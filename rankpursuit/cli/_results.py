@@ -19,12 +19,13 @@ def load_all(folders: Sequence[Path]) -> list[Results]:
 
     A folder is that of a run, or holds those of several.
     """
-    from rankpursuit.reporting.results import find_results, load_results
+    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.reporting.results import load_results
 
     found: list[Path] = []
     for folder in folders or [DEFAULT]:
-        below = [] if (folder / "repeats.csv").exists() else find_results(folder)
-        found += below or [folder]
+        below = [] if RunFolder(folder).has_results else RunFolder.below(folder)
+        found += [run.path for run in below] or [folder]
     if found == [DEFAULT]:
         raise Failure(f"{DEFAULT}/ holds no results: name a folder, or make some with rp-run")
     return [load_results(folder) for folder in found]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure
+from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
 
 if TYPE_CHECKING:
-    from rankpursuit.experiments.cluster import Cluster
-    from rankpursuit.experiments.config import Experiment
-    from rankpursuit.experiments.local import Local
-    from rankpursuit.experiments.runner import Run
+    from rankpursuit.experiments.backends import Backend
+    from rankpursuit.experiments.run.estimate import Estimate
+    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.run.run import Run
 
 
 def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -32,10 +33,10 @@ def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one a core.")
 @click.option(
     "--backend",
-    type=click.Choice(["loky", "dask"]),
-    default="loky",
+    type=click.Choice(list(BACKENDS)),
+    default=next(iter(BACKENDS)),
     show_default=True,
-    help="Processes of this machine, or a Dask cluster.",
+    help="; ".join(f"{name}: {where}" for name, where in BACKENDS.items()) + ".",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Of the cluster, e.g. tcp://HOST:8786.")
 @click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
@@ -85,17 +86,23 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
       rp-run configs/jester_*.yaml --set protocol.test_users=30 --repeats 2 --output quick
       rp-run configs/jester_supervised.yaml --backend dask --scheduler tcp://HOST:8786
     """
-    _check_backend(options)
-    prepared = [_prepare(path, options) for path in configs]
-    names = [run.experiment.name for run, _ in prepared]
+    from rankpursuit.errors import ConfigError
+
+    backend = _backend_options(options)
+    try:
+        check_options(options["backend"], backend)
+    except ConfigError as error:
+        raise Failure(*error.faults, exit_code=2) from error
+    runs = [_prepare(path, options) for path in configs]
+    names = [run.experiment.name for run in runs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
     try:
-        with _workers(options) as workers:
-            for run, _ in prepared:
+        with connect(options["backend"], backend) as workers:
+            for run in runs:
                 workers.check(run.experiment.data)
-            done = [_run(run, everything, workers, options) for run, everything in prepared]
+            done = [_run(run, workers, options) for run in runs]
     except KeyboardInterrupt:
         again = _command([word for word in sys.argv if word != "--fresh"])
         click.echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
@@ -104,109 +111,46 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
         raise SystemExit(1)
 
 
-def _check_backend(options: dict[str, Any]) -> None:
-    """Refuse options that contradict each other."""
-    if options["backend"] == "dask" and not options["scheduler"]:
-        raise Failure("--backend dask needs --scheduler, e.g. tcp://HOST:8786", exit_code=2)
-    if options["backend"] == "dask" and options["n_jobs"] is not None:
-        raise Failure(
-            "--n-jobs is for this machine; a cluster has the workers that were started for it",
-            exit_code=2,
-        )
-    if options["backend"] != "dask" and options["scheduler"]:
-        raise Failure("--scheduler needs --backend dask", exit_code=2)
-
-
-def _workers(options: dict[str, Any]) -> Local | Cluster:
-    """Return what evaluates the units."""
-    if options["backend"] == "loky":
-        from rankpursuit.experiments.local import Local
-
-        return Local(-1 if options["n_jobs"] is None else options["n_jobs"])
-    from rankpursuit.experiments.cluster import Cluster
-
+def _backend_options(options: dict[str, Any]) -> Options:
     def tell(line: str) -> None:
         if not options["quiet"]:
             click.echo(line, err=True)
 
-    return Cluster(options["scheduler"], tell)
+    return Options(n_jobs=options["n_jobs"], scheduler=options["scheduler"], tell=tell)
 
 
-def _prepare(path: Path, options: dict[str, Any]) -> tuple[Run, Run]:
-    """Return what to run of an experiment, and the whole of it; refuse all that cannot run."""
+def _prepare(path: Path, options: dict[str, Any]) -> Run:
+    """Return what to run of an experiment; refuse all that cannot run."""
     from rankpursuit.errors import ConfigError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment
+    from rankpursuit.experiments.run.run import Run
 
     try:
         experiment = load_experiment(path, options["overrides"])
-        _check_selection(experiment, options)
-        return _plan(experiment, options)
+        return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
         raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
     except TooFewUsersError as error:
         raise Failure(f"{path}: {error}", exit_code=2) from error
 
 
-def _check_selection(experiment: Experiment, options: dict[str, Any]) -> None:
-    """Refuse algorithms and groups that the experiment does not have."""
-    from rankpursuit.errors import ConfigError
-    from rankpursuit.experiments.protocol import group_name
-
-    known = [group_name(group) for group in experiment.protocol.groups]
-    faults = [
-        f"--only {label}: {experiment.name} has no such algorithm; it has "
-        + ", ".join(experiment.algorithms)
-        for label in options["only"]
-        if label not in experiment.algorithms
-    ]
-    faults += [
-        f"--groups {group}: {experiment.name} has no such group; it has {', '.join(known)}"
-        for group in options["groups"]
-        if group not in known
-    ]
-    if faults:
-        raise ConfigError(faults)
-
-
-def _plan(experiment: Experiment, options: dict[str, Any]) -> tuple[Run, Run]:
-    from rankpursuit.experiments.evaluate import ratings_of
-    from rankpursuit.experiments.plan import make_plan
-    from rankpursuit.experiments.protocol import group_name
-    from rankpursuit.experiments.runner import Run
-
-    def planned(repeats: int, only: tuple[str, ...], names: tuple[str, ...]) -> Run:
-        groups = [g for g in experiment.protocol.groups if not names or group_name(g) in names]
-        labels = [label for label in experiment.algorithms if not only or label in only]
-        plan = make_plan(
-            ratings, experiment.protocol, seed=experiment.seed, repeats=repeats, groups=groups
-        )
-        return Run(experiment, plan, tuple(labels))
-
-    ratings = ratings_of(experiment.data)
-    repeats = options["repeats"] or experiment.repeats
-    everything = planned(max(repeats, experiment.repeats), (), ())
-    return planned(repeats, options["only"], options["groups"]), everything
-
-
-def _run(run: Run, everything: Run, workers: Local | Cluster, options: dict[str, Any]) -> bool:
+def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
     """Run one experiment; return whether nothing failed."""
     from rankpursuit.cli._progress import make_progress
-    from rankpursuit.experiments.evaluate import ratings_of
-    from rankpursuit.experiments.session import run_session
+    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.run.session import run_session
 
     if options["dry_run"]:
-        from rankpursuit.cli._estimate import describe_plan
+        from rankpursuit.experiments.run.estimate import estimate
 
-        describe_plan(run, workers.count())
+        click.echo(_described(run.experiment.name, estimate(run), workers.count()))
         return True
-    folder = options["output"] / run.experiment.name
+    folder = RunFolder(options["output"] / run.experiment.name)
     failures = run_session(
         run,
-        everything,
         folder,
-        data_checksum=ratings_of(run.experiment.data).checksum(),
-        progress=make_progress(run.experiment.name, quiet=options["quiet"]),
-        evaluate=workers.evaluate,
+        workers.evaluate,
+        make_progress(run.experiment.name, quiet=options["quiet"]),
         fresh=options["fresh"],
         command=_command(sys.argv),
     )
@@ -214,8 +158,28 @@ def _run(run: Run, everything: Run, workers: Local | Cluster, options: dict[str,
         click.echo(f"error: {failure}", err=True)
     if not options["quiet"]:
         click.echo(summary(folder))
-        click.echo(f"results: {folder}")
+        click.echo(f"results: {folder.path}")
     return not failures
+
+
+def _described(name: str, plan: Estimate, workers: int) -> str:
+    """Tell what a run would do, and how long it would take."""
+    from rankpursuit.experiments.run.estimate import TIMED_USERS
+
+    holdout, test = plan.users["holdout"], plan.users["test"]
+    hours, minutes = divmod(round(plan.seconds / workers / 60), 60)
+    duration = f"{hours} h {minutes} min" if hours else f"{max(1, minutes)} min"
+    return "\n".join(
+        [
+            f"{name}: groups {', '.join(plan.groups)}; {plan.repeats} repeats",
+            f"  {holdout:,} hold-out users and {test:,} test users in {plan.units:,} units",
+            *(
+                f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits"
+                for label, size in plan.grids.items()
+            ),
+            f"  about {duration} with {workers} workers, going by {TIMED_USERS} users a group",
+        ]
+    )
 
 
 def _command(arguments: list[str]) -> str:
@@ -224,11 +188,11 @@ def _command(arguments: list[str]) -> str:
     return shlex.join(["rp-run", *arguments[1:]])
 
 
-def summary(folder: Path) -> str:
+def summary(folder: RunFolder) -> str:
     """Return the mean test errors of a run as a table for the terminal."""
     from rankpursuit.reporting import documents
     from rankpursuit.reporting.results import load_results
 
-    if not (folder / "repeats.csv").exists():
+    if not folder.has_results:
         return "no group, repeat and algorithm is complete yet"
-    return documents.summary(load_results(folder))
+    return documents.summary(load_results(folder.path))

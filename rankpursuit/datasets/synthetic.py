@@ -6,13 +6,16 @@ about people, and are not comparable with the paper's.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import DataError
 
+Scale = Literal["jokes", "stars"]
+
+_MOST_RATINGS = 300
 _TASTE, _QUALITY = 1.0, 0.5  # spread of what a user's taste and an item's quality add to its appeal
 
 
@@ -21,7 +24,7 @@ def make_ratings(
     n_items: int = 100,
     *,
     seed: int = 0,
-    scale: Literal["jokes", "stars"] = "jokes",
+    scale: Scale = "jokes",
     n_tastes: int = 6,
     noise: float = 1.6,
     min_ratings: int = 15,
@@ -58,9 +61,10 @@ def make_ratings(
     Ratings
         The defaults give enough users for the paper's groups and numbers of test users.
     """
-    most = min(n_items, 300) if max_ratings is None else max_ratings
-    if scale not in ("jokes", "stars"):
-        raise DataError(f"scale must be 'jokes' or 'stars', not {scale!r}")
+    most = most_ratings(n_items, max_ratings)
+    if scale not in get_args(Scale):
+        known = " or ".join(map(repr, get_args(Scale)))
+        raise DataError(f"scale must be {known}, not {scale!r}")
     if n_users < 1 or n_tastes < 1 or noise < 0 or not 1 <= min_ratings <= most <= n_items:
         raise DataError(
             "make_ratings needs n_users >= 1, n_tastes >= 1, noise >= 0 and 1 <= min_ratings <= "
@@ -77,6 +81,11 @@ def make_ratings(
     values = _to_scale(generosity + temperament * appeal, scale)
     users, items = np.nonzero(rated)
     return Ratings.from_arrays(users, items, values[users, items], name=name)
+
+
+def most_ratings(n_items: int, max_ratings: int | None) -> int:
+    """Return the most ratings that a user has: as many as given, else 300 or all items."""
+    return min(n_items, _MOST_RATINGS) if max_ratings is None else max_ratings
 
 
 def _liking(rng: np.random.Generator, n_users: int, n_items: int, n_tastes: int) -> np.ndarray:

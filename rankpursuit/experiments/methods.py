@@ -1,7 +1,7 @@
 """The eight algorithms over their whole grids, on tasks of one size, through the solvers.
 
 A method returns the predictions of every point of its grid. The first axis of the grid is the
-stack of kernels of the problem; the other axes are named in :data:`AXES`.
+stack of kernels of the problem; the other axes are those of the method in the catalogue.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators.views import split_features, split_points
-from rankpursuit.experiments.problem import Problem, kernel_stack
+from rankpursuit.experiments.catalogue import AlgorithmSpec
+from rankpursuit.experiments.tasks.problem import Problem, kernel_stack
 from rankpursuit.kernels import squared_distances
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
 from rankpursuit.solvers import (
@@ -29,25 +30,6 @@ from rankpursuit.solvers import (
 )
 
 Array = NDArray[np.float64]
-
-AXES: dict[str, tuple[str, ...]] = {
-    "rls": ("lambdas",),
-    "kernel_matching_pursuit": ("n_basis",),
-    "rank_svm": ("C",),
-    "rank_rls": ("lambdas",),
-    "sparse_rank_rls": ("n_basis", "lambdas"),
-    "ranking_pursuit": ("n_basis",),
-    "semi_supervised_ranking_pursuit": ("nu", "n_basis"),
-    "combined_ranking_regression_pursuit": ("beta", "n_basis"),
-}
-"""The axes of each method's grid behind the width, as attributes of its spec."""
-
-RANK_ONLY = frozenset(AXES) - {
-    "rls",
-    "kernel_matching_pursuit",
-    "combined_ranking_regression_pursuit",
-}
-"""Methods that learn an order: a constant added to their predictions changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +60,7 @@ class GridPredictions:
         return figures if self.places is None else figures[..., self.places]
 
 
-def predict_grid(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
+def predict_grid(problem: Problem, spec: AlgorithmSpec, rows: slice) -> GridPredictions:
     """Predict with a method at every point of its grid.
 
     Parameters

@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.reporting.claims import Verdict, judge_claims
 from rankpursuit.reporting.coverage import is_full_size, size_note
 from rankpursuit.reporting.expected import CellKey, Expected
 from rankpursuit.reporting.published import published_tables
-from rankpursuit.reporting.results import TITLES, Results
+from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
-from rankpursuit.reporting.tables import DECIMALS, TASKS, signed
+from rankpursuit.reporting.tables import signed
 
 Status = Literal["within tolerance", "known deviation", "unexpected", "missing", "too small"]
 
@@ -184,7 +185,7 @@ def check_tables(check: Check) -> list[Table]:
     for number in dict.fromkeys(one.cell.table for one in check.cells):
         here = [one for one in check.cells if one.cell.table == number]
         parts = tuple(
-            Part(TASKS[metric], dict(_row(one) for one in here if one.cell.metric == metric))
+            Part(METRICS[metric].task, dict(_row(one) for one in here if one.cell.metric == metric))
             for metric in dict.fromkeys(one.cell.metric for one in here)
         )
         title = f"{published_tables()[number].title} (Table {number} of the paper)"
@@ -205,7 +206,7 @@ def check_tables(check: Check) -> list[Table]:
 
 
 def _row(one: CellCheck) -> tuple[str, tuple[Cell, ...]]:
-    digits = DECIMALS[one.cell.metric]
+    digits = METRICS[one.cell.metric].decimals
     found = (EMPTY, EMPTY)
     if one.measured is not None:
         found = (
@@ -218,4 +219,4 @@ def _row(one: CellCheck) -> tuple[str, tuple[Cell, ...]]:
         Cell(f"{one.target:.{digits}f} ± {one.tolerance:.{digits}f}"),
         Cell(one.status, best=one.status in ("unexpected", "missing")),
     )
-    return f"{TITLES[one.cell.algorithm]}, {one.cell.group}", cells
+    return f"{title_of(one.cell.algorithm)}, {one.cell.group}", cells

@@ -17,7 +17,7 @@ import pandas as pd
 
 from rankpursuit.reporting.comparisons import errors_by
 from rankpursuit.reporting.published import Claim, published_claims
-from rankpursuit.reporting.results import TITLES, Results
+from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import LEAST_PAIRS, Comparison, compare
 from rankpursuit.reporting.table import Cell, Part, Table
 from rankpursuit.reporting.tables import saving, signed
@@ -170,7 +170,7 @@ def sparser(
         for group in run.groups:
             _means(run, "disagreement", group, [one, two])  # undecided if there is too little
         found = _saving(run, one, two)
-        text = f"{TITLES[one]} has {signed(-100 * found, 1)}% basis functions to {TITLES[two]}"
+        text = f"{title_of(one)} has {signed(-100 * found, 1)}% basis functions to {title_of(two)}"
         yield Evidence(found >= saving - _ROUNDING, f"{text}; said: {signed(-100 * saving, 0)}%")
 
 
@@ -181,7 +181,9 @@ def costs_more(
     for group, label in itertools.product(all_scores.groups, labels):
         full = _means(all_scores, metric, group, [label])[label]
         half = _means(fewer_scores, metric, group, [label])[label]
-        text = f"{group}: {TITLES[label]} {full:.4f} with all scores, {half:.4f} with half of them"
+        text = (
+            f"{group}: {title_of(label)} {full:.4f} with all scores, {half:.4f} with half of them"
+        )
         yield Evidence(half > full, text)
 
 
@@ -231,7 +233,7 @@ def _means(run: Results, metric: str, group: str, labels: list[str]) -> dict[str
 
 def _errors(run: Results, metric: str, group: str, labels: list[str]) -> pd.DataFrame:
     errors = errors_by(run, metric, group)
-    absent = [TITLES[label] for label in labels if label not in errors]
+    absent = [title_of(label) for label in labels if label not in errors]
     if absent:
         raise _Undecided(f"{group} lacks {' and '.join(absent)}")
     common = errors[labels].dropna()
@@ -243,10 +245,10 @@ def _errors(run: Results, metric: str, group: str, labels: list[str]) -> pd.Data
 def _saving(run: Results, one: str, two: str) -> float:
     found = saving(run, "disagreement", one, two)
     if found is None:
-        raise _Undecided(f"{TITLES[two]} has no basis functions to compare with")
+        raise _Undecided(f"{title_of(two)} has no basis functions to compare with")
     return found
 
 
 def _words(group: str, one: str, two: str, found: Comparison) -> str:
     difference = f"{found.mean:+.4f}, p = {found.p_value:.3f}"
-    return f"{group}: {TITLES[one]} less {TITLES[two]} {difference}"
+    return f"{group}: {title_of(one)} less {title_of(two)} {difference}"

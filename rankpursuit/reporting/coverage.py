@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rankpursuit.experiments.catalogue import METHODS, METRICS, AlgorithmSpec
 from rankpursuit.reporting.published import Size, published_size
 from rankpursuit.reporting.results import Results
-
-_OPTIONS = ("fitting", "repeat", "ridge", "agreement", "views", "n_views", "loss", "beta")
-"""Options of algorithms that are readings of the paper, or weights that it names."""
 
 
 def measured_size(results: Results) -> Size:
@@ -33,7 +31,7 @@ def missing_parts(results: Results) -> list[str]:
     done = {
         key: set(rows) for key, rows in results.repeats.groupby(["algorithm", "group"])["repeat"]
     }
-    every = set(range(1, int(results.config["repeats"]) + 1))
+    every = set(range(1, results.experiment.repeats + 1))
     lines = []
     for label, title in results.algorithms.items():
         lacking = {group: every - done.get((label, group), set()) for group in results.groups}
@@ -56,26 +54,38 @@ def size_note(results: Results) -> str:
 
 def readings_note(results: Results) -> str:
     """Return one line that names the readings of the paper in force."""
-    config = results.config
+    experiment = results.experiment
     parts = [
-        f"kernel width is {config['kernel']['parameter']}",
-        f"ties {config['ties']}",
-        f"fill {config['protocol']['fill']}",
-        f"tuning {config['tuning']}",
+        f"kernel width is {experiment.kernel.parameter}",
+        f"ties {experiment.ties}",
+        f"fill {experiment.protocol.fill}",
+        f"tuning {experiment.tuning}",
     ]
-    if "squared_error" in results.metrics:
-        parts.append(f"offset {config['offset']}")
-    for option in _OPTIONS:
-        values: dict[str, list[str]] = {}
-        for label, title in results.algorithms.items():
-            if option in config["algorithms"][label]:
-                text = _value(config["algorithms"][label][option])
-                values.setdefault(text, []).append(title)
+    if any(METRICS[metric].of_level for metric in results.metrics):
+        parts.append(f"offset {experiment.offset}")
+    titles_by_value: dict[str, dict[str, list[str]]] = {}
+    for label, title in results.algorithms.items():
+        for option, value in _settings(experiment.algorithms[label]).items():
+            titles_by_value.setdefault(option, {}).setdefault(value, []).append(title)
+    for option, values in titles_by_value.items():
         if len(values) == 1:
             parts.append(f"{option} {next(iter(values))}")
         else:
             parts += [f"{option} {text} ({', '.join(of)})" for text, of in values.items()]
     return f"Readings: {'; '.join(parts)}."
+
+
+def _settings(spec: AlgorithmSpec) -> dict[str, str]:
+    """Return what is fixed of an algorithm: its options, and its grids of one value."""
+    axes = {axis.key: axis.column for axis in METHODS[spec.method].axes}
+    settings = {}
+    for key in type(spec).model_fields:
+        value = getattr(spec, key)
+        if key in axes and len(value) == 1:
+            settings[axes[key]] = _value(value[0])
+        elif key not in axes and key != "method":
+            settings[key] = _value(value)
+    return settings
 
 
 def coverage_notes(results: Results) -> tuple[str, ...]:
@@ -105,6 +115,4 @@ def _shared(lines: list[str], n_algorithms: int) -> list[str]:
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
-        return " or ".join(_value(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from rankpursuit import __version__
-from rankpursuit.experiments.export import write_atomically
+from rankpursuit.experiments.run.export import write_atomically
 from rankpursuit.reporting.claims import Outcome, Verdict, claims_table, judge_claims
 from rankpursuit.reporting.figures import save, to_svg
 from rankpursuit.reporting.html import (

@@ -8,43 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
-from rankpursuit.errors import ResultsError
+from rankpursuit.errors import ConfigError, ResultsError
+from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.experiments.config import Experiment, group_name, parse_experiment
+from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.syntax.files import read_file
 
-TITLES = {
-    "rls": "RLS",
-    "kernel_matching_pursuit": "Matching Pursuit",
-    "rank_svm": "RankSVM",
-    "rank_rls": "RankRLS",
-    "sparse_rank_rls": "Sparse RankRLS",
-    "ranking_pursuit": "Ranking Pursuit",
-    "semi_supervised_ranking_pursuit": "SS Ranking Pursuit",
-    "combined_ranking_regression_pursuit": "CRRP",
-}
-"""The paper's name of each method, in the order of its tables."""
-
-_COLUMNS = {
-    "repeats.csv": {
-        *("group", "repeat", "algorithm", "metric", "test_error", "n_users"),
-        *("on_edge", "basis_functions", "basis_share"),
-    },
-    "users.csv.gz": {"group", "repeat", "algorithm", "metric", "user", "error"},
-    "curves.csv": {"group", "repeat", "algorithm", "metric", "axis", "value", "holdout_error"},
-}
-
-_KEYS = (
-    "name",
-    "protocol",
-    "kernel",
-    "ties",
-    "metrics",
-    "tuning",
-    "offset",
-    "repeats",
-    "algorithms",
-)
-"""What a resolved config has in any case."""
+_KEY = {"group", "repeat", "algorithm", "metric"}
+_REPEATS = _KEY | {"test_error", "n_users", "on_edge", "basis_functions", "basis_share"}
+_USERS = _KEY | {"user", "error"}
+_CURVES = _KEY | {"axis", "value", "holdout_error"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +28,8 @@ class Results:
     Attributes
     ----------
     folder : Path
-    config : dict
-        The config as it was resolved.
+    experiment : Experiment
+        The config as it was run.
     provenance : dict
     repeats : DataFrame
         A row for each group, repeat, algorithm and metric that is complete.
@@ -66,7 +40,7 @@ class Results:
     """
 
     folder: Path
-    config: dict[str, Any]
+    experiment: Experiment
     provenance: dict[str, Any]
     repeats: pd.DataFrame
     users: pd.DataFrame
@@ -75,30 +49,34 @@ class Results:
     @property
     def name(self) -> str:
         """Name of the experiment."""
-        return str(self.config["name"])
+        return self.experiment.name
 
     @property
     def table(self) -> int | None:
         """Number of the published table that the experiment reproduces."""
-        return self.config.get("table")
+        return self.experiment.table
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics, in the order of the config."""
-        return list(self.config["metrics"])
+        """Names of the metrics, in the order of the config."""
+        return list(self.experiment.metrics)
 
     @property
     def groups(self) -> list[str]:
         """Names of the groups, in the order of the config."""
-        return [f"{low}-{high}" for low, high in self.config["protocol"]["groups"]]
+        return [group_name(group) for group in self.experiment.protocol.groups]
 
     @property
     def algorithms(self) -> dict[str, str]:
         """Label of each algorithm and the name to print, in the order of the paper's tables."""
-        declared = self.config["algorithms"]
-        methods = {label: spec.get("method", label) for label, spec in declared.items()}
-        ordered = sorted(declared, key=lambda label: list(TITLES).index(methods[label]))
-        return {label: TITLES.get(label, label.replace("_", " ")) for label in ordered}
+        declared, order = self.experiment.algorithms, list(METHODS)
+        labels = sorted(declared, key=lambda label: order.index(declared[label].method))
+        return {label: title_of(label) for label in labels}
+
+
+def title_of(label: str) -> str:
+    """Return the name to print of an algorithm: the paper's, if its label is that of a method."""
+    return METHODS[label].title if label in METHODS else label.replace("_", " ")
 
 
 def load_results(folder: str | Path) -> Results:
@@ -114,29 +92,17 @@ def load_results(folder: str | Path) -> Results:
     ResultsError
         If a file is missing or is not what it should be, with its name.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
+    run = RunFolder(Path(folder))
+    if not run.path.is_dir():
         raise ResultsError(f"{folder}: no such folder of results; rp-run makes one")
-    frames = {name: _frame(folder / name, columns) for name, columns in _COLUMNS.items()}
-    config = _mapping(folder / "config.yaml")
-    lacking = [key for key in _KEYS if key not in config]
-    if lacking:
-        raise ResultsError(
-            f"{folder / 'config.yaml'}: lacks {', '.join(lacking)}; run rp-run again"
-        )
     return Results(
-        folder=folder,
-        config=config,
-        provenance=_mapping(folder / "provenance.json"),
-        repeats=frames["repeats.csv"],
-        users=frames["users.csv.gz"],
-        curves=frames["curves.csv"],
+        folder=run.path,
+        repeats=_frame(run.repeats, _REPEATS),
+        users=_frame(run.users, _USERS),
+        curves=_frame(run.curves, _CURVES),
+        experiment=_experiment(run.config),
+        provenance=_provenance(run.provenance),
     )
-
-
-def find_results(folder: str | Path) -> list[Path]:
-    """Return the folders of results directly below a folder, by name."""
-    return sorted(path.parent for path in Path(folder).glob("*/repeats.csv"))
 
 
 def _frame(path: Path, columns: set[str]) -> pd.DataFrame:
@@ -158,13 +124,20 @@ def _frame(path: Path, columns: set[str]) -> pd.DataFrame:
     return frame
 
 
-def _mapping(path: Path) -> dict[str, Any]:
+def _experiment(path: Path) -> Experiment:
     try:
-        text = path.read_text(encoding="utf-8")
-        found = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        return parse_experiment(read_file(path))
+    except ConfigError as error:
+        where = [fault if str(path) in fault else f"{path}: {fault}" for fault in error.faults]
+        raise ResultsError(f"{'; '.join(where)}; run rp-run again to write it") from error
+
+
+def _provenance(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ResultsError(f"{path}: missing; run rp-run again to write it") from error
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: not readable: {error}") from error
     if not isinstance(found, dict):
         raise ResultsError(f"{path}: expected a mapping")

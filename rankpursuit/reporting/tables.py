@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from rankpursuit.experiments.catalogue import AXES, METRICS
 from rankpursuit.reporting.coverage import (
     coverage_notes,
     is_full_size,
@@ -15,24 +16,6 @@ from rankpursuit.reporting.coverage import (
 from rankpursuit.reporting.published import PublishedTable, published_tables
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
-
-TASKS = {"disagreement": "Ranking task", "squared_error": "Regression task"}
-"""The paper's heading of the part of a table that has this metric."""
-
-MEASURES = {"disagreement": "normalised disagreement error", "squared_error": "mean squared error"}
-
-DECIMALS = {"disagreement": 3, "squared_error": 1}
-"""As many as the paper prints."""
-
-PARAMETERS = {
-    "width": "width",
-    "lambda": "lambda",
-    "C": "C",
-    "nu": "nu",
-    "beta": "beta",
-    "n_basis": "basis functions",
-}
-"""Columns of chosen parameters in ``repeats.csv``, and what to call them."""
 
 
 def experiment_title(results: Results) -> str:
@@ -47,6 +30,11 @@ def experiment_title(results: Results) -> str:
     if is_full_size(results):
         return title
     return f"{title}, only {measured_size(results)}"
+
+
+def part_heading(results: Results, metric: str, alone: str) -> str:
+    """Return the heading of a metric's part of a table: its task, if the run has several."""
+    return METRICS[metric].task if len(results.metrics) > 1 else alone
 
 
 def error_table(results: Results, *, compare: bool = False) -> Table:
@@ -71,16 +59,17 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         for label, title in results.algorithms.items():
             cells: list[Cell] = []
             for group in results.groups:
-                cell = _error_cell(means, spreads, label, group, DECIMALS[metric])
+                cell = _error_cell(means, spreads, label, group, METRICS[metric].decimals)
                 cells.append(cell)
                 if compare and published is not None:
                     value = published.value(metric, label, group)
-                    cells += _published_cells(cell, value, DECIMALS[metric])
+                    cells += _published_cells(cell, value, METRICS[metric].decimals)
             rows[title] = tuple(cells)
-        parts.append(Part(TASKS[metric] if len(results.metrics) > 1 else "Method", rows))
-    measures = " and ".join(MEASURES[metric] for metric in results.metrics)
+        parts.append(Part(part_heading(results, metric, "Method"), rows))
+    measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     notes = (
-        f"{measures.capitalize()}, mean ± standard deviation over repeats; the best is marked.",
+        f"{measures[0].upper()}{measures[1:]}, mean ± standard deviation over repeats; the best "
+        "is marked.",
         *(("paper: the published figure; diff.: measured less published.",) * compare),
         *coverage_notes(results),
         readings_note(results),
@@ -103,7 +92,7 @@ def sparsity_table(results: Results) -> Table:
             cells = [_share_cell(shares, spreads, label, group) for group in results.groups]
             cells += [_saving_cell(saving(results, metric, label, other)) for other in labels]
             rows[title] = tuple(cells)
-        parts.append(Part(TASKS[metric] if len(results.metrics) > 1 else "Method", rows))
+        parts.append(Part(part_heading(results, metric, "Method"), rows))
     notes = (
         "Share of the training points used as basis functions, mean ± standard deviation over "
         'repeats; with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
@@ -142,13 +131,13 @@ def parameter_table(results: Results) -> Table:
         for label, title in results.algorithms.items():
             here = results.repeats
             here = here[(here["metric"] == metric) & (here["algorithm"] == label)]
-            for column, name in PARAMETERS.items():
-                if column in here and here[column].notna().any():
-                    rows[f"{title}: {name}"] = tuple(
-                        _chosen_cell(here[here["group"] == group], column)
+            for axis in AXES.values():
+                if axis.column in here and here[axis.column].notna().any():
+                    rows[f"{title}: {axis.title}"] = tuple(
+                        _chosen_cell(here[here["group"] == group], axis.column)
                         for group in results.groups
                     )
-        parts.append(Part(TASKS[metric] if len(results.metrics) > 1 else "Parameter", rows))
+        parts.append(Part(part_heading(results, metric, "Parameter"), rows))
     notes = (
         "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
         "sat on an edge of its grid. Basis functions are shares of the training points if below 1.",

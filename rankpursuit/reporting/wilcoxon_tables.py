@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.reporting.comparisons import (
     Over,
     compare_columns,
@@ -15,7 +16,7 @@ from rankpursuit.reporting.coverage import coverage_notes
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.statistics import Comparison, holm
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
-from rankpursuit.reporting.tables import DECIMALS, MEASURES, TASKS, experiment_title, signed
+from rankpursuit.reporting.tables import experiment_title, signed
 
 _METHOD = (
     "Wilcoxon's signed-rank test, two-sided; pairs without a difference are left out, ties share "
@@ -58,15 +59,15 @@ def control_table(
         rows = {
             results.algorithms[label]: (EMPTY,) * 6
             if one is None
-            else _control_cells(one, float(next(corrected)), DECIMALS[metric])
+            else _control_cells(one, float(next(corrected)), METRICS[metric].decimals)
             for label, one in found.items()
         }
         parts.append(Part(group, rows))
     title = results.algorithms[control]
     notes = (
-        f"Difference: {MEASURES[metric]} of {title} less that of the other, mean and 95% bootstrap "
-        f"interval; negative: {title} is better. r: matched-pairs rank-biserial correlation. "
-        "Holm: corrected over the rows of a group; marked if below 0.05.",
+        f"Difference: {METRICS[metric].title} of {title} less that of the other, mean and 95% "
+        f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
+        "correlation. Holm: corrected over the rows of a group; marked if below 0.05.",
         f"{_METHOD} {_PAIRS[over]}",
         *coverage_notes(results),
     )
@@ -129,7 +130,7 @@ def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Tab
 
 
 def _what(results: Results, metric: str) -> str:
-    task = f"{TASKS[metric].lower()}, " if len(results.metrics) > 1 else ""
+    task = f"{METRICS[metric].task.lower()}, " if len(results.metrics) > 1 else ""
     return f"{task}{experiment_title(results)}"
 
 

@@ -14,7 +14,7 @@ from rp_run import contents, finish, one_line, run, start, wait_for_store, write
 from small_experiment import small_config
 
 from rankpursuit.cli.run import main
-from rankpursuit.experiments import evaluate
+from rankpursuit.experiments.run import evaluate
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from made_up import write_results
 
 from rankpursuit.cli.run import summary
 from rankpursuit.cli.tables import main
+from rankpursuit.experiments.run.folder import RunFolder
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def cut(path):
         (lambda run: (run / "repeats.csv").write_text("a,b\n1,2\n"), "lacks the columns algorithm"),
         (
             lambda run: (run / "config.yaml").write_text("name: one\n"),
-            "config.yaml: lacks protocol",
+            "config.yaml: data: required, but not given",
         ),
         (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
         (
@@ -109,7 +110,7 @@ def test_wrong_choices_are_one_line_and_status_one(call, tmp_path, words):
 
 
 def test_a_run_ends_with_the_table_of_its_errors(tmp_path):
-    assert summary(tmp_path) == "no group, repeat and algorithm is complete yet"
-    text = summary(write_results(tmp_path / "one", repeats=2))
+    assert summary(RunFolder(tmp_path)) == "no group, repeat and algorithm is complete yet"
+    text = summary(RunFolder(write_results(tmp_path / "one", repeats=2)))
     assert "Ranking Pursuit    0.410" in text
     assert "NOT the paper's size" in text

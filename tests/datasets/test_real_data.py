@@ -3,7 +3,8 @@
 import pytest
 
 from rankpursuit.datasets.registry import known
-from rankpursuit.experiments.tasks import Protocol, group_users
+from rankpursuit.experiments.config import Protocol
+from rankpursuit.experiments.tasks import group_users
 
 
 @pytest.mark.parametrize(

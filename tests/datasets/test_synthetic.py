@@ -3,7 +3,8 @@ import pytest
 
 from rankpursuit.datasets import load_named, make_ratings
 from rankpursuit.errors import DataError
-from rankpursuit.experiments.tasks import Protocol, build_task, draw_users
+from rankpursuit.experiments.config import Protocol
+from rankpursuit.experiments.tasks import build_task, draw_users
 
 
 def test_the_seed_decides():
@@ -45,7 +46,7 @@ def test_the_defaults_serve_the_protocol_of_the_paper():
 
 def test_what_reference_users_say_tells_what_a_user_likes():
     """Ridge regression on the features orders the test items better than chance, on average."""
-    table, protocol = make_ratings(1500), Protocol(test_users=40, holdout_users=0)
+    table, protocol = make_ratings(1500), Protocol(test_users=40, holdout_users=1)
     key = {"seed": 0, "group": (60, 80), "repeat": 0, "role": "test"}
     agreement = []
     for user in draw_users(table, protocol, **key):

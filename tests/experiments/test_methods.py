@@ -7,13 +7,12 @@ import pytest
 from small_experiment import small_config
 
 import rankpursuit
-from rankpursuit.experiments import evaluate
-from rankpursuit.experiments import problem as problem_module
-from rankpursuit.experiments.config import parse_experiment
-from rankpursuit.experiments.evaluate import ratings_of
-from rankpursuit.experiments.methods import AXES, predict_grid
-from rankpursuit.experiments.problem import Problem
-from rankpursuit.experiments.tasks import build_task, draw_users
+from rankpursuit.experiments.catalogue import METHODS, METRICS
+from rankpursuit.experiments.config import parse_experiment, ratings_of
+from rankpursuit.experiments.methods import predict_grid
+from rankpursuit.experiments.run import evaluate
+from rankpursuit.experiments.tasks import Problem, build_task, draw_users
+from rankpursuit.experiments.tasks import problem as problem_module
 from rankpursuit.metrics import disagreement_error
 
 ESTIMATORS = {
@@ -109,7 +108,7 @@ def test_a_point_of_the_grid_is_the_estimator_with_those_parameters(label, numbe
     problem = problem_of(experiment, number)
     grid = predict_grid(problem, spec, slice(problem.n_train, None))
     rng = np.random.default_rng(number)
-    axes = AXES[spec.method]
+    axes = [axis.key for axis in METHODS[spec.method].axes]
     at = tuple(int(rng.integers(len(getattr(spec, axis)))) for axis in axes)
     values = {axis: getattr(spec, axis)[index] for axis, index in zip(axes, at, strict=True)}
     width = int(rng.integers(len(WIDTHS)))
@@ -235,7 +234,7 @@ def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
     problem = replace(problem, alike=alike)
     spec = experiment.algorithms["rank_rls"]
     grid = evaluate._predictions(experiment, spec, problem)
-    errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
+    errors = evaluate._errors(experiment, spec, problem, grid, METRICS["disagreement"])
     tied = predict_grid(problem, spec, slice(problem.n_train, None)).values
     tied[..., 1] = tied[..., 0]
     expected = disagreement_error(problem.scores[0, problem.n_train :], tied, ties="half")

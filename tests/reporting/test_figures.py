@@ -9,6 +9,7 @@ import pytest
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
+from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.figures import (
     average_ranks,
     critical_difference,
@@ -24,7 +25,7 @@ from rankpursuit.reporting.figures import (
 )
 from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
 from rankpursuit.reporting.figures.style import looks
-from rankpursuit.reporting.results import TITLES, load_results
+from rankpursuit.reporting.results import load_results
 
 METRIC = "disagreement"
 PUBLISHED = pd.DataFrame(
@@ -165,17 +166,31 @@ def test_cliques_are_the_longest_runs():
 
 
 def test_every_method_of_the_paper_has_its_own_colour_marker_and_look(full):
-    config = full.config | {"algorithms": {label: {"method": label} for label in TITLES}}
-    found = looks(replace(full, config=config))
-    assert len({look.color for look in found.values()}) == len(TITLES)
-    assert len({look.marker for look in found.values()}) == len(TITLES)
+    found = looks(with_methods(full, METHODS))
+    assert len({look.color for look in found.values()}) == len(METHODS)
+    assert len({look.marker for look in found.values()}) == len(METHODS)
     assert found["rank_rls"] == looks(full)["rank_rls"]
     assert looks(full)["own_pursuit"] not in [looks(full)[label] for label in ("rls", "rank_rls")]
 
 
+def test_more_algorithms_than_looks_are_drawn_all_the_same(full):
+    many = with_methods(full, [*METHODS, *(f"own_{number}" for number in range(12))])
+    assert len(looks(many)) == len(METHODS) + 12
+
+
+def with_methods(results, labels):
+    """Return results that declare algorithms of these labels."""
+    spec = results.experiment.algorithms["rls"]
+    methods = {
+        label: spec.model_copy(update={"method": label if label in METHODS else "rls"})
+        for label in labels
+    }
+    experiment = results.experiment.model_copy(update={"algorithms": methods})
+    return replace(results, experiment=experiment)
+
+
 def test_colours_stand_out_from_light_and_dark(full):
-    config = full.config | {"algorithms": {label: {"method": label} for label in TITLES}}
-    for look in looks(replace(full, config=config)).values():
+    for look in looks(with_methods(full, METHODS)).values():
         assert contrast(look.color, "#ffffff") > 3
         assert contrast(look.color, "#14181d") > 3
 

@@ -1,12 +1,14 @@
 """The report as text: self-contained, escaped, honest about what is missing."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from made_up import write_results
 from made_up_runs import ALGORITHMS, write_run
 
+from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.coverage import size_note
 from rankpursuit.reporting.html import figure_html, inline_svg, table_html
 from rankpursuit.reporting.report import write_report
@@ -116,13 +118,23 @@ def test_partial_run_says_what_is_missing(tmp_path):
 
 
 def test_everything_from_outside_is_escaped(tmp_path):
-    algorithms = {"<i>evil</i>": ALGORITHMS["rls"], **ALGORITHMS}
-    folder = write_run(tmp_path, name='a"&<script>alert(1)<', algorithms=algorithms)
-    text = report(tmp_path, folder)
+    results = load_results(write_run(tmp_path))
+    names = {"name": 'a"&<script>alert(1)<'}
+    names["algorithms"] = {"<i>evil</i>": results.experiment.algorithms["rls"]}
+    evil = replace(results, experiment=results.experiment.model_copy(update=names))
+    path = tmp_path / "report.html"
+    write_report([evil], path)
+    text = path.read_text(encoding="utf-8")
     assert Page(text).tags.count("script") == 1
     assert "<i>" not in text
     assert "&lt;i&gt;evil&lt;/i&gt;" in text
     assert "rp-run &lt;x&gt; &amp; y" in text
+
+
+def test_names_that_are_no_names_are_refused(tmp_path):
+    folder = write_run(tmp_path, name="../up", algorithms={"<i>evil</i>": ALGORITHMS["rls"]})
+    with pytest.raises(ResultsError, match=r"config.yaml: name: expected letters.*<i>evil</i>"):
+        load_results(folder)
 
 
 def test_cell_is_sorted_by_its_number_and_bold_if_best():

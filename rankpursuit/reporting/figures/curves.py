@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rankpursuit.experiments.catalogue import N_BASIS, WIDTH, Axis, Look
 from rankpursuit.reporting.figures.style import (
     INK,
-    Look,
     add_legend,
     figure_style,
     looks,
@@ -32,7 +32,7 @@ def error_against_basis(results: Results, metric: str) -> Figure | None:
     Each line is the mean over the repeats, with the other parameters as chosen in each; a ring
     marks where the hold-out error is lowest. None if no algorithm has this axis.
     """
-    curves = _curves(results, metric, "n_basis")
+    curves = _curves(results, metric, N_BASIS)
     if curves.empty:
         return None
     shares = curves["value"].max() <= 1
@@ -48,11 +48,10 @@ def error_against_width(results: Results, metric: str) -> Figure | None:
     Each line is the mean over the repeats, with the other parameters as chosen in each; a ring
     marks where the hold-out error is lowest. None if there are no widths.
     """
-    curves = _curves(results, metric, "width")
+    curves = _curves(results, metric, WIDTH)
     if curves.empty:
         return None
-    parameter = results.config.get("kernel", {}).get("parameter", "sigma")
-    title = f"Kernel width {parameter} (no unit, log2 scale)"
+    title = f"Kernel width {results.experiment.kernel.parameter} (no unit, log2 scale)"
     first, last = np.log2([curves["value"].min(), curves["value"].max()]).round().astype(int)
 
     def scale(axes: Axes) -> None:
@@ -62,10 +61,10 @@ def error_against_width(results: Results, metric: str) -> Figure | None:
     return _draw(results, metric, curves, ["holdout_error"], title, scale)
 
 
-def _curves(results: Results, metric: str, axis: str) -> pd.DataFrame:
+def _curves(results: Results, metric: str, axis: Axis) -> pd.DataFrame:
     """Return the means over the repeats of the curves along an axis."""
     curves = results.curves
-    curves = curves[(curves["metric"] == metric) & (curves["axis"] == axis)]
+    curves = curves[(curves["metric"] == metric) & (curves["axis"] == axis.column)]
     curves = curves[curves["algorithm"].isin(list(results.algorithms))]
     columns = [role for role in _ROLES if role in curves]
     return curves.groupby(["group", "algorithm", "value"], as_index=False)[columns].mean()

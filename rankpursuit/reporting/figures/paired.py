@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rankpursuit.experiments.catalogue import Look
 from rankpursuit.reporting.figures.style import (
     INK,
-    Look,
     figure_style,
     looks,
     metric_title,

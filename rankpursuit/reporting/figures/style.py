@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +18,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rankpursuit.reporting.results import TITLES, Results
+from rankpursuit.experiments.catalogue import METHODS, METRICS, Look
+from rankpursuit.reporting.results import Results
 
 INK = "#1f2933"
 """Colour of text and axes; on a web page it becomes the colour of the text around it."""
 GRID = "#d0d5db"
 """Colour of the lines in the background."""
-
-_LOOKS = [
-    ("#6f7782", "o", "-"),
-    ("#bd8000", "s", "--"),
-    ("#2f96cc", "^", "-."),
-    ("#1b74b3", "D", "-"),
-    ("#c4659b", "v", ":"),
-    ("#d1500a", "P", "-"),
-    ("#00906a", "X", "-"),
-    ("#8a5cb5", "*", "-"),
-]
-
-_METRICS = {
-    "disagreement": "disagreement error (share of pairs)",
-    "squared_error": "mean squared error (squared rating points)",
-}
 
 _SETTINGS: Any = {
     "font.family": ["DejaVu Sans", "sans-serif"],
@@ -66,15 +51,6 @@ _SETTINGS: Any = {
 _NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
 
 
-@dataclass(frozen=True)
-class Look:
-    """How an algorithm is drawn."""
-
-    color: str
-    marker: str
-    line: Any
-
-
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Draw in the style of the project, whatever the user's own settings are."""
@@ -86,17 +62,15 @@ def figure_style() -> Iterator[None]:
 
 def looks(results: Results) -> dict[str, Look]:
     """Return the look of each algorithm; a method of the paper has the same look everywhere."""
-    own = {label: list(TITLES).index(label) for label in results.algorithms if label in TITLES}
-    free = [number for number in range(len(_LOOKS)) if number not in own.values()]
-    others = [label for label in results.algorithms if label not in own]
-    for number, label in enumerate(others):
-        own[label] = free[number % len(free)] if free else number % len(_LOOKS)
-    return {label: Look(*_LOOKS[own[label]]) for label in results.algorithms}
+    own = {label: METHODS[label].look for label in results.algorithms if label in METHODS}
+    every = [method.look for method in METHODS.values()]
+    free = cycle([look for look in every if look not in own.values()] or every)
+    return {label: own[label] if label in own else next(free) for label in results.algorithms}
 
 
 def metric_title(metric: str, *, lines: int = 1) -> str:
     """Return what an axis of errors is called, with its unit, in one line or two."""
-    title = _METRICS.get(metric, metric.replace("_", " "))
+    title = METRICS[metric].label
     return title.replace(" (", "\n(") if lines == 2 else title
 
 

@@ -1,0 +1,128 @@
+"""The data set of an experiment."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from inspect import signature
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
+from rankpursuit.datasets.synthetic import Scale, most_ratings
+from rankpursuit.experiments.syntax.faults import Faults
+from rankpursuit.experiments.syntax.sections import Section
+
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class JesterSpec(Section):
+    """Jester data set 1."""
+
+    name: Literal["jester"]
+    path: Text | None = None
+    """Where it is; null: in the usual places, see ``rp-data``."""
+
+
+class MovieLensSpec(Section):
+    """MovieLens 1M."""
+
+    name: Literal["movielens"]
+    path: Text | None = None
+    """Where it is; null: in the usual places, see ``rp-data``."""
+
+
+class RatingsSpec(Section):
+    """A file of ratings of one's own."""
+
+    name: Literal["ratings"]
+    path: Text
+    """A .csv, .tsv or .parquet file; relative to the file in which it is written."""
+    user: Text = "user"
+    """Name of the column of users."""
+    item: Text = "item"
+    """Name of the column of items."""
+    rating: Text = "rating"
+    """Name of the column of ratings."""
+
+    @model_validator(mode="after")
+    def _three_columns(self) -> Self:
+        columns = [self.user, self.item, self.rating]
+        if len(set(columns)) < 3:
+            raise Faults(f"expected three different columns, got {', '.join(columns)}")
+        return self
+
+
+def _default(parameter: str) -> Any:
+    return signature(make_ratings).parameters[parameter].default
+
+
+class SyntheticSpec(Section):
+    """Synthetic ratings, with the parameters of `rankpursuit.datasets.make_ratings`."""
+
+    name: Literal["synthetic"]
+    n_users: Count = _default("n_users")
+    """Number of users."""
+    n_items: Count = _default("n_items")
+    """Number of items."""
+    seed: Annotated[int, Field(ge=0)] = _default("seed")
+    """Seed of the draw of the ratings, apart from the seed of the experiment."""
+    scale: Scale = _default("scale")
+    """Real numbers from -10 to 10, or whole numbers from 1 to 5."""
+    n_tastes: Count = _default("n_tastes")
+    """Number of tastes."""
+    noise: Annotated[float, Field(ge=0)] = _default("noise")
+    """Spread of the noise; a taste has spread 1."""
+    min_ratings: Count = _default("min_ratings")
+    """Least ratings of a user."""
+    max_ratings: Count | None = _default("max_ratings")
+    """Most ratings of a user; null: 300, or all items."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        most = most_ratings(self.n_items, self.max_ratings)
+        if most > self.n_items:
+            raise Faults(
+                f"expected at most n_items, {self.n_items}, got {most}",
+                at="max_ratings",
+            )
+        if self.min_ratings > most:
+            raise Faults(
+                f"expected at most {most}, the most ratings of a user, got {self.min_ratings}",
+                at="min_ratings",
+            )
+        return self
+
+
+DataSpec = JesterSpec | MovieLensSpec | RatingsSpec | SyntheticSpec
+
+DATA_SPECS: dict[str, type[Section]] = {
+    get_args(spec.model_fields["name"].annotation)[0]: spec for spec in get_args(DataSpec)
+}
+"""The class of each name."""
+
+
+@lru_cache(maxsize=1)
+def ratings_of(data: DataSpec) -> Ratings:
+    """Load the ratings that a config declares, once in each process.
+
+    Parameters
+    ----------
+    data : DataSpec
+        ``experiment.data``.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    DataNotFoundError, DataError
+        As the data set's own loader.
+    """
+    if isinstance(data, SyntheticSpec):
+        return make_ratings(**data.model_dump(exclude={"name"}))
+    if isinstance(data, RatingsSpec):
+        return load_ratings(data.path, user=data.user, item=data.item, rating=data.rating)
+    return load_named(data.name, data.path)

@@ -1,0 +1,1 @@
+"""A run: its plan, its evaluation, its store and the files that it leaves."""

@@ -1,0 +1,60 @@
+"""The base of all parts of a config: frozen, strict, no unknown keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rankpursuit.experiments.syntax.faults import Faults, shown
+
+LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]*$"
+Label = Annotated[str, Field(pattern=LABEL)]
+"""A name that can be that of a folder: letters, digits, _ and -."""
+
+
+class Section(BaseModel):
+    """A mapping of a config whose keys are known.
+
+    Python code may call a field by its name or its alias (`lambdas` or `lambda`); in a file only
+    the alias is a key.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        validate_by_alias=True,
+        validate_by_name=True,
+        use_attribute_docstrings=True,
+    )
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys that the mapping can have in a file."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+Values = TypeVar("Values", bound=tuple)
+
+
+def all_different(values: Values) -> Values:
+    """Refuse a list that has something twice."""
+    if len(set(values)) < len(values):
+        raise Faults(f"expected each only once, got {shown(values)}")
+    return values
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], str]:
+    """Return a validator that refuses other words than these."""
+    known = list(names)
+
+    def check(word: str) -> str:
+        if word not in known:
+            listed = " or ".join([", ".join(known[:-1]), known[-1]])
+            raise Faults(f"expected {listed}, got {shown(word)}")
+        return word
+
+    return check
