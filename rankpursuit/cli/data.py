@@ -11,8 +11,8 @@ import click
 from rankpursuit.cli._common import Failure, Group
 
 if TYPE_CHECKING:
+    from rankpursuit.datasets.data_set import DataSet
     from rankpursuit.datasets.ratings import Ratings
-    from rankpursuit.datasets.registry import DataSet
     from rankpursuit.datasets.summary import Summary
 
 
@@ -37,7 +37,7 @@ def main() -> None:
 def list_() -> None:
     """List the known data sets: where they are, how large, on what terms."""
     from rankpursuit.datasets.locate import data_folders, find_files
-    from rankpursuit.datasets.registry import DATA_SETS
+    from rankpursuit.datasets.named import DATA_SETS
     from rankpursuit.errors import DataNotFoundError
 
     for data_set in DATA_SETS.values():
@@ -161,7 +161,7 @@ def describe(source: str, plot: Path | None, user: str, item: str, rating: str) 
 
 
 def _chosen(names: tuple[str, ...]) -> list[DataSet]:
-    from rankpursuit.datasets.registry import DATA_SETS, known
+    from rankpursuit.datasets.named import DATA_SETS, known
     from rankpursuit.errors import DataError
 
     try:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rankpursuit.datasets.archive import looks_like_html
-from rankpursuit.datasets.registry import DataSet, RemoteFile
+from rankpursuit.datasets.data_set import DataSet, RemoteFile
 from rankpursuit.errors import DownloadError
 
 CONNECT_SECONDS = 5.0

@@ -10,10 +10,55 @@ from numpy.typing import NDArray
 
 from rankpursuit.datasets.archive import read_member
 from rankpursuit.datasets.cache import cached_table
+from rankpursuit.datasets.data_set import DataSet, RemoteFile
 from rankpursuit.datasets.locate import find_files
 from rankpursuit.datasets.ratings import Ratings
-from rankpursuit.datasets.registry import known
 from rankpursuit.errors import DataError
+
+
+def _jester_file(number: int, size: int, sha256: str) -> RemoteFile:
+    name = f"jester_dataset_1_{number}.zip"
+    host = "https://eigentaste.berkeley.edu/dataset"
+    return RemoteFile(
+        name=name,
+        sha256=sha256,
+        size=size,
+        urls=(
+            f"{host}/{name}",
+            f"{host}/archive/{name}",
+            f"https://goldberg.berkeley.edu/jester-data/jester-data-{number}.zip",
+            f"https://web.archive.org/web/2025id_/{host}/archive/{name}",
+        ),
+    )
+
+
+JESTER = DataSet(
+    name="jester",
+    title="Jester data set 1: ratings of 100 jokes",
+    files=(
+        _jester_file(
+            1, 4_171_628, "cb7841756ded125b15f3d95c9f8241224065e96354c132a46ae4214deeab7615"
+        ),
+        _jester_file(
+            2, 3_924_205, "4d312fd824d8c8cb2c9c952a7b1fb7c00d1f5fd3ece370f7285aa701d371748b"
+        ),
+        _jester_file(
+            3, 2_151_299, "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d"
+        ),
+    ),
+    layouts=(tuple(f"jester_dataset_1_{part}.zip" for part in (1, 2, 3)),),
+    n_users=73_421,
+    n_items=100,
+    n_ratings=4_136_360,
+    bounds=(-9.95, 10.0),
+    table_sha256="6c5885ad344e7e16751db861c792422803fa1212700a158c28bc05a6caf7317e",
+    licence="research use, cite",
+    terms="Jester is free for research use when the paper below is cited.",
+    citation=(
+        'K. Goldberg, T. Roeder, D. Gupta and C. Perkins, "Eigentaste: A Constant Time '
+        'Collaborative Filtering Algorithm", Information Retrieval 4(2), 2001.'
+    ),
+)
 
 N_JOKES = 100
 NOT_RATED = 99.0
@@ -45,7 +90,7 @@ def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
     DataError
         If an archive or its spreadsheet is not what it should be.
     """
-    files = find_files(known("jester"), path)
+    files = find_files(JESTER, path)
     if len(files) == 1:
         raise DataError(f"jester: {files[0]} is a file; give the folder of the three archives")
     return cached_table("jester", files, lambda: _parse(files))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rankpursuit.datasets.registry import DataSet
+from rankpursuit.datasets.data_set import DataSet
 from rankpursuit.errors import DataNotFoundError
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"

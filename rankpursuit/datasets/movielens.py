@@ -11,10 +11,41 @@ import numpy as np
 
 from rankpursuit.datasets.archive import looks_like_html, read_member
 from rankpursuit.datasets.cache import cached_table
+from rankpursuit.datasets.data_set import DataSet, RemoteFile
 from rankpursuit.datasets.locate import find_files
 from rankpursuit.datasets.ratings import Ratings, check_values
-from rankpursuit.datasets.registry import known
 from rankpursuit.errors import DataError
+
+MOVIELENS = DataSet(
+    name="movielens",
+    title="MovieLens 1M: ratings of 3,706 movies, 1 to 5 stars",
+    files=(
+        RemoteFile(
+            name="ml-1m.zip",
+            sha256="a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+            size=5_917_549,
+            urls=(
+                "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
+                "http://files.grouplens.org/datasets/movielens/ml-1m.zip",
+            ),
+        ),
+    ),
+    layouts=(("ml-1m/ratings.dat",), ("ml-1m.zip",), ("ratings.dat",)),
+    n_users=6_040,
+    n_items=3_706,
+    n_ratings=1_000_209,
+    bounds=(1.0, 5.0),
+    table_sha256="7df1c010ed1c8062c925f60c1f0f904127258c7365f28a51e9b2f0c2587bea17",
+    licence="research use, acknowledge, do not redistribute",
+    terms=(
+        "MovieLens may be used for research, must be acknowledged in publications, and may not be "
+        "redistributed."
+    ),
+    citation=(
+        'F. M. Harper and J. A. Konstan, "The MovieLens Datasets: History and Context", ACM '
+        "Transactions on Interactive Intelligent Systems 5(4), 2015."
+    ),
+)
 
 MEMBER = "ml-1m/ratings.dat"
 RANGE = (1.0, 5.0)
@@ -44,7 +75,7 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
     DataError
         If the file is not what it should be; a malformed line is named by its number.
     """
-    (file,) = find_files(known("movielens"), path)
+    (file,) = find_files(MOVIELENS, path)
     return cached_table("movielens", [file], lambda: _parse(file))
 
 

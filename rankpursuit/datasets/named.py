@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import os
 
-from rankpursuit.datasets.jester import load_jester
-from rankpursuit.datasets.movielens import load_movielens
+from rankpursuit.datasets.data_set import DataSet
+from rankpursuit.datasets.jester import JESTER, load_jester
+from rankpursuit.datasets.movielens import MOVIELENS, load_movielens
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.synthetic import make_ratings
 from rankpursuit.errors import DataError
 
-_LOADERS = {"jester": load_jester, "movielens": load_movielens}
-NAMES = (*_LOADERS, "synthetic")
+_PUBLIC = ((JESTER, load_jester), (MOVIELENS, load_movielens))
+_LOADERS = {data_set.name: load for data_set, load in _PUBLIC}
+DATA_SETS: dict[str, DataSet] = {data_set.name: data_set for data_set, _ in _PUBLIC}
+NAMES = (*DATA_SETS, "synthetic")
+
+
+def known(name: str) -> DataSet:
+    """Return the data set called `name`; a `DataError` lists the names if there is none."""
+    if name not in DATA_SETS:
+        raise DataError(f"unknown data set {name!r}; known are: {', '.join(DATA_SETS)}")
+    return DATA_SETS[name]
 
 
 def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings:
@@ -28,7 +38,7 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
     -------
     Ratings
     """
-    if name in _LOADERS:
+    if name in DATA_SETS:
         return _LOADERS[name](path)
     if name != "synthetic":
         raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")

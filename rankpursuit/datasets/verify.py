@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rankpursuit.datasets.data_set import DataSet
 from rankpursuit.datasets.download import file_sha256
 from rankpursuit.datasets.locate import find_files
 from rankpursuit.datasets.named import load_named
-from rankpursuit.datasets.registry import DataSet
 
 
 @dataclass(frozen=True)

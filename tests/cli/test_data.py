@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from rankpursuit.cli.data import main
-from rankpursuit.datasets import locate, registry
-from rankpursuit.datasets.registry import known
+from rankpursuit.datasets import locate, named
+from rankpursuit.datasets.named import known
 
 RATINGS = "".join(f"{user}::{movie}::{1 + user % 5}\n" for user in range(30) for movie in range(25))
 
@@ -49,7 +49,7 @@ def tiny_movielens(server, tmp_path, monkeypatch):
         n_ratings=750,
         table_sha256="669f",
     )
-    monkeypatch.setitem(registry.DATA_SETS, "movielens", tiny)
+    monkeypatch.setitem(named.DATA_SETS, "movielens", tiny)
     return tiny
 
 
@@ -132,7 +132,7 @@ def test_verify_passes_when_checksums_and_counts_agree(run, tiny_movielens, monk
     assert "WRONG SHA-256 of the table" in printed
     found = printed.splitlines()[-1].split(": ")[1].split(",")[0]
     right = replace(tiny_movielens, table_sha256=found)
-    monkeypatch.setitem(registry.DATA_SETS, "movielens", right)
+    monkeypatch.setitem(named.DATA_SETS, "movielens", right)
     status, printed, said = run("verify", "movielens")
     assert (status, said) == (0, "")
     assert "ok    ratings: 750" in printed

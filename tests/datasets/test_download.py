@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from rankpursuit.datasets.data_set import DataSet, RemoteFile
 from rankpursuit.datasets.download import fetch
-from rankpursuit.datasets.registry import DATA_SETS, DataSet, RemoteFile, known
+from rankpursuit.datasets.named import DATA_SETS, known
 from rankpursuit.errors import DownloadError
 
 GOOD = b"PK\x03\x04" + bytes(range(256)) * 300

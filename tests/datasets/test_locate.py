@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rankpursuit.datasets import locate
-from rankpursuit.datasets.registry import known
+from rankpursuit.datasets.named import known
 from rankpursuit.errors import DataNotFoundError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankpursuit.datasets.registry import known
+from rankpursuit.datasets.named import known
 from rankpursuit.experiments.config import Protocol
 from rankpursuit.experiments.tasks import group_users
 
