@@ -11,11 +11,10 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from tabulate import tabulate
-
 from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import claims_table, judge_claims
+from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.render import to_markdown
@@ -53,7 +52,7 @@ def commands() -> str:
         for number, run in runs().items()
     ]
     headers = ["results", "table of the paper", "command", "time on 2 cores", "commit"]
-    return tabulate(rows, headers=headers, tablefmt="github")
+    return markdown_columns(headers, rows, "lrlrl")
 
 
 def table(number: int) -> str:
@@ -87,7 +86,7 @@ def cells() -> str:
                 ]
             )
     headers = ["table", "error", "tolerance", "cells within", "mean deviation", "mean size of it"]
-    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+    return markdown_columns(headers, rows, "rlrrrr")
 
 
 def headline() -> str:
@@ -107,7 +106,7 @@ def headline() -> str:
         if any(row[1:]):
             rows.append(row)
     headers = ["", *(published_tables()[number].title for number in columns)]
-    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+    return markdown_columns(headers, rows, "l" + "r" * len(columns))
 
 
 def stopping() -> str:
@@ -126,7 +125,7 @@ def stopping() -> str:
             row += [f"{share - 1:+.0%}", f"{error:.4f}"]
         rows.append(row)
     headers = ["stop at the first P with", "Jester", "error", "MovieLens", "error"]
-    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+    return markdown_columns(headers, rows, "lrrrr")
 
 
 def equal_sizes() -> str:
@@ -141,7 +140,7 @@ def equal_sizes() -> str:
             row += [f"{means[label]:.3f}" for label in ("ranking_pursuit", "sparse_rank_rls")]
         rows.append(row)
     headers = ["basis functions", "Jester: chosen", "random", "MovieLens: chosen", "random"]
-    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+    return markdown_columns(headers, rows, "rrrrr")
 
 
 def readings() -> str:

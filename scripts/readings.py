@@ -21,6 +21,7 @@ from tabulate import tabulate
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
+from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_claims, published_tables
 from rankpursuit.reporting.results import Results, load_results
@@ -93,7 +94,7 @@ def results_of(reading: Reading, folder: Path) -> tuple[dict[int, Results], set[
 
 def cells_of(runs: dict[int, Results]) -> pd.DataFrame:
     """Return each cell, published and measured, with its tolerance."""
-    expected = replace(load_expected(), known={})
+    expected = load_expected().model_copy(update={"known_deviations": ()})
     checked = check_results(list(runs.values()), expected).cells
     values = ("published", "measured", "tolerance")
     return pd.DataFrame(
@@ -151,7 +152,7 @@ def main() -> None:
     ]
     print(tabulate(rows, headers=headers, maxheadercolwidths=12))
     if arguments.markdown:
-        text = tabulate(rows, headers=headers, tablefmt="github")
+        text = markdown_columns(headers, rows, "llrrrrrr")
         arguments.markdown.write_text(f"{text}\n", encoding="utf-8")
     if arguments.csv:
         pd.concat(cells).to_csv(arguments.csv, index=False, float_format="%.6g")

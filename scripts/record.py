@@ -16,7 +16,7 @@ from pages import runs as committed_runs
 from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.expected import Expected
+from rankpursuit.reporting.expected import Expected, Tolerance
 from rankpursuit.reporting.results import Results
 
 FILE = ROOT / "rankpursuit" / "reporting" / "expected.yaml"
@@ -61,18 +61,20 @@ def main() -> None:
     """Write the file."""
     runs = committed_runs()
     lines = [HEAD, "tables:"]
-    found: dict[tuple[int, str], float] = {}
+    found: dict[int, dict[str, Tolerance]] = {}
     for number, run in runs.items():
         lines.append(f"  {number}:")
         for metric, tolerance, reason in tolerances(run):
-            found[number, metric] = tolerance
+            entry = Tolerance(tolerance=tolerance, reason=reason)
+            found.setdefault(number, {})[metric] = entry
             lines += [
                 f"    {metric}:",
                 f"      tolerance: {tolerance:g}",
                 f"      reason: {reason}",
             ]
     lines += ["", "known_deviations:"]
-    for one in check_results(list(runs.values()), Expected(found, {}, {})).cells:
+    expected = Expected(tables=found, known_deviations=(), claims={})
+    for one in check_results(list(runs.values()), expected).cells:
         if one.status == "unexpected" and one.measured is not None:
             digits = METRICS[one.cell.metric].decimals
             data = "movielens" if one.cell.table in (3, 4) else "jester"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from rankpursuit.cli._common import Command
+from rankpursuit.cli._results import load_all, results_argument
 
 if TYPE_CHECKING:
     from rankpursuit.reporting.check import Check
 
 
 @click.command(cls=Command)
-@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@results_argument
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--evidence", is_flag=True, help="Also print every comparison behind a verdict.")
 @click.option("--allow-small", is_flag=True, help="Only list runs smaller than the paper's.")
@@ -47,7 +48,6 @@ def main(
     """
     import json
 
-    from rankpursuit.cli._results import load_all
     from rankpursuit.reporting.check import check_results, check_tables
     from rankpursuit.reporting.expected import load_expected
     from rankpursuit.reporting.render import to_text

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from rankpursuit.cli._common import Command
+from rankpursuit.cli._results import load_all, results_argument
 
 
 @click.command(cls=Command)
-@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@results_argument
 @click.option(
     "--output",
     "-o",
@@ -38,7 +39,6 @@ def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
       rp-report
       rp-report results/demo --figures figures
     """
-    from rankpursuit.cli._results import load_all
     from rankpursuit.reporting.report import write_report
 
     write_report(load_all(results), output, figures)

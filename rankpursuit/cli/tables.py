@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from rankpursuit.cli._common import Command
+from rankpursuit.cli._results import load_all, load_beside, results_argument
+from rankpursuit.reporting.table import Format
 
 
 @click.command(cls=Command)
-@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@results_argument
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["md", "tex", "csv", "text"]),
+    type=click.Choice(get_args(Format)),
     help="Print all tables in this format instead; with --output, write only this one.",
 )
 @click.option("--compare", is_flag=True, help="Beside each error, the published one.")
@@ -29,7 +33,7 @@ from rankpursuit.cli._common import Command
 @click.version_option(package_name="rankpursuit")
 def main(
     results: tuple[Path, ...],
-    format_: str | None,
+    format_: Format | None,
     compare: bool,
     control: str | None,
     output: Path | None,
@@ -38,7 +42,8 @@ def main(
 
     Writes tables.md, tables.tex and tables.csv beside each of the RESULTS, and prints errors,
     sparsity and the verdicts on the paper's claims. The files also have the chosen parameters and
-    Wilcoxon's tests, over repeats and over users.
+    Wilcoxon's tests, over repeats and over users. Claims about two tables also use results in the
+    folders beside RESULTS.
 
     \b
     Examples:
@@ -47,26 +52,35 @@ def main(
       rp-tables results/jester_crrp --format md
       rp-tables results/jester_* --control rank_rls --output tables
     """
-    from rankpursuit.cli._results import load_all
-    from rankpursuit.reporting.claims import claims_table, judge_claims
-    from rankpursuit.reporting.documents import all_tables, main_tables, write_tables
+    from rankpursuit.reporting.claims import judge_claims
+    from rankpursuit.reporting.documents import (
+        all_tables,
+        main_tables,
+        verdict_tables,
+        write_tables,
+    )
     from rankpursuit.reporting.render import FORMATS, to_text
 
     runs = load_all(results)
+    beside = load_beside(runs)
+    verdicts = judge_claims(runs, beside=beside)
+    tables_of = partial(all_tables, compare=compare, control=control)
     if format_ and output is None:
-        click.echo(FORMATS[format_](all_tables(runs, compare=compare, control=control)), nl=False)
+        click.echo(FORMATS[format_](tables_of(runs, verdicts)), nl=False)
         return
-    formats = [format_] if format_ else ["md", "tex", "csv"]
+    formats: tuple[Format, ...] = (format_,) if format_ else ("md", "tex", "csv")
+    written = []
     if output is None:
-        written = []
         for run in runs:
-            tables = all_tables([run], compare=compare, control=control, beside=runs)
-            written += write_tables(tables, run.folder, formats)
+            own = [verdict for verdict in verdicts if run in verdict.runs]
+            if not own:  # another run of its table came first
+                own = judge_claims([run], beside=[*runs, *beside])
+            written += write_tables(tables_of([run], own), run.folder, formats)
     else:
-        tables = all_tables(runs, compare=compare, control=control)
-        written = write_tables(tables, output, formats)
+        written += write_tables(tables_of(runs, verdicts), output, formats)
     shown = [table for run in runs for table in main_tables(run, compare=compare)]
-    verdicts = judge_claims(runs)
-    click.echo(to_text([*shown, claims_table(verdicts, brief=True)] if verdicts else shown))
+    click.echo(to_text([*shown, *verdict_tables(verdicts, brief=True)]))
+    for run in beside:
+        click.echo(f"for claims about two tables also read {run.folder.name}, beside them")
     for path in written:
         click.echo(f"wrote {path}")

@@ -10,7 +10,7 @@ from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.reporting.claims import Verdict, judge_claims
 from rankpursuit.reporting.coverage import is_full_size, size_note
-from rankpursuit.reporting.expected import CellKey, Expected
+from rankpursuit.reporting.expected import CellKey, Deviation, Expected
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
@@ -130,7 +130,7 @@ def check_results(
     claims = tuple(
         ClaimCheck(verdict, expected.claims.get(verdict.claim.id))
         for verdict in judge_claims(list(by_table.values()))
-        if set(verdict.claim.tables) <= set(by_table)
+        if not verdict.absent
     )
     passed = (
         (allow_small or not small)
@@ -142,17 +142,17 @@ def check_results(
 
 def _check_cells(run: Results, expected: Expected) -> Iterator[CellCheck]:
     assert run.table is not None
-    small = not is_full_size(run)
+    small, known = not is_full_size(run), expected.known
     means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean().to_dict()
-    for metric, rows in published_tables()[run.table].cells.items():
-        tolerance = expected.tolerances.get((run.table, metric))
-        if tolerance is None:
+    tolerances = expected.tolerances
+    for metric, label, group, published in published_tables()[run.table].each_cell():
+        key = CellKey(run.table, metric, label, group)
+        if key[:2] not in tolerances:
             raise ResultsError(f"no tolerance is declared for {metric} in Table {run.table}")
-        for label, groups in rows.items():
-            for group, published in groups.items():
-                key = CellKey(run.table, metric, label, group)
-                measured = means.get((metric, label, group))
-                yield _check_cell(key, published, measured, tolerance, expected, small=small)
+        measured = means.get((metric, label, group))
+        yield _check_cell(
+            key, published, measured, tolerances[key[:2]], known.get(key), small=small
+        )
 
 
 def _check_cell(
@@ -160,11 +160,10 @@ def _check_cell(
     published: float,
     measured: float | None,
     tolerance: float,
-    expected: Expected,
+    known: Deviation | None,
     *,
     small: bool,
 ) -> CellCheck:
-    known = expected.known.get(key)
     target = known.measured if known else published
     tolerance = known.tolerance if known else tolerance
     status: Status
@@ -188,7 +187,7 @@ def check_tables(check: Check) -> list[Table]:
             Part(METRICS[metric].task, dict(_row(one) for one in here if one.cell.metric == metric))
             for metric in dict.fromkeys(one.cell.metric for one in here)
         )
-        title = f"{published_tables()[number].title} (Table {number} of the paper)"
+        title = published_tables()[number].full_title
         columns = ("published", "measured", "diff.", "expected", "status")
         tables.append(Table(f"check-{number}", title, columns, parts))
     if check.claims:

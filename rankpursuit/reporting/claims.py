@@ -16,9 +16,9 @@ from typing import Literal
 import pandas as pd
 
 from rankpursuit.reporting.comparisons import errors_by
-from rankpursuit.reporting.published import Claim, published_claims
+from rankpursuit.reporting.published import Claim, claims_about
 from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.statistics import LEAST_PAIRS, Comparison, compare
+from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Comparison, compare
 from rankpursuit.reporting.table import Cell, Part, Table
 from rankpursuit.reporting.tables import saving, signed
 
@@ -47,47 +47,58 @@ class Verdict:
     evidence : tuple of Evidence
     reason : str
         Why it is undecided; otherwise how many of the comparisons agree.
+    runs : tuple of Results
+        What it was judged from.
     """
 
     claim: Claim
     outcome: Outcome
     evidence: tuple[Evidence, ...]
     reason: str
+    runs: tuple[Results, ...]
+
+    @property
+    def absent(self) -> list[int]:
+        """Numbers of the tables that the claim is about and that there are no results of."""
+        there = {run.table for run in self.runs}
+        return [number for number in self.claim.tables if number not in there]
 
 
 class _Undecided(Exception):
     """The results do not suffice."""
 
 
-def judge_claims(runs: Sequence[Results]) -> list[Verdict]:
+def judge_claims(runs: Sequence[Results], *, beside: Sequence[Results] = ()) -> list[Verdict]:
     """Judge every claim that is about the table of one of the runs.
 
     Parameters
     ----------
     runs : sequence of Results
         At most one for each published table counts: the first.
+    beside : sequence of Results
+        Further runs, for claims that are about two tables.
     """
     by_table: dict[int, Results] = {}
-    for run in runs:
+    for run in (*runs, *beside):
         if run.table is not None:
             by_table.setdefault(run.table, run)
-    about = [claim for claim in published_claims() if set(claim.tables) & set(by_table)]
-    return [judge(claim, by_table) for claim in about]
+    return [judge(claim, by_table) for claim in claims_about(run.table for run in runs)]
 
 
 def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
     """Judge one claim from the runs of the tables that it is about."""
-    absent = [number for number in claim.tables if number not in by_table]
-    if absent:
-        needed = " and ".join(f"Table {number}" for number in absent)
-        return Verdict(claim, "undecided", (), f"needs results of {needed} too")
+    runs = tuple(by_table[number] for number in claim.tables if number in by_table)
     try:
-        evidence = tuple(RULES[claim.rule](*(by_table[n] for n in claim.tables), **claim.options))
+        if len(runs) < len(claim.tables):
+            absent = (f"Table {number}" for number in claim.tables if number not in by_table)
+            raise _Undecided(f"needs results of {' and '.join(absent)} too")
+        evidence = tuple(RULES[claim.rule](*runs, **claim.options))
     except _Undecided as error:
-        return Verdict(claim, "undecided", (), str(error))
+        return Verdict(claim, "undecided", (), str(error), runs)
     agreeing = sum(one.agrees for one in evidence)
     outcome: Outcome = "holds" if agreeing == len(evidence) else "does not hold"
-    return Verdict(claim, outcome, evidence, f"{agreeing} of {len(evidence)} comparisons agree")
+    reason = f"{agreeing} of {len(evidence)} comparisons agree"
+    return Verdict(claim, outcome, evidence, reason, runs)
 
 
 def outperforms(
@@ -211,8 +222,9 @@ def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
         rows[one.claim.id] = cells[:2] if brief else cells
     notes = (
         "A claim holds if all its comparisons, in every group, come out as it says. Tests are "
-        "Wilcoxon's over repeats, p < 0.05, uncorrected, as in the paper; undecided: something is "
-        f"missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < 0.05.",
+        f"Wilcoxon's over repeats, p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: "
+        f"something is missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach "
+        f"p < {SIGNIFICANT}.",
     )
     columns = ("verdict", "because", "the paper says")[: 2 if brief else 3]
     return Table("claims", "Claims of the paper", columns, (Part("claim", rows),), notes, "l")

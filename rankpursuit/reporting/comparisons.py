@@ -48,6 +48,11 @@ def compare_columns(errors: pd.DataFrame, first: str, second: str) -> Comparison
     return compare(pairs[first], pairs[second]) if len(pairs) else None
 
 
-def proposed_algorithm(results: Results) -> str:
-    """Return the label of what the experiment is about: the last in the paper's order."""
-    return list(results.algorithms)[-1]
+def proposed_algorithm(results: Results, metric: str) -> str:
+    """Return the label of what the experiment is about, which the others are compared with.
+
+    It is the last in the paper's order of those that have results, if any has.
+    """
+    there = set(results.repeats.loc[results.repeats["metric"] == metric, "algorithm"])
+    labels = list(results.algorithms)
+    return next((label for label in reversed(labels) if label in there), labels[-1])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from rankpursuit.reporting.claims import claims_table, judge_claims
+from rankpursuit.reporting.claims import Verdict, claims_table
 from rankpursuit.reporting.render import FORMATS, to_text
 from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.table import Table
+from rankpursuit.reporting.table import Format, Table
 from rankpursuit.reporting.tables import error_table, parameter_table, sparsity_table
 from rankpursuit.reporting.wilcoxon_tables import wilcoxon_tables
 
@@ -20,35 +21,43 @@ def main_tables(run: Results, *, compare: bool = False) -> list[Table]:
 
 def all_tables(
     runs: Sequence[Results],
+    verdicts: Sequence[Verdict] = (),
     *,
     compare: bool = False,
     control: str | None = None,
-    beside: Sequence[Results] = (),
 ) -> list[Table]:
     """Return every table of runs, and at the end the claims about them.
 
     Parameters
     ----------
     runs : sequence of Results
+    verdicts : sequence of Verdict
+        On the claims about these runs.
     compare : bool
         Whether errors stand beside the published ones.
     control : str, optional
         Label of the algorithm that the others are tested against.
-    beside : sequence of Results
-        Further runs, for claims about two tables.
     """
     tables = []
     for run in runs:
         tables += [*main_tables(run, compare=compare), parameter_table(run)]
         tables += wilcoxon_tables(run, control=control)
-    numbers = {run.table for run in runs}
-    verdicts = [
-        one for one in judge_claims([*runs, *beside]) if numbers.intersection(one.claim.tables)
-    ]
-    return [*tables, claims_table(verdicts)] if verdicts else tables
+    return [*tables, *verdict_tables(verdicts)]
 
 
-def write_tables(tables: Sequence[Table], folder: Path, formats: Sequence[str]) -> list[Path]:
+def verdict_tables(verdicts: Sequence[Verdict], *, brief: bool = False) -> list[Table]:
+    """Return the table of claims, if there are any.
+
+    A claim about a table that there are no results of is no row of it: a note names that table.
+    """
+    if not verdicts:
+        return []
+    table = claims_table([one for one in verdicts if not one.absent], brief=brief)
+    left_out = (f"Left out: {one.claim.id} {one.reason}." for one in verdicts if one.absent)
+    return [replace(table, notes=(*table.notes, *left_out))]
+
+
+def write_tables(tables: Sequence[Table], folder: Path, formats: Sequence[Format]) -> list[Path]:
     """Write ``tables.md`` and so on; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []

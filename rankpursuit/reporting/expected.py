@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import yaml
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.experiments.syntax.faults import Faults, Location, plain_faults, suggestion
+from rankpursuit.experiments.syntax.sections import Section
+from rankpursuit.reporting.claims import Outcome
 from rankpursuit.reporting.published import published_claims, published_tables
 
-_OUTCOMES = ("holds", "does not hold", "undecided")
+
+def _known_table(number: int) -> int:
+    if number not in published_tables():
+        raise Faults(f"no table of the paper; it has {', '.join(map(str, published_tables()))}")
+    return number
+
+
+def _known_metric(metric: str) -> str:
+    metrics = {name for table in published_tables().values() for name in table.cells}
+    return _one_of(metric, metrics, "metric")
+
+
+def _known_claim(claim: str) -> str:
+    return _one_of(claim, (one.id for one in published_claims()), "claim")
+
+
+def _one_of(word: str, known: Iterable[str], kind: str) -> str:
+    names = sorted(known)
+    if word not in names:
+        raise Faults(f"no {kind} of the paper; {suggestion(word, names)}")
+    return word
+
+
+Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+TableNumber = Annotated[int, AfterValidator(_known_table)]
+MetricName = Annotated[str, AfterValidator(_known_metric)]
+ClaimId = Annotated[str, AfterValidator(_known_claim)]
 
 
 class CellKey(NamedTuple):
@@ -24,32 +54,61 @@ class CellKey(NamedTuple):
     group: str
 
 
-@dataclass(frozen=True)
-class Known:
+class Tolerance(Section):
+    """How far the cells of a table may lie from the published ones."""
+
+    tolerance: Annotated[float, Field(ge=0)]
+    reason: Reason
+    """Where the number comes from."""
+
+
+class Deviation(Section):
     """A cell that is known to deviate: what was measured, and how far that may move."""
 
+    table: int
+    metric: str
+    algorithm: str
+    group: str
     measured: float
-    tolerance: float
-    reason: str
+    tolerance: Annotated[float, Field(ge=0)]
+    reason: Reason
+
+    @property
+    def cell(self) -> CellKey:
+        """The cell."""
+        return CellKey(self.table, self.metric, self.algorithm, self.group)
+
+    @model_validator(mode="after")
+    def _is_published(self) -> Deviation:
+        table = published_tables().get(self.table)
+        if table is None or table.value(*self.cell[1:]) is None:
+            raise Faults(f"{tuple(self.cell)} is no cell of the paper")
+        return self
 
 
-@dataclass(frozen=True)
-class Expected:
-    """Everything that a check expects.
+class Expected(Section):
+    """Everything that a check expects."""
 
-    Attributes
-    ----------
-    tolerances : dict
-        By table and metric.
-    known : dict
-        The known deviations by cell.
-    claims : dict
-        Verdicts on record by the claim's id.
-    """
+    tables: dict[TableNumber, dict[MetricName, Tolerance]]
+    """The tolerance of each table and metric."""
+    known_deviations: Annotated[tuple[Deviation, ...], Field(strict=False)]
+    """Cells that lie further off."""
+    claims: dict[ClaimId, Outcome]
+    """Verdicts on record by the claim's id."""
 
-    tolerances: dict[tuple[int, str], float]
-    known: dict[CellKey, Known]
-    claims: dict[str, str]
+    @property
+    def tolerances(self) -> dict[tuple[int, str], float]:
+        """The tolerances by table and metric."""
+        return {
+            (table, metric): entry.tolerance
+            for table, metrics in self.tables.items()
+            for metric, entry in metrics.items()
+        }
+
+    @property
+    def known(self) -> dict[CellKey, Deviation]:
+        """The known deviations by cell."""
+        return {one.cell: one for one in self.known_deviations}
 
 
 def load_expected(path: str | Path | None = None) -> Expected:
@@ -63,7 +122,7 @@ def load_expected(path: str | Path | None = None) -> Expected:
     Raises
     ------
     ResultsError
-        If the file is missing, or is not what it should be, with the entry.
+        If the file is missing or is not what it should be, with all faults, each with its key.
     """
     source = (
         files("rankpursuit.reporting").joinpath("expected.yaml") if path is None else Path(path)
@@ -75,42 +134,27 @@ def load_expected(path: str | Path | None = None) -> Expected:
         raise ResultsError(f"{name}: no such file") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise ResultsError(f"{name}: not readable: {error}") from error
+    if not isinstance(found, dict):
+        raise ResultsError(f"{name}: expected a mapping with {', '.join(Expected.keys())}")
     try:
-        return Expected(
-            {
-                (table, metric): float(_reasoned(entry)["tolerance"])
-                for table, metrics in found["tables"].items()
-                for metric, entry in metrics.items()
-            },
-            dict(_known(entry) for entry in found["known_deviations"]),
-            {claim: _outcome(claim, outcome) for claim, outcome in found["claims"].items()},
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ResultsError(f"{name}: {_message(error)}") from error
+        return Expected.model_validate(found)
+    except ValidationError as error:
+        faults = plain_faults(error.errors(include_url=False), _key_of, _known_keys)
+        raise ResultsError(f"{name}: {'; '.join(faults)}") from error
 
 
-def _known(entry: dict[str, Any]) -> tuple[CellKey, Known]:
-    key = CellKey(*(entry[name] for name in CellKey._fields))
-    table = published_tables().get(key.table)
-    if table is None or table.value(*key[1:]) is None:
-        raise ValueError(f"known deviation {tuple(key)} is no cell of the paper")
-    pin = _reasoned(entry)
-    return key, Known(float(pin["measured"]), float(pin["tolerance"]), str(pin["reason"]))
+def _key_of(location: Location) -> Location:
+    """Write the number of a table as a key, and leave out pydantic's mark of a faulty key."""
+    place = tuple(part for part in location if part != "[key]")
+    return (
+        (place[0], str(place[1]), *place[2:]) if place[:1] == ("tables",) and place[1:] else place
+    )
 
 
-def _reasoned(entry: dict[str, Any]) -> dict[str, Any]:
-    if not str(entry.get("reason") or "").strip():
-        raise ValueError(f"{entry} gives no reason")
-    return entry
-
-
-def _outcome(claim: str, outcome: str) -> str:
-    if claim not in {one.id for one in published_claims()}:
-        raise ValueError(f"{claim} is no claim of the paper")
-    if outcome not in _OUTCOMES:
-        raise ValueError(f"claim {claim}: {outcome!r} is none of {', '.join(_OUTCOMES)}")
-    return outcome
-
-
-def _message(error: Exception) -> str:
-    return f"lacks {error}" if isinstance(error, KeyError) else str(error)
+def _known_keys(location: Location) -> list[str]:
+    match location:
+        case ("tables", *_):
+            return Tolerance.keys()
+        case ("known_deviations", *_):
+            return Deviation.keys()
+    return Expected.keys()

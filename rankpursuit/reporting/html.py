@@ -1,13 +1,28 @@
-"""Pieces of a web page: everything that comes from outside is escaped here, once."""
+"""The templates of the report; what they print is escaped, except the drawings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from html import escape
+from typing import Any
 
-from rankpursuit.reporting.figures.style import GRID, INK
-from rankpursuit.reporting.table import Cell, Part, Table
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
+
+from rankpursuit.reporting.figures.style import GRID, INK, to_svg
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a template of this package, filled in.
+
+    Parameters
+    ----------
+    template : str
+        Its name, such as ``report.html``.
+    **values : object
+        What it names; a name without a value is an error.
+    """
+    return _environment().get_template(template).render(values)
 
 
 def slug(text: str) -> str:
@@ -19,59 +34,6 @@ def slug(text: str) -> str:
     'jester-20-40'
     """
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def table_html(table: Table, leave_out: Sequence[str] = ()) -> str:
-    """Return a table, each part in a box of its own, with buttons in the header to sort by.
-
-    Parameters
-    ----------
-    table : Table
-    leave_out : sequence of str
-        Notes that stand elsewhere on the page.
-    """
-    notes = [note for note in table.notes if note not in leave_out]
-    boxes = "\n".join(_part(table, part) for part in table.parts)
-    return f"<h3>{escape(table.title)}</h3>\n{boxes}{paragraphs(notes, 'note')}"
-
-
-def _part(table: Table, part: Part) -> str:
-    head = "".join(
-        f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
-        for name in (part.heading, *table.columns)
-    )
-    body = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th>{"".join(map(_cell, cells))}</tr>'
-        for name, cells in part.rows.items()
-    )
-    label = escape(f"{table.title}: {part.heading}")
-    kind = ' class="words"' if table.align == "l" else ""
-    return (
-        f'<div class="box" role="region" tabindex="0" aria-label="{label}">'
-        f"<table{kind}><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-    )
-
-
-def _cell(cell: Cell) -> str:
-    """Return a cell that is sorted by the first of its numbers, or by its text if it has none."""
-    key = next(iter(cell.numbers.values()), None)
-    sort = "" if key is None else f' data-sort="{key:.12g}"'
-    text = escape(cell.text)
-    return f"<td{sort}>{f'<b>{text}</b>' if cell.best else text}{escape(cell.rest)}</td>"
-
-
-def paragraphs(texts: Sequence[str], kind: str) -> str:
-    """Return texts as paragraphs of a class."""
-    return "".join(f'\n<p class="{kind}">{escape(text)}</p>' for text in texts)
-
-
-def figure_html(name: str, caption: str, svg: str) -> str:
-    """Return a figure with its caption; `name` keeps its identifiers apart from other figures'."""
-    return (
-        f'<figure id="{escape(name)}"><div class="box" role="region" tabindex="0" '
-        f'aria-label="{escape(caption)}">{inline_svg(svg, name)}</div>'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
 
 
 def inline_svg(svg: str, name: str) -> str:
@@ -90,3 +52,21 @@ def inline_svg(svg: str, name: str) -> str:
     svg = svg.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)
     return svg.replace(INK, "currentColor").replace(GRID, "var(--line)")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("rankpursuit.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["drawing"] = _drawing
+    return environment
+
+
+def _drawing(figure: Figure, name: str) -> Markup:
+    """Return a figure to put inside a page."""
+    return Markup(inline_svg(to_svg(figure), str(escape(name))))

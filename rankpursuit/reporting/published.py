@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import Field
+
+from rankpursuit.experiments.syntax.sections import Section
 
 
 @dataclass(frozen=True)
@@ -26,40 +30,40 @@ class PublishedTable:
     title: str
     cells: dict[str, dict[str, dict[str, float]]]
 
+    @property
+    def full_title(self) -> str:
+        """The title with the number, such as ``Jester, supervised (Table 1 of the paper)``."""
+        return f"{self.title} (Table {self.number} of the paper)"
+
     def value(self, metric: str, label: str, group: str) -> float | None:
         """Return a published error, or None if the table has no such cell."""
         return self.cells.get(metric, {}).get(label, {}).get(group)
 
+    def each_cell(self) -> Iterator[tuple[str, str, str, float]]:
+        """Yield metric, algorithm, group and published error of every cell."""
+        for metric, rows in self.cells.items():
+            for label, row in rows.items():
+                for group, value in row.items():
+                    yield metric, label, group, value
 
-@dataclass(frozen=True)
-class Claim:
-    """What the text says about tables, and the rule that decides it.
 
-    Attributes
-    ----------
-    id : str
-    tables : tuple of int
-        The tables that it is about.
-    sections : tuple of str
-        Where the paper says it.
-    says : str
-        A paraphrase.
-    rule : str
-        Name of a function in `rankpursuit.reporting.claims`.
-    options : dict
-        What the rule is given.
-    """
+class Claim(Section):
+    """What the text says about tables, and the rule that decides it."""
 
     id: str
-    tables: tuple[int, ...]
-    sections: tuple[str, ...]
+    tables: Annotated[tuple[int, ...], Field(strict=False)]
+    """The tables that it is about."""
+    sections: Annotated[tuple[str, ...], Field(strict=False)]
+    """Where the paper says it."""
     says: str
+    """A paraphrase."""
     rule: str
+    """Name of a function in `rankpursuit.reporting.claims`."""
     options: dict[str, Any]
+    """What the rule is given."""
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Section):
     """How much was run: test users of a repeat, and repeats."""
 
     users: int
@@ -69,44 +73,60 @@ class Size:
         return f"{self.users} users, {self.repeats} repeat{'s' * (self.repeats != 1)}"
 
 
+class _Table(Section):
+    title: str
+    cells: dict[str, dict[str, Annotated[tuple[float, ...], Field(strict=False)]]]
+
+
+class _Untested(Section):
+    says: str
+    why: str
+
+
+class _Published(Section):
+    """The file."""
+
+    groups: Annotated[tuple[str, ...], Field(strict=False)]
+    size: Size
+    tables: dict[int, _Table]
+    claims: Annotated[tuple[Claim, ...], Field(strict=False)]
+    untested: Annotated[tuple[_Untested, ...], Field(strict=False)]
+
+
 @cache
 def published_tables() -> dict[int, PublishedTable]:
     """Return the tables of the paper by number."""
-    found = _read()
+    groups = _read().groups
     return {
         number: PublishedTable(
             number,
-            table["title"],
+            table.title,
             {
-                metric: {
-                    label: dict(zip(found["groups"], row, strict=True))
-                    for label, row in rows.items()
-                }
-                for metric, rows in table["cells"].items()
+                metric: {label: dict(zip(groups, row, strict=True)) for label, row in rows.items()}
+                for metric, rows in table.cells.items()
             },
         )
-        for number, table in found["tables"].items()
+        for number, table in _read().tables.items()
     }
 
 
-@cache
 def published_claims() -> tuple[Claim, ...]:
     """Return the claims of the text, in the order of the tables."""
-    return tuple(
-        Claim(**(entry | {key: tuple(entry[key]) for key in ("tables", "sections")}))
-        for entry in _read()["claims"]
-    )
+    return _read().claims
 
 
-@cache
+def claims_about(tables: Iterable[int | None]) -> list[Claim]:
+    """Return the claims that are about one of these tables, or about several of them."""
+    numbers = set(tables)
+    return [claim for claim in published_claims() if numbers.intersection(claim.tables)]
+
+
 def published_size() -> Size:
     """Return the size of the paper's experiments."""
-    size = _read()["size"]
-    return Size(users=size["test_users"], repeats=size["repeats"])
+    return _read().size
 
 
 @cache
-def _read() -> dict[str, Any]:
+def _read() -> _Published:
     text = files("rankpursuit.reporting").joinpath("published.yaml").read_text(encoding="utf-8")
-    found: dict[str, Any] = yaml.safe_load(text)
-    return found
+    return _Published.model_validate(yaml.safe_load(text))

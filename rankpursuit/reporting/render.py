@@ -8,30 +8,9 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 
-from rankpursuit.reporting.table import Cell, Part, Table
-
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "−": "$-$",  # noqa: RUF001
-    "–": "--",  # noqa: RUF001
-    "<": "$<$",
-    ">": "$>$",
-}
-
-_PREAMBLE = r"""\documentclass{article}
-\usepackage[utf8]{inputenc}
-\usepackage[a4paper, margin=2cm]{geometry}
-\usepackage{array}
-\usepackage{booktabs}
-\begin{document}
-"""
-
-
-_COLUMN = r">{\raggedright\arraybackslash}p{%.2f\linewidth}"
+from rankpursuit.reporting.columns import markdown_columns, text_columns
+from rankpursuit.reporting.latex import to_latex
+from rankpursuit.reporting.table import Cell, Format, Part, Table
 
 
 def to_text(tables: Sequence[Table]) -> str:
@@ -42,15 +21,6 @@ def to_text(tables: Sequence[Table]) -> str:
 def to_markdown(tables: Sequence[Table]) -> str:
     """Return tables in Markdown (with GitHub's tables), each under a heading."""
     return "\n".join(_markdown(table) for table in tables)
-
-
-def to_latex(tables: Sequence[Table]) -> str:
-    """Return a LaTeX document that compiles as it is; each table can be copied out of it.
-
-    A table needs the package booktabs; one with sentences in its cells also array.
-    """
-    body = "\n\n".join(_latex(table) for table in tables)
-    return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
 
 def to_csv(tables: Sequence[Table]) -> str:
@@ -68,13 +38,13 @@ def to_csv(tables: Sequence[Table]) -> str:
     return text.getvalue()
 
 
-FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
+FORMATS: dict[Format, Callable[[Sequence[Table]], str]] = {
     "md": to_markdown,
     "tex": to_latex,
     "csv": to_csv,
     "text": to_text,
 }
-"""Every format by its name, which is also the ending of its files."""
+"""What writes each format."""
 
 
 def _full_name(columns: Sequence[str], at: int) -> str:
@@ -83,105 +53,36 @@ def _full_name(columns: Sequence[str], at: int) -> str:
 
 
 def _text(table: Table) -> str:
-    lines = [[part.heading, *table.columns] for part in table.parts]
-    cells = [
-        [[name, *(_plain(cell) for cell in row)] for name, row in part.rows.items()]
-        for part in table.parts
-    ]
-    every = lines + [row for rows in cells for row in rows]
-    widths = [max(len(row[at]) for row in every) for at in range(len(table.columns) + 1)]
-    blocks = []
-    for head, rows in zip(lines, cells, strict=True):
-        rule = "  ".join("-" * width for width in widths)
-        block = [_aligned(head, widths, table.align), rule]
-        blocks.append("\n".join(block + [_aligned(row, widths, table.align) for row in rows]))
+    parts = [_words(table, part, lambda cell: f"*{cell.text}") for part in table.parts]
     notes = [
         textwrap.fill(note, 100, initial_indent="  ", subsequent_indent="    ")
         for note in table.notes
     ]
-    return "\n".join([table.title, "=" * len(table.title), "\n\n".join(blocks), "", *notes])
-
-
-def _plain(cell: Cell) -> str:
-    return f"{'*' if cell.best else ''}{cell.text}{cell.rest}"
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int], align: str) -> str:
-    first, *others = row
-    sign = ">" if align == "r" else "<"
-    words = [f"{first:<{widths[0]}}"]
-    words += [f"{word:{sign}{width}}" for word, width in zip(others, widths[1:], strict=True)]
-    return "  ".join(words).rstrip()
+    lines = [table.title, "=" * len(table.title), text_columns(parts, _sides(table)), "", *notes]
+    return "\n".join(lines)
 
 
 def _markdown(table: Table) -> str:
-    rule = "| --- |" + (" ---: |" if table.align == "r" else " --- |") * len(table.columns)
-    blocks = [f"### {table.title}\n"]
-    for part in table.parts:
-        lines = [_bars([part.heading, *table.columns]), rule]
-        for name, row in part.rows.items():
-            words = [f"**{cell.text}**{cell.rest}" if cell.best else _plain(cell) for cell in row]
-            lines.append(_bars([name, *words]))
-        blocks.append("\n".join(lines) + "\n")
-    blocks.append("\n".join(f"- {_escape_markdown(note)}" for note in table.notes) + "\n")
-    return "\n".join(blocks)
+    parts = [_words(table, part, lambda cell: f"**{cell.text}**") for part in table.parts]
+    blocks = [f"{markdown_columns(head, rows, _sides(table))}\n" for head, rows in parts]
+    notes = "\n".join(f"- {_escape_markdown(note)}" for note in table.notes)
+    return "\n".join([f"### {table.title}\n", *blocks, f"{notes}\n"])
 
 
-def _bars(words: Sequence[str]) -> str:
-    return "| " + " | ".join(word.replace("|", "\\|") for word in words) + " |"
+def _words(
+    table: Table, part: Part, best: Callable[[Cell], str]
+) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows of a part; `best` writes the text of a cell that is best."""
+    rows = [
+        [name, *((best(cell) if cell.best else cell.text) + cell.rest for cell in row)]
+        for name, row in part.rows.items()
+    ]
+    return [part.heading, *table.columns], rows
+
+
+def _sides(table: Table) -> str:
+    return "l" + table.align * len(table.columns)
 
 
 def _escape_markdown(text: str) -> str:
     return re.sub(r"([*_<])", r"\\\1", text)
-
-
-def _latex(table: Table) -> str:
-    n_columns = len(table.columns)
-    align, size = "r" * n_columns, r"\small"
-    if table.align == "l":  # the last column has sentences
-        align, size = "l" + _COLUMN % 0.14 * (n_columns - 2) + _COLUMN % 0.30, r"\footnotesize"
-    gap = rf"\setlength{{\tabcolsep}}{{{3 if n_columns > 7 else 5}pt}}"
-    rows = "\n\\midrule\n".join(_latex_part(part, table.columns) for part in table.parts)
-    notes = "\\par\n".join(_latex_words(note) for note in table.notes)
-    return "\n".join(
-        [
-            r"\begin{table}[htbp]",
-            rf"\centering{size}{gap}\setlength{{\belowcaptionskip}}{{6pt}}",
-            rf"\caption{{{_latex_words(table.title)}}}",
-            rf"\label{{tab:{table.id}}}",
-            rf"\begin{{tabular}}{{l{align}}}",
-            r"\toprule",
-            rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            rf"\par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}",
-            r"\end{table}",
-        ]
-    )
-
-
-def _latex_part(part: Part, columns: Sequence[str]) -> str:
-    lines = [_latex_row([part.heading, *columns]), r"\midrule"]
-    for name, row in part.rows.items():
-        words = []
-        for cell in row:
-            text = _latex_words(cell.text)
-            words.append((rf"\textbf{{{text}}}" if cell.best else text) + _latex_words(cell.rest))
-        lines.append(" & ".join([_latex_words(name), *words]) + r" \\")
-    return "\n".join(lines)
-
-
-def _latex_row(words: Sequence[str]) -> str:
-    return " & ".join(_latex_words(word) for word in words) + r" \\"
-
-
-def _latex_words(text: str) -> str:
-    """Escape what LaTeX would take as commands; ``2^-3`` becomes a power."""
-    powers = re.split(r"(\d\^-?\d+)", text)
-    for at, piece in enumerate(powers):
-        if at % 2:
-            base, exponent = piece.split("^")
-            powers[at] = f"${base}^{{{exponent}}}$"
-        else:
-            powers[at] = "".join(_SPECIAL.get(character, character) for character in piece)
-    return "".join(powers)

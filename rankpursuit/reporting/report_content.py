@@ -9,16 +9,12 @@ from typing import Any
 import pandas as pd
 
 from rankpursuit.reporting.coverage import coverage_notes, is_full_size, readings_note
+from rankpursuit.reporting.documents import main_tables
 from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import Table
-from rankpursuit.reporting.tables import (
-    error_table,
-    experiment_title,
-    parameter_table,
-    sparsity_table,
-)
+from rankpursuit.reporting.tables import experiment_title, parameter_table
 from rankpursuit.reporting.wilcoxon_tables import wilcoxon_tables
 
 
@@ -59,11 +55,7 @@ def section_of(results: Results) -> Section:
         title=experiment_title(results),
         warnings=(*missing,) if full else (size, *missing),
         notes=(size, readings) if full else (readings,),
-        tables=[
-            error_table(results, compare=True),
-            sparsity_table(results),
-            parameter_table(results),
-        ],
+        tables=[*main_tables(results, compare=True), parameter_table(results)],
         more_tables=wilcoxon_tables(results),
         figures=list(draw_figures(results, published_cells(results))),
         provenance=dict(_flat(results.provenance)),
@@ -76,18 +68,12 @@ def published_cells(results: Results) -> pd.DataFrame | None:
     Returns
     -------
     DataFrame or None
-        Columns ``metric``, ``group``, ``method`` and ``published``.
+        Columns ``metric``, ``method``, ``group`` and ``published``.
     """
     table = published_tables().get(results.table) if results.table is not None else None
     if table is None:
         return None
-    cells = [
-        (metric, group, label, value)
-        for metric, rows in table.cells.items()
-        for label, row in rows.items()
-        for group, value in row.items()
-    ]
-    return pd.DataFrame(cells, columns=["metric", "group", "method", "published"])
+    return pd.DataFrame(table.each_cell(), columns=["metric", "method", "group", "published"])
 
 
 def _flat(mapping: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

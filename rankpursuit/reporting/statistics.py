@@ -10,13 +10,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata, wilcoxon
+from scipy.stats import bootstrap, rankdata, wilcoxon
 
 SIGNIFICANT = 0.05
 """The paper's threshold of significance."""
 
 LEAST_PAIRS = 6
-"""With fewer pairs, no two-sided p is below 0.05: the least of five pairs is 2 / 2^5 = 0.0625."""
+"""With fewer pairs, no two-sided p is significant: the least of five pairs is 2 / 2^5 = 0.0625."""
 
 _MOST_EXACT = 50
 _DRAWS_AT_ONCE = 1_000_000  # bounds the memory of the bootstrap
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def significant(self) -> bool:
-        """Whether p is below 0.05, with no correction for several tests."""
+        """Whether p is below `SIGNIFICANT`, with no correction for several tests."""
         return self.p_value < SIGNIFICANT
 
 
@@ -161,29 +161,31 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 def bootstrap_interval(
     differences: ArrayLike, *, confidence: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean.
+    """Return the percentile bootstrap interval of the mean: the mean itself if all are equal.
 
     Parameters
     ----------
     differences : array of shape (n_pairs,)
+        At least one.
     confidence : float
     n_resamples : int
     seed : int
         Seed of the resampling: the same differences give the same interval.
     """
     differences = np.asarray(differences, dtype=float)
-    generator = np.random.default_rng(seed)
-    batch = max(1, _DRAWS_AT_ONCE // differences.size)
-    means = np.concatenate(
-        [
-            generator.choice(differences, (min(batch, n_resamples - start), differences.size)).mean(
-                1
-            )
-            for start in range(0, n_resamples, batch)
-        ]
+    mean = float(differences.mean())
+    if np.ptp(differences) == 0:
+        return mean, mean
+    found = bootstrap(
+        (differences,),
+        np.mean,
+        n_resamples=n_resamples,
+        batch=max(1, _DRAWS_AT_ONCE // differences.size),
+        confidence_level=confidence,
+        method="percentile",
+        random_state=np.random.default_rng(seed),
     )
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
+    low, high = found.confidence_interval
     return float(low), float(high)
 
 

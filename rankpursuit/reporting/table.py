@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+Format = Literal["md", "tex", "csv", "text"]
+"""What a table can be written as."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def experiment_title(results: Results) -> str:
     published = _published(results)
     title = results.name
     if published is not None:
-        title = f"{published.title} (Table {published.number} of the paper)"
+        title = published.full_title
     if is_full_size(results):
         return title
     return f"{title}, only {measured_size(results)}"

@@ -14,7 +14,7 @@ from rankpursuit.reporting.comparisons import (
 )
 from rankpursuit.reporting.coverage import coverage_notes
 from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.statistics import Comparison, holm
+from rankpursuit.reporting.statistics import SIGNIFICANT, Comparison, holm
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
 from rankpursuit.reporting.tables import experiment_title, signed
 
@@ -39,14 +39,14 @@ def control_table(
     metric : str
     over : {"repeats", "users"}
     control : str, optional
-        Label of an algorithm; by default the one that the experiment is about.
+        Label of an algorithm; by default `proposed_algorithm`.
 
     Raises
     ------
     ResultsError
         If the run has no such algorithm.
     """
-    control = control or proposed_algorithm(results)
+    control = control or proposed_algorithm(results, metric)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
@@ -67,7 +67,7 @@ def control_table(
     notes = (
         f"Difference: {METRICS[metric].title} of {title} less that of the other, mean and 95% "
         f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
-        "correlation. Holm: corrected over the rows of a group; marked if below 0.05.",
+        f"correlation. Holm: corrected over the rows of a group; marked if below {SIGNIFICANT}.",
         f"{_METHOD} {_PAIRS[over]}",
         *coverage_notes(results),
     )
@@ -104,7 +104,7 @@ def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Ta
         parts.append(Part(group, rows))
     notes = (
         f"p of row against column, Holm-corrected over the {len(pairs)} pairs of a group; marked "
-        f"if below 0.05. {len(labels)} is {results.algorithms[labels[-1]]}.",
+        f"if below {SIGNIFICANT}. {len(labels)} is {results.algorithms[labels[-1]]}.",
         f"{_METHOD} {_PAIRS[over]}",
         *coverage_notes(results),
     )
@@ -151,7 +151,7 @@ def _control_cells(one: Comparison, corrected: float, decimals: int) -> tuple[Ce
 def _p_cell(p_value: float | None) -> Cell:
     if p_value is None:
         return EMPTY
-    return Cell(_p_text(p_value), best=p_value < 0.05, numbers={"p_holm": float(p_value)})
+    return Cell(_p_text(p_value), best=p_value < SIGNIFICANT, numbers={"p_holm": float(p_value)})
 
 
 def _p_text(p_value: float) -> str:

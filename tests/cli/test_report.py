@@ -39,7 +39,7 @@ def test_results_that_are_not_there_are_an_error_in_one_line(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-@pytest.mark.parametrize("module", ["matplotlib", "pandas", "scipy"])
+@pytest.mark.parametrize("module", ["jinja2", "matplotlib", "pandas", "scipy", "tabulate"])
 def test_help_does_not_wait_for_heavy_imports(module):
     code = (
         "import sys, rankpursuit.cli.report as report\n"

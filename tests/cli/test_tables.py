@@ -5,6 +5,7 @@ from made_up import write_results
 from rankpursuit.cli.run import summary
 from rankpursuit.cli.tables import main
 from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.reporting import claims
 
 
 @pytest.fixture
@@ -67,6 +68,81 @@ def test_control_is_the_named_one(call, tmp_path):
         "RankRLS against the others"
         in call("one", "--format", "text", "--control", "rank_rls").stdout
     )
+
+
+TWO_TABLES = "jester-fewer-scores-cost"
+
+
+@pytest.fixture
+def both(call, tmp_path):
+    """Two runs that a claim is about, their tables written together."""
+    folders = [write_results(tmp_path / "results" / f"table{n}", table=n) for n in (1, 2)]
+    assert call("results").exit_code == 0
+    return folders
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_files_of_one_run_are_the_same_as_if_all_had_been_named(call, both, number):
+    folder = both[number - 1]
+    before = {path: path.read_bytes() for path in folder.glob("tables.*")}
+    result = call(f"results/table{number}")
+    assert f"also read table{3 - number}, beside them" in result.stdout
+    assert {path: path.read_bytes() for path in folder.glob("tables.*")} == before
+    assert TWO_TABLES in result.stdout
+    assert TWO_TABLES in call(f"results/table{number}", "--format", "md").stdout
+
+
+def test_files_are_the_same_from_within_the_folder(call, both, monkeypatch):
+    before = (both[0] / "tables.md").read_bytes()
+    monkeypatch.chdir(both[0])
+    assert call(".").exit_code == 0
+    assert (both[0] / "tables.md").read_bytes() == before
+
+
+def test_a_claim_about_a_table_that_is_nowhere_is_left_out_and_said(call, tmp_path):
+    folder = write_results(tmp_path / "results" / "one", table=1)
+    write_results(tmp_path / "results" / "three", table=3)
+    said = f"Left out: {TWO_TABLES} needs results of Table 2 too."
+    assert said in call("results/one").stdout
+    text = (folder / "tables.md").read_text(encoding="utf-8")
+    assert f"- {said}" in text
+    assert f"| {TWO_TABLES} " not in text
+
+
+def test_a_run_beside_that_cannot_be_read_is_named_and_left_aside(call, both):
+    (both[1] / "users.csv.gz").unlink()
+    result = call("results/table1")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("left aside: ")
+    assert "users.csv.gz: missing" in result.stderr
+    assert f"Left out: {TWO_TABLES}" in result.stdout
+
+
+def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
+    write_results(tmp_path / "results" / "a")
+    write_results(tmp_path / "results" / "b", errors={"ranking_pursuit": 0.6})
+    assert call().exit_code == 0
+    verdicts = [
+        next(
+            line.split("|")[2].strip()
+            for line in (tmp_path / "results" / name / "tables.md").read_text("utf-8").splitlines()
+            if line.startswith("| jester-pursuit-beats-regression")
+        )
+        for name in "ab"
+    ]
+    assert verdicts == ["holds", "does not hold"]
+
+
+def test_every_claim_is_judged_once(call, both, monkeypatch):
+    judge, judged = claims.judge, []
+
+    def counted(claim, by_table):
+        judged.append(claim.id)
+        return judge(claim, by_table)
+
+    monkeypatch.setattr(claims, "judge", counted)
+    call("results")
+    assert len(judged) == len(set(judged)) == 9
 
 
 def cut(path):

@@ -4,7 +4,7 @@ from made_up import write_results
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.check import check_results, check_tables
-from rankpursuit.reporting.expected import CellKey, Expected, Known, load_expected
+from rankpursuit.reporting.expected import CellKey, Deviation, Expected, Tolerance, load_expected
 from rankpursuit.reporting.published import published_claims, published_tables
 from rankpursuit.reporting.results import load_results
 
@@ -12,8 +12,10 @@ CELL = CellKey(1, "disagreement", "rls", "20-40")
 TOLERANCE = 0.007
 
 
-def expecting(known=None, claims=None):
-    return Expected({(1, "disagreement"): TOLERANCE}, known or {}, claims or {})
+def expecting(known=(), claims=None):
+    tolerance = Tolerance(tolerance=TOLERANCE, reason="a test")
+    tables = {1: {"disagreement": tolerance}}
+    return Expected(tables=tables, known_deviations=known, claims=claims or {})
 
 
 @pytest.fixture
@@ -54,7 +56,8 @@ def test_a_cell_out_of_tolerance_fails_in_either_direction(checked, sign):
     [(0.05, True), (0.0509, True), (0.0512, False), (0.0488, False), (0.0, False)],
 )
 def test_a_known_deviation_is_pinned_even_against_the_published_figure(checked, by, passed):
-    check = checked(expecting({CELL: Known(0.475, 0.001, "why")}), **moved(by))
+    known = Deviation(**CELL._asdict(), measured=0.475, tolerance=0.001, reason="why")
+    check = checked(expecting([known]), **moved(by))
     assert check.passed == passed
     assert status(check) == ("known deviation" if passed else "unexpected")
 
@@ -123,9 +126,10 @@ def test_the_package_has_a_tolerance_for_every_table_and_a_verdict_on_every_clai
         assert abs(known.measured - published) > expected.tolerances[cell.table, cell.metric] - 1e-3
 
 
+DEVIATION = {**CELL._asdict(), "measured": 0.4, "tolerance": 0.001, "reason": "why"}
 GOOD = {
     "tables": {1: {"disagreement": {"tolerance": 0.01, "reason": "spread"}}},
-    "known_deviations": [{**CELL._asdict(), "measured": 0.4, "tolerance": 0.001, "reason": "why"}],
+    "known_deviations": [DEVIATION],
     "claims": {"jester-families-alike": "holds"},
 }
 
@@ -134,30 +138,77 @@ def test_expectations_are_read_from_a_file(tmp_path):
     (tmp_path / "e.yaml").write_text(yaml.safe_dump(GOOD))
     expected = load_expected(tmp_path / "e.yaml")
     assert expected.tolerances == {(1, "disagreement"): 0.01}
-    assert expected.known == {CELL: Known(0.4, 0.001, "why")}
+    assert expected.known == {CELL: Deviation(**DEVIATION)}
     assert expected.claims == {"jester-families-alike": "holds"}
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"claims": {"no-such": "holds"}}, "no-such is no claim"),
-        ({"claims": {"jester-families-alike": "maybe"}}, "'maybe' is none of holds"),
-        ({"tables": {1: {"disagreement": {"tolerance": 0.1}}}}, "gives no reason"),
-        ({"tables": {1: {"disagreement": {"reason": "none"}}}}, "lacks 'tolerance'"),
-        ({"known_deviations": [GOOD["known_deviations"][0] | {"group": "0-1"}]}, "no cell of"),
-        ({"known_deviations": [GOOD["known_deviations"][0] | {"reason": ""}]}, "gives no reason"),
-        ({"known_deviations": [GOOD["known_deviations"][0] | {"measured": "x"}]}, "float"),
-        ({"tables": 3}, "no attribute"),
+        ({"claims": {"no-such": "holds"}}, "claims.no-such: no claim of the paper; known are crrp"),
+        (
+            {"claims": {"jester-family-alike": "holds"}},
+            "claims.jester-family-alike: no claim .* did you mean jester-families-alike",
+        ),
+        (
+            {"claims": {"jester-families-alike": "maybe"}},
+            'claims.jester-families-alike: expected holds, does not hold or undecided, got "maybe"',
+        ),
+        (
+            {"tables": {1: {"disagreement": {"tolerance": 0.1}}}},
+            "tables.1.disagreement.reason: required, but not given",
+        ),
+        (
+            {"tables": {1: {"disagreement": {"reason": "none"}}}},
+            "tables.1.disagreement.tolerance: required, but not given",
+        ),
+        (
+            {"tables": {1: {"disagreement": {"tolerance": -1, "reason": "x"}}}},
+            "tables.1.disagreement.tolerance: expected a number of at least 0, got -1",
+        ),
+        (
+            {"tables": {1: {"disagreement": {"tolerance": 1, "reason": "x", "reasons": "y"}}}},
+            "tables.1.disagreement.reasons: unknown key; did you mean reason",
+        ),
+        ({"tables": {6: {}}}, "tables.6: no table of the paper; it has 1, 2, 3, 4, 5"),
+        ({"tables": {1: {"error": {}}}}, "tables.1.error: no metric of the paper"),
+        (
+            {"known_deviations": [DEVIATION | {"group": "0-1"}]},
+            r"known_deviations\[0\]: .*'0-1'\) is no cell of the paper",
+        ),
+        (
+            {"known_deviations": [DEVIATION, DEVIATION | {"reason": " "}]},
+            r'known_deviations\[1\].reason: expected text, got " "',
+        ),
+        (
+            {"known_deviations": [DEVIATION | {"measured": "x"}]},
+            r'known_deviations\[0\].measured: expected a number, got "x"',
+        ),
+        ({"tables": 3}, "tables: expected a mapping, got 3"),
+        ({"more": 3}, "more: unknown key; known are tables, known_deviations, claims"),
     ],
 )
-def test_wrong_expectations_are_refused(tmp_path, change, said):
+def test_wrong_expectations_are_refused_with_their_key(tmp_path, change, said):
     (tmp_path / "e.yaml").write_text(yaml.safe_dump(GOOD | change))
-    with pytest.raises(ResultsError, match=said):
+    with pytest.raises(ResultsError, match=f"e.yaml: {said}"):
         load_expected(tmp_path / "e.yaml")
 
 
-@pytest.mark.parametrize(("content", "said"), [(None, "no such file"), ("a: [", "not readable")])
+def test_all_faults_of_a_file_are_told_at_once(tmp_path):
+    wrong = {"tables": {1: {"disagreement": {}}}, "claims": {"no-such": "holds"}}
+    (tmp_path / "e.yaml").write_text(yaml.safe_dump(wrong))
+    with pytest.raises(ResultsError) as caught:
+        load_expected(tmp_path / "e.yaml")
+    for key in ("tolerance", "reason"):
+        assert f"tables.1.disagreement.{key}: required, but not given; " in str(caught.value)
+    assert "; known_deviations: required, but not given; " in str(caught.value)
+    assert "; claims.no-such: no claim of the paper" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "no such file"), ("a: [", "not readable"), ("- a", "expected a mapping with tables")],
+)
 def test_an_unreadable_file_of_expectations_is_refused(tmp_path, content, said):
     if content:
         (tmp_path / "e.yaml").write_text(content)

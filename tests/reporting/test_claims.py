@@ -93,7 +93,24 @@ def test_a_claim_about_two_tables_needs_both(tmp_path, errors, outcome):
         return next(v for v in judge_claims(runs) if v.claim.id == "jester-fewer-scores-cost")
 
     assert judged(full, half).outcome == outcome
+    assert (judged(full, half).runs, judged(full, half).absent) == ((full, half), [])
+    assert judged(half).absent == [1]
     assert judged(half).reason == "needs results of Table 1 too"
+
+
+def test_runs_beside_serve_claims_about_two_tables_and_bring_none_of_their_own(tmp_path):
+    runs = [load_results(write_results(tmp_path / str(n), table=n)) for n in (1, 2)]
+    both, first = judge_claims(runs), judge_claims(runs[:1], beside=runs[1:])
+    about_first = [one for one in both if 1 in one.claim.tables]
+    assert [(v.claim.id, v.outcome) for v in first] == [
+        (v.claim.id, v.outcome) for v in about_first
+    ]
+    assert len(about_first) < len(both)
+
+
+def test_a_run_comes_before_another_of_its_table_beside_it(tmp_path):
+    one, two = (load_results(write_results(tmp_path / name)) for name in "ab")
+    assert {verdict.runs for verdict in judge_claims([two], beside=[one])} == {(two,)}
 
 
 def test_verdicts_carry_their_numbers(tmp_path):

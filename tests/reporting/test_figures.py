@@ -10,10 +10,10 @@ from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
 from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.figures import (
     average_ranks,
     critical_difference,
-    default_control,
     draw_figures,
     error_against_basis,
     error_against_sparsity,
@@ -148,9 +148,10 @@ def test_differences_are_the_users_own(full):
 
 
 def test_control_is_the_last_of_the_paper_that_has_results(full):
-    assert default_control(full, METRIC) == "own_pursuit"
+    assert proposed_algorithm(full, METRIC) == "own_pursuit"
     rows = full.repeats[full.repeats["algorithm"] != "own_pursuit"]
-    assert default_control(replace(full, repeats=rows), METRIC) == "ranking_pursuit"
+    assert proposed_algorithm(replace(full, repeats=rows), METRIC) == "ranking_pursuit"
+    assert proposed_algorithm(replace(full, repeats=rows[:0]), METRIC) == "own_pursuit"
 
 
 @pytest.mark.parametrize(("k", "q"), [(2, 1.960), (5, 2.728), (10, 3.164)])

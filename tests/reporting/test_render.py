@@ -2,14 +2,16 @@ import csv
 import io
 import shutil
 import subprocess
+from typing import get_args
 
 import pytest
 from made_up import write_results
 
+from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.documents import all_tables
-from rankpursuit.reporting.render import to_csv, to_latex, to_markdown, to_text
+from rankpursuit.reporting.render import FORMATS, to_csv, to_latex, to_markdown, to_text
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.table import Cell, Part, Table
+from rankpursuit.reporting.table import Cell, Format, Part, Table
 
 ROWS = {
     "A & B": (Cell("0.5", " ± 0.1", True, {"mean": 0.5}), Cell("50%")),
@@ -35,18 +37,53 @@ def test_markdown_has_the_best_in_bold():
     assert to_markdown([TABLE]).splitlines() == [
         "### A title",
         "",
-        "| Task | 20-40 | diff. |",
-        "| --- | ---: | ---: |",
-        "| A & B | **0.5** ± 0.1 | 50% |",
-        "| C_1 | −1 | 2^-3 (1 of 2) |",  # noqa: RUF001
+        "| Task   |         20-40 |         diff. |",
+        "|:-------|--------------:|--------------:|",
+        "| A & B  | **0.5** ± 0.1 |           50% |",
+        "| C_1    |            −1 | 2^-3 (1 of 2) |",  # noqa: RUF001
         "",
         "- p \\< 0.05, a\\_b.",
     ]
 
 
+def test_parts_of_a_table_have_the_same_columns_in_text():
+    parts = (Part("Task", ROWS), Part("The other task", {"D": (Cell("10.25"), Cell(""))}))
+    lines = to_text([Table("t", "T", ("20-40", "diff."), parts)]).splitlines()
+    assert lines[2:] == [
+        "Task                 20-40          diff.",
+        "--------------  ----------  -------------",
+        "A & B           *0.5 ± 0.1            50%",
+        "C_1                     −1  2^-3 (1 of 2)",  # noqa: RUF001
+        "",
+        "The other task       20-40          diff.",
+        "--------------  ----------  -------------",
+        "D                    10.25",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("word", ["0.10", "1e5", "0x10", "1_000", "nan", "True", "1,000", "-0"])
+def test_numbers_are_printed_as_they_were_written(word):
+    table = Table("t", "T", ("x",), (Part("P", {word: (Cell(word),)}),))
+    assert to_text([table]).splitlines()[4].split() == [word, word]
+    assert to_markdown([table]).splitlines()[4].strip("| ").split(" | ")[0].strip() == word
+
+
+def test_sentences_are_aligned_left():
+    table = Table("t", "T", ("x",), (Part("P", {"a": (Cell("yes"),)}),), align="l")
+    assert to_text([table]).splitlines()[2:5] == ["P  x", "-  ---", "a  yes"]
+    assert "|:----|:----|" in to_markdown([table])
+
+
 def test_a_bar_in_a_cell_does_not_split_it():
-    table = Table("t", "T", ("x",), (Part("P", {"a|b": (Cell("1|2"),)}),))
-    assert "| a\\|b | 1\\|2 |" in to_markdown([table])
+    table = Table("t", "T", ("x|y",), (Part("P", {"a|b": (Cell("1|2"),)}),))
+    lines = [line.replace("\\|", "") for line in to_markdown([table]).splitlines()[2:5]]
+    assert [line.count("|") for line in lines] == [3, 3, 3]
+    assert "| a\\|b |" in to_markdown([table])
+
+
+def test_every_format_is_written():
+    assert set(FORMATS) == set(get_args(Format))
 
 
 def test_latex_is_escaped_with_rules_of_booktabs():
@@ -79,7 +116,9 @@ def test_all_tables_compile_with_a_real_latex(tmp_path):
         load_results(write_results(tmp_path / f"all_of_{table}", table=table))
         for table in (1, 2, 3, 4, 5)
     ]
-    (tmp_path / "tables.tex").write_text(to_latex(all_tables(runs, compare=True)), encoding="utf-8")
+    (tmp_path / "tables.tex").write_text(
+        to_latex(all_tables(runs, judge_claims(runs), compare=True)), encoding="utf-8"
+    )
     options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
     done = subprocess.run(
         [program, *options, "tables.tex"], cwd=tmp_path, capture_output=True, text=True, check=False

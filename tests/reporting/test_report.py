@@ -2,17 +2,21 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from jinja2 import UndefinedError
 from made_up import write_results
 from made_up_runs import ALGORITHMS, write_run
+from matplotlib.figure import Figure
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.coverage import size_note
-from rankpursuit.reporting.html import figure_html, inline_svg, table_html
-from rankpursuit.reporting.report import write_report
-from rankpursuit.reporting.report_content import published_cells
+from rankpursuit.reporting.figures import CaptionedFigure
+from rankpursuit.reporting.html import inline_svg, render
+from rankpursuit.reporting.report import render_report, write_report
+from rankpursuit.reporting.report_content import Section, published_cells
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
 
@@ -95,8 +99,8 @@ def test_verdicts_come_with_the_numbers_behind_them(tmp_path):
 
 
 def test_small_run_is_marked_at_the_top_and_in_its_section(text):
-    said = "NOT the paper&#x27;s size: at least 4 "
-    assert text.count(said) == 4  # summary and section of two runs, not under every table
+    said = "NOT the paper's size: at least 4 "
+    assert unescape(text).count(said) == 4  # summary and section of two runs, not under every table
 
 
 def test_run_of_the_papers_size_has_no_warning(tmp_path):
@@ -139,11 +143,37 @@ def test_names_that_are_no_names_are_refused(tmp_path):
 
 def test_cell_is_sorted_by_its_number_and_bold_if_best():
     part = Part("method", {"A & B": (Cell("0.4", " ± 0.1", True, {"mean": 0.4}), EMPTY)})
-    found = table_html(Table("id", "T", ("x", "y"), (part,), ("said", "new")), leave_out=["said"])
+    table = Table("id", "T", ("x", "y"), (part,), ("said", "new"))
+    found = render_report([Section("a", "A", notes=("said",), tables=[table])], [])
     assert '<th scope="row">A &amp; B</th><td data-sort="0.4"><b>0.4</b> ± 0.1</td>' in found
     assert f"<td>{EMPTY.text}</td>" in found
-    assert "new" in found
-    assert "said" not in found
+    assert found.count('<p class="note">new</p>') == 1
+    assert found.count('<p class="note">said</p>') == 1  # in the section, not under its table
+
+
+def test_section_without_figures_and_tests_says_so():
+    found = render_report([Section("a", "A")], [])
+    assert "<p>Nothing to draw yet.</p>" in found
+    assert "Significance tests" not in found
+
+
+def test_only_the_drawing_itself_is_not_escaped():
+    figure = Figure()
+    figure.text(0.5, 0.5, "<i>drawn</i>")
+    drawn = CaptionedFigure('<i>"name', '<i>"caption', figure)
+    hostile = "</style><i>'\"&"
+    table = Table(hostile, hostile, (hostile,), (Part(hostile, {hostile: (Cell(hostile),)}),))
+    words = (hostile,)
+    section = Section(hostile, hostile, words, words, [table], [table], [drawn], {hostile: hostile})
+    page = Page(render_report([section], []))
+    assert page.tags.count("svg") == 1
+    assert page.tags.count("style") == 1
+    assert "i" not in page.tags
+
+
+def test_name_that_a_template_lacks_is_an_error():
+    with pytest.raises(UndefinedError, match="title"):
+        render("report.html", sections={})
 
 
 def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
@@ -156,7 +186,6 @@ def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
         '<svg role="img" aria-hidden="true" viewBox="0 0 9 9"><defs><path id="f-m"/></defs>'
         '<use href="#f-m" clip-path="url(#f-m)" style="stroke: currentColor"/></svg>'
     )
-    assert "<figcaption>a &lt; b</figcaption>" in figure_html("f", "a < b", svg)
 
 
 def test_published_cells_are_those_of_the_table(tmp_path):

@@ -1,5 +1,6 @@
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -104,5 +105,24 @@ def test_bootstrap_is_seeded_and_agrees_with_theory():
     assert low < narrow[0] < narrow[1] < high
 
 
-def test_bootstrap_of_equal_differences_has_no_width():
-    assert bootstrap_interval([0.25] * 7) == (0.25, 0.25)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("differences", [[0.25] * 7, [0.3], [0.0, 0.0], [0.1] * 7])
+def test_bootstrap_of_equal_differences_is_their_mean_without_a_warning(differences):
+    mean = np.mean(differences)
+    assert bootstrap_interval(differences) == (mean, mean)
+
+
+@pytest.mark.filterwarnings("error")
+def test_bootstrap_interval_lies_among_means_of_resamples():
+    assert bootstrap_interval([1.0, 3.0]) == (1.0, 3.0)
+    low, high = bootstrap_interval([0.1, 0.1, 0.4], confidence=0.5)
+    assert (low, high) == pytest.approx((0.1, 0.3))
+
+
+def test_bootstrap_of_many_users_keeps_its_memory_bounded():
+    differences = np.random.default_rng(2).normal(size=100_000)
+    tracemalloc.start()
+    bootstrap_interval(differences, n_resamples=50)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6  # 50 resamples at once would take 80 MB

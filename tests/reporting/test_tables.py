@@ -3,8 +3,9 @@ import yaml
 from made_up import GROUPS, write_results
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.coverage import is_full_size, measured_size, missing_parts
-from rankpursuit.reporting.documents import all_tables
+from rankpursuit.reporting.documents import all_tables, verdict_tables
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table, parameter_table, saving, sparsity_table
 from rankpursuit.reporting.wilcoxon_tables import control_table, matrix_table
@@ -125,7 +126,7 @@ def test_a_partial_run_shows_what_there_is(run):
     results = run(leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40")
     cells = error_table(results, compare=True).parts[0].rows["RLS"]
     assert [cell.text for cell in cells[:4]] == ["–", "0.425", "–", "0.419"]  # noqa: RUF001
-    assert len(all_tables([results])) == 8
+    assert len(all_tables([results], judge_claims([results]))) == 8
 
 
 def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
@@ -138,7 +139,7 @@ def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
     } == {
         *("–", "")  # noqa: RUF001
     }
-    assert len(all_tables([results])) == 8
+    assert len(all_tables([results], judge_claims([results]))) == 8
 
 
 def test_sparsity_is_the_share_and_what_is_saved(run):
@@ -174,6 +175,12 @@ def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
     assert corrected.numbers["p_holm"] > p_value.numbers["p"]
 
 
+def test_control_of_a_partial_run_is_one_that_has_results(run):
+    results = run(table=2, leave_out=lambda row: row["algorithm"].startswith("semi"))
+    title = control_table(results, "disagreement").title
+    assert title.startswith("Ranking Pursuit against the others")
+
+
 def test_users_are_pairs_of_their_own(run):
     table = control_table(run(), "disagreement", over="users", control="rls")
     assert table.parts[0].rows["RankSVM"][0].text == "30"  # three users of ten repeats
@@ -191,3 +198,14 @@ def test_matrix_is_corrected_over_all_pairs(run):
     assert cell.numbers["p_holm"] == pytest.approx(15 * raw.numbers["p"], rel=0.5)
     assert table.parts[0].rows["2 Matching Pursuit"][0].text == ""
     assert "7" not in table.columns
+
+
+def test_claims_that_need_a_table_without_results_are_named_in_a_note(run):
+    (table,) = verdict_tables(judge_claims([run()]))
+    assert "jester-fewer-scores-cost" not in table.parts[0].rows
+    assert len(table.parts[0].rows) == 6
+    assert table.notes[-1] == "Left out: jester-fewer-scores-cost needs results of Table 2 too."
+
+
+def test_without_claims_there_is_no_table_of_them(run):
+    assert verdict_tables(judge_claims([run(table=None)])) == []

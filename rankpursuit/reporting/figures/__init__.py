@@ -10,17 +10,17 @@ from matplotlib.figure import Figure
 
 from rankpursuit.reporting.figures.agreement import published_against_measured
 from rankpursuit.reporting.figures.curves import BLOW_UP, error_against_basis, error_against_width
-from rankpursuit.reporting.figures.paired import default_control, paired_differences
+from rankpursuit.reporting.figures.paired import paired_differences
 from rankpursuit.reporting.figures.ranks import average_ranks, critical_difference
 from rankpursuit.reporting.figures.sparsity import error_against_sparsity
 from rankpursuit.reporting.figures.style import save, to_svg
 from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.statistics import SIGNIFICANT
 
 __all__ = [
     "CaptionedFigure",
     "average_ranks",
     "critical_difference",
-    "default_control",
     "draw_figures",
     "error_against_basis",
     "error_against_sparsity",
@@ -58,7 +58,7 @@ _FIGURES: dict[str, tuple[_Draw, str]] = {
     "ranks": (
         average_ranks,
         "Average ranks over groups and repeats. Bars at the right join algorithms closer than the "
-        "critical difference of Nemenyi's test at 5% (its constant from "
+        f"critical difference of Nemenyi's test at {SIGNIFICANT:.0%} (its constant from "
         "scipy.stats.studentized_range). Repeats of a group draw from the same users, so this "
         "test is a guide, not a proof.",
     ),

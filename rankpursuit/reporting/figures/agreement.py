@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from rankpursuit.reporting.figures.rows import drawn, rows_of
 from rankpursuit.reporting.figures.style import INK, figure_style, looks, metric_title, panels
 from rankpursuit.reporting.results import Results
 
@@ -31,8 +32,7 @@ def published_against_measured(
     cells = _cells(results, metric, published)
     if cells.empty:
         return None
-    groups = [group for group in results.groups if (cells["group"] == group).any()]
-    labels = [label for label in results.algorithms if (cells["algorithm"] == label).any()]
+    groups, labels = drawn(results, cells)
     look, names = looks(results), results.algorithms
     with figure_style():
         figure, axes = panels(len(groups), height=1.6 + 0.32 * len(labels))
@@ -61,9 +61,7 @@ def published_against_measured(
 
 def _cells(results: Results, metric: str, published: pd.DataFrame) -> pd.DataFrame:
     """Return the cells that were measured, with the published figure if there is one."""
-    rows = results.repeats[results.repeats["metric"] == metric]
-    rows = rows[rows["algorithm"].isin(list(results.algorithms))]
-    errors = rows.groupby(["group", "algorithm"])["test_error"]
+    errors = rows_of(results, results.repeats, metric).groupby(["group", "algorithm"])["test_error"]
     measured = errors.agg(["mean", "std"]).fillna({"std": 0.0}).reset_index()
     known = published.loc[published["metric"] == metric, ["group", "method", "published"]]
     known = known.rename(columns={"method": "algorithm"})

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankpursuit.experiments.catalogue import N_BASIS, WIDTH, Axis, Look
+from rankpursuit.reporting.figures.rows import drawn, rows_of
 from rankpursuit.reporting.figures.style import (
     INK,
     add_legend,
@@ -63,9 +64,8 @@ def error_against_width(results: Results, metric: str) -> Figure | None:
 
 def _curves(results: Results, metric: str, axis: Axis) -> pd.DataFrame:
     """Return the means over the repeats of the curves along an axis."""
-    curves = results.curves
-    curves = curves[(curves["metric"] == metric) & (curves["axis"] == axis.column)]
-    curves = curves[curves["algorithm"].isin(list(results.algorithms))]
+    curves = rows_of(results, results.curves, metric)
+    curves = curves[curves["axis"] == axis.column]
     columns = [role for role in _ROLES if role in curves]
     return curves.groupby(["group", "algorithm", "value"], as_index=False)[columns].mean()
 
@@ -80,8 +80,7 @@ def _draw(
 ) -> Figure:
     """Draw a row of panels for each role and a column for each group."""
     roles = [role for role in roles if role in curves and curves[role].notna().any()]
-    groups = [group for group in results.groups if (curves["group"] == group).any()]
-    labels = [label for label in results.algorithms if (curves["algorithm"] == label).any()]
+    groups, labels = drawn(results, curves)
     look = looks(results)
     with figure_style():
         figure, axes = panels(len(groups), n_rows=len(roles), height=2.9)

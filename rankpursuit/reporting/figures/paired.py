@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankpursuit.experiments.catalogue import Look
+from rankpursuit.reporting.comparisons import proposed_algorithm
+from rankpursuit.reporting.figures.rows import drawn, rows_of
 from rankpursuit.reporting.figures.style import (
     INK,
     figure_style,
@@ -16,12 +18,6 @@ from rankpursuit.reporting.figures.style import (
     panels,
 )
 from rankpursuit.reporting.results import Results
-
-
-def default_control(results: Results, metric: str) -> str | None:
-    """Return the algorithm that others are compared with: the last of the paper's order."""
-    there = set(results.repeats.loc[results.repeats["metric"] == metric, "algorithm"])
-    return next((label for label in reversed(results.algorithms) if label in there), None)
 
 
 def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
@@ -36,14 +32,13 @@ def paired_differences(results: Results, metric: str, control: str | None = None
     results : Results
     metric : str
     control : str, optional
-        Label of the control; `default_control` if None.
+        Label of the control; `proposed_algorithm` if None.
     """
-    control = control or default_control(results, metric)
+    control = control or proposed_algorithm(results, metric)
     differences = _differences(results, metric, control)
     if differences.empty:
         return None
-    groups = [group for group in results.groups if (differences["group"] == group).any()]
-    labels = [label for label in results.algorithms if (differences["algorithm"] == label).any()]
+    groups, labels = drawn(results, differences)
     look, names = looks(results), results.algorithms
     with figure_style():
         figure, axes = panels(len(groups), height=1.4 + 0.34 * len(labels))
@@ -59,17 +54,16 @@ def paired_differences(results: Results, metric: str, control: str | None = None
             axis.set_title(f"{group} ratings")
         title = metric_title(metric).capitalize()
         figure.supxlabel(
-            f"{title}: difference to {names[str(control)]} on the same user",
+            f"{title}: difference to {names[control]} on the same user",
             color=INK,
             fontsize=10,
         )
     return figure
 
 
-def _differences(results: Results, metric: str, control: str | None) -> pd.DataFrame:
+def _differences(results: Results, metric: str, control: str) -> pd.DataFrame:
     """Return the differences to the control; users that the control lacks are left out."""
-    users = results.users[results.users["metric"] == metric]
-    users = users[users["algorithm"].isin(list(results.algorithms))]
+    users = rows_of(results, results.users, metric)
     key = ["group", "repeat", "user"]
     of_control = users.loc[users["algorithm"] == control, [*key, "error"]]
     others = users[users["algorithm"] != control]

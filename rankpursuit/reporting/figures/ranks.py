@@ -8,11 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import studentized_range
 
+from rankpursuit.reporting.figures.rows import rows_of
 from rankpursuit.reporting.figures.style import INK, figure_style, looks
 from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.statistics import SIGNIFICANT
 
 
-def critical_difference(n_algorithms: int, n_blocks: int, level: float = 0.05) -> float:
+def critical_difference(n_algorithms: int, n_blocks: int, level: float = SIGNIFICANT) -> float:
     """Return the difference of average ranks from which on Nemenyi's test tells two apart.
 
     The constant is the quantile of the studentized range with infinitely many degrees of freedom,
@@ -35,14 +37,14 @@ def rank_blocks(results: Results, metric: str) -> pd.DataFrame:
     DataFrame
         A row for each group and repeat, a column for each algorithm; 1 is best, ties share.
     """
-    rows = results.repeats[results.repeats["metric"] == metric]
+    rows = rows_of(results, results.repeats, metric)
     table = rows.pivot_table(index=["group", "repeat"], columns="algorithm", values="test_error")
     labels = [label for label in results.algorithms if label in table]
     return table[labels].dropna().rank(axis=1)
 
 
 def average_ranks(results: Results, metric: str) -> Figure | None:
-    """Draw the average ranks over groups and repeats, and the critical difference at 5%.
+    """Draw the average ranks over groups and repeats, and the critical difference.
 
     A bar at the right joins algorithms that Nemenyi's test cannot tell apart. None if there are
     fewer than two algorithms, or fewer than two groups and repeats in which all were run.

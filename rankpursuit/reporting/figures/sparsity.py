@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from rankpursuit.reporting.figures.rows import drawn, rows_of
 from rankpursuit.reporting.figures.style import (
     INK,
     add_legend,
@@ -22,12 +23,10 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
     A marker is the mean over the repeats, a bar the standard deviation. None if there is nothing
     to draw.
     """
-    rows = results.repeats[results.repeats["metric"] == metric]
-    rows = rows[rows["algorithm"].isin(list(results.algorithms))]
+    rows = rows_of(results, results.repeats, metric)
     if rows.empty:
         return None
-    groups = [group for group in results.groups if (rows["group"] == group).any()]
-    labels = [label for label in results.algorithms if (rows["algorithm"] == label).any()]
+    groups, labels = drawn(results, rows)
     look = looks(results)
     with figure_style():
         figure, axes = panels(len(groups))
