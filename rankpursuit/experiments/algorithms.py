@@ -9,14 +9,13 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from rankpursuit.estimators.views import Views
 from rankpursuit.experiments.faults import Faults
 from rankpursuit.experiments.grids import BasisGrid, PositiveGrid, ShareGrid, WeightGrid
 from rankpursuit.experiments.sections import Section
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
 from rankpursuit.solvers.pursuit import Fitting
 from rankpursuit.solvers.rank_svm import Loss
-
-Views = Literal["points", "loss", "features"]
 
 
 class RLSSpec(Section):

@@ -9,13 +9,16 @@ from rankpursuit.preferences import Preferences
 
 Array = NDArray[np.float64]
 
+_EPS = np.finfo(np.float64).eps
+
 
 def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences) -> Array:
     """Solve ``(L K + lambda I) a = L s`` for many lambdas and a stack of kernels.
 
     With ``L = B'B`` the solution is ``a = B' u`` with ``(B K B' + lambda I) u = B s``: one
     symmetric eigendecomposition for each kernel serves all lambdas. `Pointwise` preferences
-    make L the identity, which is RLS; a preference graph makes it RankRLS.
+    make L the identity, which is RLS; a preference graph makes it RankRLS. Directions in which a
+    kernel is negative beyond rounding get no weight.
 
     Parameters
     ----------
@@ -37,6 +40,8 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     values, vectors = np.linalg.eigh(rooted)
     target = preferences.root_vectors(np.atleast_2d(scores))
     along = np.matmul(target[:, None, :], vectors)[:, 0, :]
+    largest = np.abs(values).max(axis=1, keepdims=True, initial=0.0)
+    along[values < -_EPS * values.shape[1] * largest] = 0.0
     shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
     return preferences.root_transpose(np.matmul(vectors, shrunk))
 
@@ -66,7 +71,7 @@ def sparse_rls_path(
         Coefficients of the subset.
     """
     values, vectors = np.linalg.eigh(subset)
-    floor = values[:, -1:] * (np.finfo(np.float64).eps * subset.shape[-1])
+    floor = values[:, -1:] * (_EPS * subset.shape[-1])
     kept = values > floor
     inverse_root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
     whitening = vectors * inverse_root[:, None, :]
