@@ -18,7 +18,7 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     With ``L = B'B`` the solution is ``a = B' u`` with ``(B K B' + lambda I) u = B s``: one
     symmetric eigendecomposition for each kernel serves all lambdas. `Pointwise` preferences
     make L the identity, which is RLS; a preference graph makes it RankRLS. Directions in which a
-    kernel is negative beyond rounding get no weight.
+    kernel is truly negative get no weight.
 
     Parameters
     ----------
@@ -40,8 +40,7 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     values, vectors = np.linalg.eigh(rooted)
     target = preferences.root_vectors(np.atleast_2d(scores))
     along = np.matmul(target[:, None, :], vectors)[:, 0, :]
-    largest = np.abs(values).max(axis=1, keepdims=True, initial=0.0)
-    along[values < -_EPS * values.shape[1] * largest] = 0.0
+    along[values < -_negligible(kernel, preferences)[:, None]] = 0.0
     shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
     return preferences.root_transpose(np.matmul(vectors, shrunk))
 
@@ -82,3 +81,13 @@ def sparse_rls_path(
     along = np.matmul(np.matmul(target[:, None, :], features), basis)[:, 0, :]
     shrunk = along[:, :, None] / (np.maximum(eigenvalues, 0.0)[:, :, None] + np.asarray(lambdas))
     return np.matmul(whitening, np.matmul(basis, shrunk))
+
+
+def _negligible(kernel: Array, preferences: Preferences) -> Array:
+    """Size of an eigenvalue of ``B K B'`` that may come from rounding in K, shape (b,).
+
+    That is a bound of its norm times the root of the working precision: the entries of a wide
+    kernel are nearly equal, and their differences keep few digits.
+    """
+    gain = np.abs(preferences.laplacian(np.eye(preferences.n_points))).sum(axis=0).max()
+    return np.sqrt(_EPS) * gain * np.abs(kernel).max(axis=(1, 2))

@@ -18,7 +18,7 @@ from rankpursuit import (
 
 ESTIMATORS = [
     RLS(alpha=0.1),
-    KernelMatchingPursuit(),
+    KernelMatchingPursuit(kernel="chi2", gamma="scale"),
     KernelMatchingPursuit(fitting="backfit", n_basis=5),
     RankRLS(),
     SparseRankRLS(random_state=0),
