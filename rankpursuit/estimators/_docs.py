@@ -67,8 +67,8 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 _NOTES = {
     "columns_note": """\
-The functions of the dictionary are columns of a least-squares problem, so the kernel need not be
-positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0."""
+The functions of the dictionary are columns of a least-squares problem, so the kernel need not
+be positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0."""
 }
 _GROUPS = {
     "kernel_parameters": ("kernel", "gamma", "degree", "coef0", "kernel_params"),

@@ -53,6 +53,7 @@ def test_named_callable_and_precomputed_kernels_agree(data, estimator, kernel):
     assert np.isfinite(named).all()
     scale = np.abs(named).max()
     np.testing.assert_allclose(called, named, rtol=1e-6, atol=1e-8 * scale)
+    assert given.X_basis_ is None
     precomputed = given.predict(values_of(kernel, X[test], X[train]))
     np.testing.assert_allclose(precomputed, named, rtol=1e-6, atol=1e-8 * scale)
 
