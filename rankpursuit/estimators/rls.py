@@ -70,7 +70,7 @@ class RLS(ExpansionEstimator):
         """
         X, y, _ = self._check_training(X, y, groups)
         kernel = self._training_kernel(X, all_points(X))
-        coef = rls_path(kernel[None], y, [self.alpha], Pointwise(len(y)))[0, :, 0]
+        coef = rls_path(kernel[None], y, [self.alpha], Pointwise(len(y)))[0, 0]
         return self._keep(X, all_points(X), coef)
 
 
@@ -105,7 +105,7 @@ class RankRLS(RankerMixin, RLS):
         """
         X, y, groups = self._check_training(X, y, groups, min_samples=2)
         kernel = self._training_kernel(X, all_points(X))
-        coef = rls_path(kernel[None], y, [self.alpha], group_preferences(groups))[0, :, 0]
+        coef = rls_path(kernel[None], y, [self.alpha], group_preferences(groups))[0, 0]
         return self._keep(X, all_points(X), coef)
 
 
@@ -171,5 +171,5 @@ class SparseRankRLS(RankerMixin, ExpansionEstimator):
         columns = self._training_kernel(X, subset)
         coef = sparse_rls_path(
             columns[None], columns[None, subset], y, [self.alpha], group_preferences(groups)
-        )[0, :, 0]
+        )[0, 0]
         return self._keep(X, subset, coef)

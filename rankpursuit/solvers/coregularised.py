@@ -30,20 +30,20 @@ JointFitting = Literal["basic", "backfit"]
 
 @dataclass(frozen=True)
 class CoregularisedPath:
-    """Every prefix of the paths of k values of nu times b dictionaries, with M views and P steps.
+    """Every prefix of the paths of b dictionaries times k values of nu, with M views and P steps.
 
     Attributes
     ----------
-    selected : ndarray of shape (k, b, P, M)
+    selected : ndarray of shape (b, k, P, M)
         The function chosen for each view at each step; -1 behind the end of a path.
-    weights : ndarray of shape (k, b, P * M)
+    weights : ndarray of shape (b, k, P * M)
         The lengths of the steps, view by view, zero behind the end of a path.
-    directions : ndarray of shape (k, b, P * M, P * M) or None
+    directions : ndarray of shape (b, k, P * M, P * M) or None
         Column c holds the coefficients, over the chosen functions of all views, of direction c.
         None stands for the identity.
-    cost : ndarray of shape (k, b, P + 1)
+    cost : ndarray of shape (b, k, P + 1)
         The cost of every prefix, from the empty one on.
-    n_steps : ndarray of shape (k, b)
+    n_steps : ndarray of shape (b, k)
         Number of steps before the path ended.
     """
 
@@ -58,7 +58,7 @@ class CoregularisedPath:
 
         Returns
         -------
-        ndarray of shape (k, b, P, P)
+        ndarray of shape (b, k, P, P)
             Entry ``[..., p, :]`` belongs to the prefix of p + 1 steps.
         """
         n_steps, n_views = self.selected.shape[2:]
@@ -78,11 +78,10 @@ class CoregularisedPath:
 
         Returns
         -------
-        ndarray of shape (k, b, P, m)
+        ndarray of shape (b, k, P, m)
         """
         own = slice(view, None, self.selected.shape[3])
-        values = self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
-        return values.swapaxes(0, 1)
+        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
 
     def predict_mean(self, kernels: Sequence[Array], steps: NDArray[np.intp]) -> Array:
         """Mean of the predictions of all views, of some prefixes.
@@ -96,14 +95,14 @@ class CoregularisedPath:
 
         Returns
         -------
-        ndarray of shape (k, b, s, m)
+        ndarray of shape (b, k, s, m)
         """
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
         starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
         selected = (self.selected + starts).reshape(self.weights.shape)
         mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
         mean /= len(kernels)
-        return mean.swapaxes(0, 1)
+        return mean
 
     def _staged(self, functions: Array, selected: NDArray[np.intp], part: slice) -> Array:
         """Values, of every prefix, of that part of the chosen functions: shape (b, k, P, m).
@@ -111,12 +110,12 @@ class CoregularisedPath:
         Term by term, so that points where the functions are equal have equal values.
         """
         dictionaries = np.arange(len(functions))[:, None, None]
-        terms = functions[dictionaries, selected.swapaxes(0, 1)]
-        weights = self.weights.swapaxes(0, 1)[..., None]
+        terms = functions[dictionaries, selected]
+        weights = self.weights[..., None]
         if self.directions is None:
             terms *= weights[:, :, part]
         else:
-            directions = self.directions.swapaxes(0, 1)[:, :, part]
+            directions = self.directions[:, :, part]
             terms = np.matmul(directions.swapaxes(2, 3), terms)
             terms *= weights
         n_steps, n_points = self.selected.shape[2], terms.shape[3]
@@ -212,11 +211,11 @@ def coregularised_pursuit(
         cost[..., step] = form.cost
     cost[..., step + 1 :] = cost[..., step, None]
     return CoregularisedPath(
-        selected=selected.swapaxes(0, 1),
-        weights=weights.reshape(*batch, -1).swapaxes(0, 1),
-        directions=form.directions.swapaxes(0, 1) if isinstance(form, RefittedForm) else None,
-        cost=cost.swapaxes(0, 1),
-        n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2).swapaxes(0, 1),
+        selected=selected,
+        weights=weights.reshape(*batch, -1),
+        directions=form.directions if isinstance(form, RefittedForm) else None,
+        cost=cost,
+        n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2),
     )
 
 

@@ -35,12 +35,12 @@ def hinge_path(
 
     Returns
     -------
-    coefficients : ndarray of shape (k, b, n)
-    objective, gap : ndarray of shape (k, b)
+    coefficients : ndarray of shape (b, k, n)
+    objective, gap : ndarray of shape (b, k)
     """
-    shape = (len(Cs), len(kernel))
-    repeated = kernel[np.tile(np.arange(len(kernel)), len(Cs))]
-    solved = _solve(repeated, np.repeat(Cs, len(kernel))[:, None], pairs, tol, max_iter)
+    shape = (len(kernel), len(Cs))
+    repeated = kernel[np.repeat(np.arange(len(kernel)), len(Cs))]
+    solved = _solve(repeated, np.tile(Cs, len(kernel))[:, None], pairs, tol, max_iter)
     coefficients, objective, gap = (part.reshape(*shape, *part.shape[1:]) for part in solved)
     return coefficients, objective, gap
 

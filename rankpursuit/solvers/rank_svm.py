@@ -27,14 +27,14 @@ Loss = Literal["hinge", "squared_hinge"]
 
 @dataclass(frozen=True)
 class RankSVMPath:
-    """Solutions for k values of C and b kernels of n points.
+    """Solutions for b kernels of n points and k values of C.
 
     Attributes
     ----------
-    coefficients : ndarray of shape (k, b, n)
-    objective : ndarray of shape (k, b)
+    coefficients : ndarray of shape (b, k, n)
+    objective : ndarray of shape (b, k)
         Primal objective.
-    gap : ndarray of shape (k, b)
+    gap : ndarray of shape (b, k)
         Duality gap, relative to the objective: the minimum lies between
         ``objective * (1 - gap)`` and ``objective``.
     """
@@ -53,7 +53,7 @@ def rank_svm_path(
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> RankSVMPath:
-    """Solve RankSVM for many values of C and a stack of kernels.
+    """Solve RankSVM for a stack of kernels and many values of C.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def rank_svm_path(
     each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
     if len(each) != len(kernel):
         raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
-    shape = (len(Cs), len(kernel))
+    shape = (len(kernel), len(Cs))
     path = RankSVMPath(np.zeros((*shape, kernel.shape[1])), np.zeros(shape), np.zeros(shape))
     for members in _batches(each, loss):
         part = kernel if len(members) == len(kernel) else kernel[members]
@@ -85,7 +85,7 @@ def rank_svm_path(
             solved = hinge_path(part, each[members[0]], Cs, tol, max_iter)
         else:
             solved = squared_hinge_path(part, _biases(each, members), Cs, tol, max_iter)
-        path.coefficients[:, members], path.objective[:, members], path.gap[:, members] = solved
+        path.coefficients[members], path.objective[members], path.gap[members] = solved
     return path
 
 

@@ -28,8 +28,8 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
 
     Returns
     -------
-    ndarray of shape (b, n, k)
-        Coefficients; the values of all functions are ``kernel @ coefficients``.
+    ndarray of shape (b, k, n)
+        Coefficients.
     """
     preferences = preferences.compact()
     half = preferences.root(kernel)
@@ -38,7 +38,7 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     target = preferences.root_vectors(np.atleast_2d(scores))
     along = np.matmul(target[:, None, :], vectors)[:, 0, :]
     shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
-    return preferences.root_transpose(np.matmul(vectors, shrunk))
+    return preferences.root_transpose(np.matmul(vectors, shrunk)).swapaxes(1, 2)
 
 
 def sparse_rls_path(
@@ -62,7 +62,7 @@ def sparse_rls_path(
 
     Returns
     -------
-    ndarray of shape (b, r, k)
+    ndarray of shape (b, k, r)
         Coefficients of the subset.
     """
     values, vectors = np.linalg.eigh(subset)
@@ -76,4 +76,4 @@ def sparse_rls_path(
     target = preferences.root_vectors(np.atleast_2d(scores))
     along = np.matmul(np.matmul(target[:, None, :], features), basis)[:, 0, :]
     shrunk = along[:, :, None] / (np.maximum(eigenvalues, 0.0)[:, :, None] + np.asarray(lambdas))
-    return np.matmul(whitening, np.matmul(basis, shrunk))
+    return np.matmul(whitening, np.matmul(basis, shrunk)).swapaxes(1, 2)

@@ -36,16 +36,16 @@ def squared_hinge_path(
 
     Returns
     -------
-    coefficients : ndarray of shape (k, b, n)
-    objective, gap : ndarray of shape (k, b)
+    coefficients : ndarray of shape (b, k, n)
+    objective, gap : ndarray of shape (b, k)
     """
-    coefficients = np.empty((len(Cs), *kernel.shape[:2]))
-    bounds = np.empty((len(Cs), len(kernel), 2))
+    coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
+    bounds = np.empty((len(kernel), len(Cs), 2))
     problems = _Problems.of(kernel, bias)
     points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
-        bounds[c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
-        coefficients[c] = points.coefficients
+        bounds[:, c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
+        coefficients[:, c] = points.coefficients
     return coefficients, bounds[..., 0], _gap(bounds)
 
 

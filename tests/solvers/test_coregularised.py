@@ -141,14 +141,14 @@ def random_views(seed, n_views=2, sizes=None, n_problems=2, n_scored=7, n_unscor
     )
 
 
-def dense_coefficients(views, path, k, i, p):
+def dense_coefficients(views, path, i, k, p):
     """Coefficients of the prefix of p steps over the whole dictionaries."""
     result = []
     for v in range(views.n_views):
         dense = np.zeros(views.scored[v].shape[2])
         if p:
-            chosen = path.selected[k, i, :, v]
-            coefficients = path.coefficients(v)[k, i, p - 1]
+            chosen = path.selected[i, k, :, v]
+            coefficients = path.coefficients(v)[i, k, p - 1]
             assert not coefficients[chosen < 0].any()
             dense[chosen[chosen >= 0]] = coefficients[chosen >= 0]
         result.append(dense)
@@ -160,13 +160,13 @@ def assert_basic_path(views, path, nus, agreement, shared=False, exhaustive=True
     for k, nu in enumerate(nus):
         for i in range(len(views.scored[0])):
             used = [[] for _ in range(views.n_views)]
-            assert path.cost[k, i, 0] == pytest.approx(
-                views.cost(i, nu, dense_coefficients(views, path, k, i, 0))
+            assert path.cost[i, k, 0] == pytest.approx(
+                views.cost(i, nu, dense_coefficients(views, path, i, k, 0))
             )
-            for p in range(path.n_steps[k, i]):
-                before = dense_coefficients(views, path, k, i, p)
-                after = dense_coefficients(views, path, k, i, p + 1)
-                chosen = tuple(path.selected[k, i, p])
+            for p in range(path.n_steps[i, k]):
+                before = dense_coefficients(views, path, i, k, p)
+                after = dense_coefficients(views, path, i, k, p + 1)
+                chosen = tuple(path.selected[i, k, p])
                 if shared:
                     assert len(set(chosen)) == 1
                 steps = [after[v][chosen[v]] - before[v][chosen[v]] for v in range(views.n_views)]
@@ -181,9 +181,9 @@ def assert_basic_path(views, path, nus, agreement, shared=False, exhaustive=True
                     ]
                     assert gain >= max(gains) * (1.0 - 1e-9)
                 cost = views.cost(i, nu, after)
-                assert path.cost[k, i, p + 1] == pytest.approx(cost, rel=1e-8)
+                assert path.cost[i, k, p + 1] == pytest.approx(cost, rel=1e-8)
                 if agreement == "cumulative":
-                    fall = path.cost[k, i, p] - path.cost[k, i, p + 1]
+                    fall = path.cost[i, k, p] - path.cost[i, k, p + 1]
                     assert fall == pytest.approx(gain, rel=1e-6, abs=1e-9)
                 for v in range(views.n_views):
                     assert chosen[v] not in used[v]
@@ -196,7 +196,7 @@ def assert_basic_path(views, path, nus, agreement, shared=False, exhaustive=True
 def test_two_views_take_the_best_of_all_pairs(agreement, sizes, seed):
     views, nus = random_views(seed, sizes=sizes, n_groups=2), [0.0, 0.3, 10.0]
     path = views.pursue(nus, 5, agreement=agreement)
-    assert path.selected.shape == (3, 2, min(sizes), 2)
+    assert path.selected.shape == (2, 3, min(sizes), 2)
     assert np.all(path.n_steps == min(sizes))
     assert_basic_path(views, path, nus, agreement)
 
@@ -284,9 +284,9 @@ def test_one_view_is_ranking_pursuit(agreement, fitting):
     columns, target = views.root(views.scored[0]), views.root(views.scores)
     single = pursue(columns, target, 5, fitting=fitting)
     for k in range(2):
-        assert np.array_equal(path.selected[k, :, :, 0], single.selected)
-        np.testing.assert_allclose(path.coefficients(0)[k], single.coefficients(), rtol=1e-8)
-        np.testing.assert_allclose(path.cost[k], single.cost, rtol=1e-8, atol=1e-12)
+        assert np.array_equal(path.selected[:, k, :, 0], single.selected)
+        np.testing.assert_allclose(path.coefficients(0)[:, k], single.coefficients(), rtol=1e-8)
+        np.testing.assert_allclose(path.cost[:, k], single.cost, rtol=1e-8, atol=1e-12)
 
 
 @ANY_AGREEMENT
@@ -298,10 +298,10 @@ def test_no_agreement_decouples_the_views(agreement, fitting, n_views):
     total = 0.0
     for v in range(n_views):
         alone = pursue(views.root(views.scored[v]), views.root(views.scores), 4, fitting=fitting)
-        assert np.array_equal(path.selected[0, :, :, v], alone.selected)
-        np.testing.assert_allclose(path.coefficients(v)[0], alone.coefficients(), rtol=1e-8)
+        assert np.array_equal(path.selected[:, 0, :, v], alone.selected)
+        np.testing.assert_allclose(path.coefficients(v)[:, 0], alone.coefficients(), rtol=1e-8)
         total = total + alone.cost
-    np.testing.assert_allclose(path.cost[0], total, rtol=1e-8)
+    np.testing.assert_allclose(path.cost[:, 0], total, rtol=1e-8)
 
 
 @ANY_AGREEMENT
@@ -314,13 +314,13 @@ def test_backfitting_is_joint_least_squares_on_what_was_chosen(agreement, shared
     for k, nu in enumerate(nus):
         for i in range(2):
             joint, target, starts = views.joint_columns(i, nu)
-            for p in range(1, path.n_steps[k, i] + 1):
-                index = (path.selected[k, i, :p] + starts[:-1]).ravel()
+            for p in range(1, path.n_steps[i, k] + 1):
+                index = (path.selected[i, k, :p] + starts[:-1]).ravel()
                 expected = np.zeros(starts[-1])
                 expected[index] = least_squares(joint[:, index], target)
-                dense = dense_coefficients(views, path, k, i, p)
+                dense = dense_coefficients(views, path, i, k, p)
                 np.testing.assert_allclose(np.concatenate(dense), expected, rtol=1e-6, atol=1e-9)
-                assert path.cost[k, i, p] == pytest.approx(views.cost(i, nu, dense), abs=1e-10)
+                assert path.cost[i, k, p] == pytest.approx(views.cost(i, nu, dense), abs=1e-10)
 
 
 def test_backfitted_choice_is_the_best_pair_for_the_refitted_residue():
@@ -329,12 +329,12 @@ def test_backfitted_choice_is_the_best_pair_for_the_refitted_residue():
     for i in range(2):
         used = [[], []]
         for p in range(4):
-            before = dense_coefficients(views, path, 0, i, p)
+            before = dense_coefficients(views, path, i, 0, p)
             gains = {
                 chosen: views.gain(i, 0.4, chosen, before, "cumulative")
                 for chosen in views.tuples_left(used, shared=False)
             }
-            chosen = tuple(path.selected[0, i, p].tolist())
+            chosen = tuple(path.selected[i, 0, p].tolist())
             assert chosen == max(gains, key=gains.get)
             for v in range(2):
                 used[v].append(chosen[v])
@@ -349,11 +349,11 @@ def test_many_nus_at_once_are_one_at_a_time(agreement, fitting, n_views, shared)
     together = views.pursue(nus, 4, **options)
     for k, nu in enumerate(nus):
         alone = views.pursue([nu], 4, **options)
-        assert np.array_equal(together.selected[k], alone.selected[0])
-        np.testing.assert_allclose(together.cost[k], alone.cost[0], rtol=1e-9)
+        assert np.array_equal(together.selected[:, k], alone.selected[:, 0])
+        np.testing.assert_allclose(together.cost[:, k], alone.cost[:, 0], rtol=1e-9)
         for v in range(n_views):
             np.testing.assert_allclose(
-                together.coefficients(v)[k], alone.coefficients(v)[0], rtol=1e-7, atol=1e-10
+                together.coefficients(v)[:, k], alone.coefficients(v)[:, 0], rtol=1e-7, atol=1e-10
             )
 
 
@@ -372,11 +372,11 @@ def test_stack_of_different_targets_is_one_problem_at_a_time(agreement, fitting,
         one = ([part[i : i + 1] for part in parts] for parts in (scored, unscored))
         target = [rows[i] for rows in targets]
         alone = coregularised_pursuit(*one, target, [0.0, 0.3], 4, **options)
-        assert np.array_equal(together.selected[:, i], alone.selected[:, 0])
-        np.testing.assert_allclose(together.cost[:, i], alone.cost[:, 0], rtol=1e-9)
+        assert np.array_equal(together.selected[i], alone.selected[0])
+        np.testing.assert_allclose(together.cost[i], alone.cost[0], rtol=1e-9)
         for v in range(n_views):
             np.testing.assert_allclose(
-                together.coefficients(v)[:, i], alone.coefficients(v)[:, 0], rtol=1e-7, atol=1e-10
+                together.coefficients(v)[i], alone.coefficients(v)[0], rtol=1e-7, atol=1e-10
             )
 
 
@@ -411,8 +411,8 @@ def test_of_equal_pairs_the_first_is_chosen():
         views.unscored_groups,
     )
     selected = copied.pursue([0.0, 0.3], 8).selected
-    for k, i, v in np.ndindex(2, 2, 2):
-        chosen = selected[k, i, :, v].tolist()
+    for i, k, v in np.ndindex(2, 2, 2):
+        chosen = selected[i, k, :, v].tolist()
         for step, index in enumerate(chosen):
             assert set(range(index % 4, index, 4)) <= set(chosen[:step])
 
@@ -420,27 +420,28 @@ def test_of_equal_pairs_the_first_is_chosen():
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
 def test_mean_predictions_are_those_of_the_views_at_some_steps(fitting):
     sizes = [5, 4, 6]
-    path = random_views(81, 3, sizes=sizes).pursue([0.1, 2.0], 4, fitting=fitting)
+    path = random_views(81, 3, sizes=sizes).pursue([0.1, 0.5, 2.0], 4, fitting=fitting)
     rng = np.random.default_rng(0)
     elsewhere = [rng.normal(size=(2, 3, size)) for size in sizes]
     steps = np.array([1, 3, 3, 4])
     expected = np.mean([path.predict(part, v) for v, part in enumerate(elsewhere)], axis=0)
     mean = path.predict_mean(elsewhere, steps)
+    assert mean.shape == (2, 3, 4, 3)
     np.testing.assert_allclose(mean, expected[:, :, steps - 1], atol=1e-12)
 
 
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
 def test_predictions_of_a_view_are_its_columns_times_its_coefficients(fitting):
     views = random_views(80, 3, sizes=[5, 4, 6])
-    path = views.pursue([0.1, 2.0], 4, fitting=fitting)
+    path = views.pursue([0.1, 0.5, 2.0], 4, fitting=fitting)
     rng = np.random.default_rng(0)
     for v, size in enumerate([5, 4, 6]):
-        elsewhere = rng.normal(size=(2, 3, size))
+        elsewhere = rng.normal(size=(2, 7, size))
         predictions, coefficients = path.predict(elsewhere, v), path.coefficients(v)
-        assert predictions.shape == (2, 2, 4, 3)
-        for k, i, p in np.ndindex(2, 2, 4):
-            expected = elsewhere[i][:, path.selected[k, i, :, v]] @ coefficients[k, i, p]
-            np.testing.assert_allclose(predictions[k, i, p], expected, atol=1e-9)
+        assert predictions.shape == (2, 3, 4, 7)
+        for i, k, p in np.ndindex(2, 3, 4):
+            expected = elsewhere[i][:, path.selected[i, k, :, v]] @ coefficients[i, k, p]
+            np.testing.assert_allclose(predictions[i, k, p], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
@@ -448,14 +449,15 @@ def test_agreement_that_weighs_more_brings_the_views_together(fitting):
     views, nus = random_views(90, sizes=[8, 8], n_scored=30), [0.0, 1.0, 1e3, 1e6]
     path = views.pursue(nus, 8, fitting=fitting)
     apart = path.predict(views.unscored[0], 0) - path.predict(views.unscored[1], 1)
-    apart = np.square(views.unscored_root(apart[:, :, -1].swapaxes(1, 2))).sum(axis=(1, 2))
+    apart = np.square(views.unscored_root(apart[:, :, -1].swapaxes(1, 2))).sum(axis=(0, 1))
     assert np.all(np.diff(apart) < 0.0)
     assert apart[-1] < 1e-6 * apart[0]
 
 
 def test_views_that_must_agree_still_learn_when_refitted():
     views = random_views(91, sizes=[8, 8], n_scored=30)  # 16 functions, agreeing on 5 points
-    free, bound = views.pursue([0.0, 1e6], 8, fitting="backfit").cost[:, :, [0, -1]]
+    cost = views.pursue([0.0, 1e6], 8, fitting="backfit").cost[:, :, [0, -1]]
+    free, bound = cost.swapaxes(0, 1)
     assert np.all(bound[:, 1] < 0.9 * bound[:, 0])
     assert np.all(bound[:, 1] > free[:, 1])
 
@@ -475,7 +477,7 @@ def test_without_unscored_points_the_views_agree_on_the_scored_ones():
     path = supervised.pursue([0.0, 1.0], 5)
     assert_basic_path(supervised, path, [0.0, 1.0], "cumulative")
     apart = np.square(path.predict(views.scored[0], 0) - path.predict(views.scored[1], 1))
-    assert np.all(apart[1, :, -1].sum(axis=1) < apart[0, :, -1].sum(axis=1))
+    assert np.all(apart[:, 1, -1].sum(axis=1) < apart[:, 0, -1].sum(axis=1))
 
 
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
@@ -516,15 +518,15 @@ def degenerate_views(draw):
 def test_degenerate_views_give_finite_paths_with_true_costs(views, fitting, agreement, shared):
     nus = [0.0, 0.5, 1e4]
     path = views.pursue(nus, 3, fitting=fitting, agreement=agreement, shared=shared)
-    for k, i in np.ndindex(len(nus), 2):
-        assert np.all(path.selected[k, i, path.n_steps[k, i] :] == -1)
-        total = views.cost(i, nus[k], dense_coefficients(views, path, k, i, 0))
-        assert path.cost[k, i, 0] == pytest.approx(total, abs=1e-14)
+    for i, k in np.ndindex(2, len(nus)):
+        assert np.all(path.selected[i, k, path.n_steps[i, k] :] == -1)
+        total = views.cost(i, nus[k], dense_coefficients(views, path, i, k, 0))
+        assert path.cost[i, k, 0] == pytest.approx(total, abs=1e-14)
         if total == 0.0:
-            assert path.n_steps[k, i] == 0
+            assert path.n_steps[i, k] == 0
         for p in range(1, path.selected.shape[2] + 1):
-            cost = views.cost(i, nus[k], dense_coefficients(views, path, k, i, p))
-            assert path.cost[k, i, p] == pytest.approx(cost, rel=1e-8, abs=1e-8 * total)
+            cost = views.cost(i, nus[k], dense_coefficients(views, path, i, k, p))
+            assert path.cost[i, k, p] == pytest.approx(cost, rel=1e-8, abs=1e-8 * total)
     if agreement == "cumulative" or fitting == "backfit":
         assert np.all(np.diff(path.cost, axis=2) <= 1e-12 * path.cost[..., :1])
 
@@ -536,5 +538,5 @@ def test_function_that_vanishes_on_all_points_is_never_chosen(fitting, n_views, 
     for columns in (views.scored[0], views.unscored[0]):
         columns[0, :, 1] *= 1e-100
     path = views.pursue([0.0, 1.0], 4, fitting=fitting, shared=shared)
-    assert path.n_steps.tolist() == [[3, 4]] * 2
-    assert not np.any(path.selected[:, 0, :, 0] == 1)
+    assert path.n_steps.tolist() == [[3, 3], [4, 4]]
+    assert not np.any(path.selected[0, :, :, 0] == 1)

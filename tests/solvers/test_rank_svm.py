@@ -6,6 +6,7 @@ from problems import SMALL, generic_problem, ranking_problems
 from scipy.optimize import minimize
 from sklearn.svm import SVC, LinearSVC
 
+from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import OrderedPairs, rank_svm_path, squared_hinge
 
@@ -72,11 +73,11 @@ def test_hinge_objective_is_within_a_thousandth_of_svc_on_the_pairs(seed, n_grou
     problem = generic_problem(seed, n_points=14, n_groups=n_groups)
     rows = differences_by_loops(problem.scores, problem.groups)
     path = rank_svm_path(problem.kernel, ordered(problem), Cs)
-    assert path.coefficients.shape == (3, 2, 14)
+    assert path.coefficients.shape == (2, 3, 14)
     for c, C in enumerate(Cs):
         for i, kernel in enumerate(problem.kernel):
             theirs = objective(kernel, rows, best_hinge(kernel, rows, C), C, "hinge")
-            assert path.objective[c, i] == pytest.approx(theirs, rel=1e-3)
+            assert path.objective[i, c] == pytest.approx(theirs, rel=1e-3)
 
 
 def test_hinge_solved_to_a_small_gap_is_the_solution_of_svc():
@@ -87,7 +88,7 @@ def test_hinge_solved_to_a_small_gap_is_the_solution_of_svc():
     for c, C in enumerate(Cs):
         for i, kernel in enumerate(problem.kernel):
             fit = kernel @ best_hinge(kernel, rows, C)
-            np.testing.assert_allclose(kernel @ path.coefficients[c, i], fit, atol=1e-3)
+            np.testing.assert_allclose(kernel @ path.coefficients[i, c], fit, atol=1e-3)
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])
@@ -98,7 +99,7 @@ def test_squared_hinge_objective_is_the_minimum_of_the_primal(n_groups):
     for c, C in enumerate(Cs):
         for i, kernel in enumerate(problem.kernel):
             theirs = best_squared_hinge(kernel, rows, C)
-            assert path.objective[c, i] == pytest.approx(theirs, rel=1e-7)
+            assert path.objective[i, c] == pytest.approx(theirs, rel=1e-7)
 
 
 def test_squared_hinge_with_a_linear_kernel_is_linear_svc():
@@ -112,7 +113,7 @@ def test_squared_hinge_with_a_linear_kernel_is_linear_svc():
         signs = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
         svc = LinearSVC(C=C, fit_intercept=False, tol=1e-10, max_iter=1_000_000)
         svc.fit(signs[:, None] * X, signs)
-        ours = problem.points.T @ path.coefficients[c, 0]
+        ours = problem.points.T @ path.coefficients[0, c]
         np.testing.assert_allclose(ours, svc.coef_[0], rtol=1e-4, atol=1e-6)
 
 
@@ -123,8 +124,8 @@ def test_stated_objective_is_the_objective(loss):
     path = rank_svm_path(problem.kernel, ordered(problem), Cs, loss=loss)
     for c, C in enumerate(Cs):
         for i, kernel in enumerate(problem.kernel):
-            true = objective(kernel, rows, path.coefficients[c, i], C, loss)
-            assert path.objective[c, i] == pytest.approx(true, rel=1e-12)
+            true = objective(kernel, rows, path.coefficients[i, c], C, loss)
+            assert path.objective[i, c] == pytest.approx(true, rel=1e-12)
 
 
 @ANY_LOSS
@@ -139,7 +140,7 @@ def test_minimum_lies_within_the_stated_gap(loss, max_iter):
     assert np.all(path.objective * (1.0 - path.gap) <= exact.objective * (1.0 + 1e-9))
     assert np.all(exact.objective <= path.objective * (1.0 + 1e-9))
     if max_iter == 0:
-        assert np.all(path.gap[-1] > 1e-4)  # the largest C is not solved before any step
+        assert np.all(path.gap[:, -1] > 1e-4)  # the largest C is not solved before any step
     if max_iter == 100:
         assert np.all(path.gap <= 1e-4)
 
@@ -158,13 +159,13 @@ def test_any_problem_is_solved_to_its_stated_gap(problem, loss):
         return
     for c, C in enumerate(Cs):
         for i, kernel in enumerate(problem.kernel):
-            stated = path.objective[c, i]
+            stated = path.objective[i, c]
             if loss == "hinge":
                 best = objective(kernel, rows, best_hinge(kernel, rows, C), C, loss)
             else:
                 best = best_squared_hinge(kernel, rows, C)
             # Both are upper bounds of the minimum; the gap is honest if theirs is not below.
-            assert stated * (1.0 - path.gap[c, i]) <= best * (1.0 + 1e-9)
+            assert stated * (1.0 - path.gap[i, c]) <= best * (1.0 + 1e-9)
             assert stated <= best * (1.0 + 1e-5)
 
 
@@ -182,7 +183,7 @@ def test_scores_all_tied_give_the_zero_function(loss):
     kernel = generic_problem(8, n_points=4).kernel
     pairs = OrderedPairs(np.full(4, 0.1), GroupPreferences.single(4).pairs())
     path = rank_svm_path(kernel, pairs, Cs, loss=loss)
-    assert path.coefficients.shape == (3, 2, 4)
+    assert path.coefficients.shape == (2, 3, 4)
     assert not path.coefficients.any()
     assert not path.gap.any()
 
@@ -201,12 +202,12 @@ def test_stack_with_different_pairs_equals_each_alone(loss, tol):
     kernels, pairs = stack_of_users()
     each = [pairs[user] for user in (0, 0, 1, 1, 2, 2, 3, 3)]
     path = rank_svm_path(np.concatenate(kernels), each, Cs, loss=loss, tol=tol)
-    assert path.coefficients.shape == (3, 8, 12)
+    assert path.coefficients.shape == (8, 3, 12)
     for user in range(4):
         alone = rank_svm_path(kernels[user], pairs[user], Cs, loss=loss, tol=tol)
         both = slice(2 * user, 2 * user + 2)
         for name in ("coefficients", "objective", "gap"):
-            together, single = getattr(path, name)[:, both], getattr(alone, name)
+            together, single = getattr(path, name)[both], getattr(alone, name)
             np.testing.assert_allclose(together, single, rtol=1e-9, atol=1e-11, err_msg=name)
 
 
@@ -216,8 +217,8 @@ def test_kernel_without_any_pair_gets_zeros_in_a_stack(loss):
     assert pairs[2].n_pairs == 0
     path = rank_svm_path(np.stack([kernel[0] for kernel in kernels]), pairs, Cs, loss=loss)
     for part in (path.coefficients, path.objective, path.gap):
-        assert not part[:, 2].any()
-    assert np.all(path.objective[:, [0, 1, 3]] > 0.0)
+        assert not part[2].any()
+    assert np.all(path.objective[[0, 1, 3]] > 0.0)
 
 
 @ANY_LOSS
@@ -249,7 +250,7 @@ def test_squared_hinge_halves_the_steps_that_would_raise_the_objective(seed, mon
             )
             for steps in range(9)
         ]
-        return np.diff([path.objective[0] for path in paths], axis=0) > 0.0
+        return np.diff([path.objective[:, 0] for path in paths], axis=0) > 0.0
 
     assert not rises().any()
     monkeypatch.setattr(squared_hinge, "_HALVINGS", 0)
@@ -265,9 +266,9 @@ def test_path_over_C_equals_single_solves(loss):
         for i in range(2):
             kernel = problem.kernel[i : i + 1]
             alone = rank_svm_path(kernel, ordered(problem), [C], loss=loss, tol=1e-9)
-            assert path.objective[c, i] == pytest.approx(alone.objective[0, 0], rel=2e-9)
+            assert path.objective[i, c] == pytest.approx(alone.objective[0, 0], rel=2e-9)
             np.testing.assert_allclose(
-                problem.kernel[i] @ path.coefficients[c, i],
+                problem.kernel[i] @ path.coefficients[i, c],
                 problem.kernel[i] @ alone.coefficients[0, 0],
                 atol=1e-3,
             )
@@ -295,7 +296,7 @@ def test_permuting_the_points_permutes_the_solution(loss):
     turned = OrderedPairs(problem.scores[order], pairs)
     after = rank_svm_path(kernel, turned, Cs, loss=loss, tol=1e-10)
     values, permuted = (
-        np.einsum("bnm,kbm->kbn", k, path.coefficients)
+        function_values(k, path.coefficients)
         for k, path in ((problem.kernel, before), (kernel, after))
     )
     np.testing.assert_allclose(permuted, values[..., order], atol=1e-3)
@@ -337,4 +338,6 @@ def test_hinge_with_every_pair_at_its_bound_is_solved_without_a_step():
     path = rank_svm_path(problem.kernel, pairs, [1e-3], max_iter=0)
     assert np.all(path.gap <= 1e-12)
     expected = pairs.gather(np.full((1, pairs.n_pairs), 1e-3))[0]
-    np.testing.assert_allclose(path.coefficients[0], [expected] * len(problem.kernel), atol=1e-15)
+    np.testing.assert_allclose(
+        path.coefficients[:, 0], [expected] * len(problem.kernel), atol=1e-15
+    )
