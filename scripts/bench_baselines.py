@@ -14,11 +14,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import orthogonal_mp
 from sklearn.svm import SVC
 
-from rankpursuit.estimators.views import split_points
 from rankpursuit.experiments.problem import Problem
 from rankpursuit.kernels import gamma_from_width, gaussian_stack, squared_distances
 from rankpursuit.preferences import Blend, GroupPreferences
 from rankpursuit.solvers import count_basis
+from rankpursuit.solvers.coregularised.views import split_points
 
 
 def scored_scores(problem: Problem) -> np.ndarray:

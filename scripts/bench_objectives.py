@@ -27,7 +27,9 @@ def loosest_tolerance(
     difference : float
         The largest relative difference of the objectives over all widths and C.
     """
-    pairs = OrderedPairs(scored_scores(problem), GroupPreferences.single(problem.n_scored).pairs())
+    pairs = OrderedPairs.of_scores(
+        scored_scores(problem), GroupPreferences.single(problem.n_scored).pairs()
+    )
     path = rank_svm_path(problem.scored_kernel, pairs, Cs, loss="hinge")
     ours = _objectives(problem, widths, Cs, path.coefficients[problem.of_width[0]])
     for tolerance in TOLERANCES:

@@ -83,7 +83,7 @@ class RankSVM(RankerMixin, ExpansionEstimator):
             Only points with the same label are compared. Default: all points.
         """
         X, y, groups = self._check_training(X, y, groups, min_samples=2)
-        pairs = OrderedPairs(y, group_preferences(groups).pairs())
+        pairs = OrderedPairs.of_scores(y, group_preferences(groups).pairs())
         kernel = self._training_kernel(X, all_points(X))
         path = rank_svm_path(kernel[None], pairs, [self.C], loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])

@@ -24,11 +24,11 @@ from rankpursuit.estimators._validation import (
     check_whole,
 )
 from rankpursuit.estimators.pursuit import draw_candidates, warn_of_early_end
-from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import coregularised_pursuit, count_basis
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
+from rankpursuit.solvers.coregularised.views import split_features, split_points
 
 Views = Literal["points", "features"] | Sequence[Kernel]
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.experiments.problem import Problem, kernel_stack
 from rankpursuit.kernels import function_values, squared_distances
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
@@ -27,6 +26,7 @@ from rankpursuit.solvers import (
     rls_path,
     sparse_rls_path,
 )
+from rankpursuit.solvers.coregularised.views import split_features, split_points
 
 Array = NDArray[np.float64]
 
@@ -138,7 +138,7 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
 
 def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
     comparable = _all_pairs(problem).pairs()
-    of_tasks = [OrderedPairs(s[: problem.n_scored], comparable) for s in problem.scores]
+    of_tasks = [OrderedPairs.of_scores(s[: problem.n_scored], comparable) for s in problem.scores]
     pairs = [of_tasks[task] for task in problem.of_task]
     path = rank_svm_path(problem.scored_kernel, pairs, spec.C, loss=spec.loss)
     values = function_values(_scored_columns(problem, rows), path.coefficients)

@@ -34,11 +34,9 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     preferences = preferences.compact()
     half = preferences.root(kernel)
     rooted = preferences.root(np.ascontiguousarray(half.swapaxes(1, 2)))
-    values, vectors = np.linalg.eigh(rooted)
     target = preferences.root_vectors(np.atleast_2d(scores))
-    along = np.matmul(target[:, None, :], vectors)[:, 0, :]
-    shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
-    return preferences.root_transpose(np.matmul(vectors, shrunk)).swapaxes(1, 2)
+    solved = _solve_shifted(rooted, target[:, None, :], lambdas)
+    return preferences.root_transpose(solved).swapaxes(1, 2)
 
 
 def sparse_rls_path(
@@ -54,11 +52,8 @@ def sparse_rls_path(
         Kernel K_R of all points with the points of the subset R.
     subset : ndarray of shape (b, r, r)
         Kernel K_RR of the subset.
-    scores : ndarray of shape (n,) or (b, n)
-    lambdas : array-like of shape (k,)
-        Positive.
-    preferences : Preferences
-        Of the n points.
+    scores, lambdas, preferences
+        See :func:`rls_path`.
 
     Returns
     -------
@@ -72,8 +67,25 @@ def sparse_rls_path(
     whitening = vectors * inverse_root[:, None, :]
     features = preferences.root(np.matmul(columns, whitening))
     moment = np.matmul(features.swapaxes(1, 2), features)
-    eigenvalues, basis = np.linalg.eigh(moment)
     target = preferences.root_vectors(np.atleast_2d(scores))
-    along = np.matmul(np.matmul(target[:, None, :], features), basis)[:, 0, :]
-    shrunk = along[:, :, None] / (np.maximum(eigenvalues, 0.0)[:, :, None] + np.asarray(lambdas))
-    return np.matmul(whitening, np.matmul(basis, shrunk)).swapaxes(1, 2)
+    solved = _solve_shifted(moment, np.matmul(target[:, None, :], features), lambdas)
+    return np.matmul(whitening, solved).swapaxes(1, 2)
+
+
+def _solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
+    """Solve ``(A + lambda I) x = y`` for all lambdas, with A positive semi-definite.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (b, r, r)
+    right : ndarray of shape (1, 1, r) or (b, 1, r)
+    lambdas : array-like of shape (k,)
+
+    Returns
+    -------
+    ndarray of shape (b, r, k)
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    along = np.matmul(right, vectors)[:, 0, :]
+    shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
+    return np.matmul(vectors, shrunk)

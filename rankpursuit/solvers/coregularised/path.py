@@ -1,12 +1,4 @@
-"""Co-regularised pursuit: one function a view, that agree with each other on unscored points.
-
-The cost of the views' functions ``f_1 .. f_M`` is that of the paper,
-
-    sum_v |B s - B f_v|^2 + nu sum_{v,u} |B' f_v - B' f_u|^2        (B' on the unscored points),
-
-each pair of views counted twice: one least-squares problem, see :mod:`rankpursuit.solvers.joint`.
-A step appends one function to every view: the tuple that lowers the cost most.
-"""
+"""The pursuit of one function a view, and all prefixes of its paths."""
 
 from __future__ import annotations
 
@@ -18,13 +10,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.solvers.gram import Gram, GramForm
-from rankpursuit.solvers.joint import Agreement, JointForm, RefittedForm, ResidueForm
-from rankpursuit.solvers.pairs import PairSearch
+from rankpursuit.solvers.coregularised.function_pairs import PairSearch
+from rankpursuit.solvers.coregularised.function_tuples import (
+    AlternatingSearch,
+    SharedSearch,
+    TupleSearch,
+)
+from rankpursuit.solvers.coregularised.gram_form import Gram, GramForm
+from rankpursuit.solvers.coregularised.joint_form import JointForm, RefittedForm, ResidueForm
+from rankpursuit.solvers.coregularised.joint_problem import Agreement, Array, JointProblem
 from rankpursuit.solvers.pursuit import NOTHING_LEFT
-from rankpursuit.solvers.tuples import AlternatingSearch, SharedSearch, TupleSearch
 
-Array = NDArray[np.float64]
 JointFitting = Literal["basic", "backfit"]
 
 
@@ -169,31 +165,22 @@ def coregularised_pursuit(
     Notes
     -----
     For two views all pairs of functions are compared; for more, see
-    :class:`rankpursuit.solvers.tuples.AlternatingSearch`.
+    :class:`rankpursuit.solvers.coregularised.function_tuples.AlternatingSearch`.
     """
-    nu = np.asarray(nus, dtype=np.float64)
-    n_views = len(scored)
-    sizes = [columns.shape[2] for columns in scored]
-    if shared and len(set(sizes)) > 1:
-        raise ValueError(f"shared: the dictionaries have different sizes, {sizes}")
-    n_steps = min(n_steps, *sizes)
-    scored, unscored = ([_by_function(part) for part in parts] for parts in (scored, unscored))
-    gram = Gram(scored, unscored) if n_views == 2 and not shared else None
-    search: TupleSearch
-    if gram is not None:
-        search = PairSearch(gram, nu)
-    else:
-        search = (SharedSearch if shared else AlternatingSearch)(scored, unscored, nu)
-    form: JointForm
-    if fitting == "backfit":
-        form = RefittedForm(scored, unscored, targets, nu, agreement, n_steps)
-    elif gram is not None:
-        form = GramForm(gram, scored, targets, nu, agreement)
-    else:
-        form = ResidueForm(scored, unscored, targets, nu, agreement)
-    batch = form.cost.shape
-    selected = np.full((*batch, n_steps, n_views), -1, dtype=np.intp)
-    weights = np.zeros((*batch, n_steps, n_views))
+    problem = JointProblem(
+        scored=[_by_function(columns) for columns in scored],
+        unscored=[_by_function(columns) for columns in unscored],
+        targets=targets,
+        nu=np.asarray(nus, dtype=np.float64),
+        agreement=agreement,
+    )
+    if shared and len(set(problem.sizes)) > 1:
+        raise ValueError(f"shared: the dictionaries have different sizes, {problem.sizes}")
+    n_steps = min(n_steps, *problem.sizes)
+    search, form = _search_and_form(problem, fitting, shared, n_steps)
+    batch = problem.batch
+    selected = np.full((*batch, n_steps, problem.n_views), -1, dtype=np.intp)
+    weights = np.zeros(selected.shape)
     cost = np.empty((*batch, n_steps + 1))
     cost[..., 0] = form.cost
     floor = NOTHING_LEFT**2 * form.cost
@@ -217,6 +204,26 @@ def coregularised_pursuit(
         cost=cost,
         n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2),
     )
+
+
+def _search_and_form(
+    problem: JointProblem, fitting: JointFitting, shared: bool, n_steps: int
+) -> tuple[TupleSearch, JointForm]:
+    """Return the search for the best tuples, and the form that follows their steps."""
+    search: TupleSearch
+    form: JointForm
+    gram = Gram(problem) if problem.n_views == 2 and not shared else None
+    if gram is not None:
+        search = PairSearch(gram, problem.nu)
+    else:
+        search = (SharedSearch if shared else AlternatingSearch)(problem)
+    if fitting == "backfit":
+        form = RefittedForm(problem, n_steps)
+    elif gram is not None:
+        form = GramForm(problem, gram)
+    else:
+        form = ResidueForm(problem)
+    return search, form
 
 
 def _by_function(columns: Array) -> Array:
