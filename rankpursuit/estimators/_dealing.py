@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers.coregularised.views import split_features, split_points
 
 Indices = NDArray[np.intp]
 Generator = np.random.Generator | np.random.RandomState

@@ -24,8 +24,8 @@ from rankpursuit.estimators._kernels import (
     KernelName,
     gamma_in_use,
 )
-from rankpursuit.estimators.views import Views
 from rankpursuit.metrics import pairwise_accuracy
+from rankpursuit.solvers.coregularised.views import Views
 
 ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunction, ...]
 

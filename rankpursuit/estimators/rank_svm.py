@@ -11,12 +11,18 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from rankpursuit.estimators._base import ExpansionEstimator, parameters
-from rankpursuit.estimators._comparisons import group_labels, group_preferences
+from rankpursuit.estimators._comparisons import (
+    checked_pairs,
+    checked_target,
+    group_labels,
+    group_preferences,
+)
 from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
+from rankpursuit.solvers.judgements import add_up_ordered
 from rankpursuit.solvers.rank_svm import Loss
 
 
@@ -25,9 +31,9 @@ from rankpursuit.solvers.rank_svm import Loss
 class RankSVM(Ranker, ExpansionEstimator):
     """Ranking support vector machine: a hinge loss on every pair inside a group.
 
-    Minimises ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
-    higher score than j. Time and memory grow with the number of pairs, but no kernel of pairs
-    is ever formed.
+    Minimises ``a' K a / 2 + C sum w_ij max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
+    higher score than j, all of the weight 1 unless `fit` is told otherwise. Time and memory grow
+    with the number of pairs, but no kernel of pairs is ever formed.
 
     Parameters
     ----------
@@ -53,8 +59,9 @@ class RankSVM(Ranker, ExpansionEstimator):
 
     Notes
     -----
-    With a kernel that is not positive definite on differences the problem is not convex: the
-    solution is where the solver stopped, and a warning says so. "additive_chi2" is.
+    With a kernel that is not positive definite, the problem is not convex: the solution is where
+    the solver stopped, and a warning says so. "additive_chi2" does no harm, for it is positive
+    definite on differences.
 
     Examples
     --------
@@ -66,6 +73,13 @@ class RankSVM(Ranker, ExpansionEstimator):
     >>> model = RankSVM(kernel="linear").fit(X, y, groups)
     >>> round(model.score(X, y, groups), 2), bool(model.duality_gap_ <= model.tol)
     (0.99, True)
+
+    Judgements instead of scores, the first of them twice.
+
+    >>> model = RankSVM(kernel="linear").fit(X, pairs=[(3, 1), (0, 2), (3, 1)])
+    >>> first, second, third, fourth = model.predict(X[:4])
+    >>> bool(fourth > second and first > third)
+    True
     """
 
     C: float = field(default=1.0, kw_only=False)
@@ -79,26 +93,47 @@ class RankSVM(Ranker, ExpansionEstimator):
         "tol": POSITIVE,
     }
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Fit to the order of scores inside each group; ties produce no pair.
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        pairs: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to the order of scores inside each group, or of explicit pairs.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,)
-            Scores.
+        y : array-like of shape (n,), optional
+            Scores; ties produce no pair. Not with `pairs`, which say the order themselves.
         groups : array-like of shape (n,), optional
             Only points with the same label are compared. Default: all points.
+        pairs : array-like of shape (p, 2), optional
+            Instead of scores, the order of some pairs: a row (i, j) says that sample i is
+            preferred to sample j. The weights of a row that occurs more than once add up, and
+            (i, j) and (j, i) are two pairs, each with its loss.
+        weights : array-like of shape (p,), optional
+            Positive weights of the pairs' losses. Default: all 1.
 
         Returns
         -------
         self
         """
-        X, y = self._check_scored(X, y, min_samples=2)
-        comparable = group_preferences(group_labels(groups, len(X))).pairs()
-        pairs = OrderedPairs(y, comparable)
+        if pairs is None and weights is None:
+            X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
+            comparable = group_preferences(group_labels(groups, len(X))).pairs()
+            ordered = OrderedPairs.of_scores(y, comparable)
+        else:
+            X = self._check_points(X, min_samples=2)
+            told = checked_pairs(pairs, weights, groups, len(X))
+            if y is not None:
+                raise ValueError("y and pairs both say what is preferred; pass one of them")
+            ordered = OrderedPairs(len(X), *add_up_ordered(*told))
         kernel = self._training_kernel(X, np.arange(len(X)))
-        path = rank_svm_path(kernel[None], pairs, [self.C], loss=self.loss, tol=self.tol)
+        path = rank_svm_path(kernel[None], ordered, [self.C], loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
         if abs(self.duality_gap_) > self.tol:
             warnings.warn(

@@ -32,7 +32,7 @@ class _RegularisedLeastSquares(LeastSquaresEstimator):
     def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
         basis = np.arange(len(X))
         kernel = self._training_kernel(X, basis)
-        coef = rls_path(kernel[None], scores, [self.alpha], preferences)[0, :, 0]
+        coef = rls_path(kernel[None], scores, [self.alpha], preferences)[0, 0]
         return self._keep(X, basis, coef)
 
 
@@ -180,5 +180,5 @@ class SparseRankRLS(FitsOrder):
         columns = self._training_kernel(X, subset)
         coef = sparse_rls_path(
             columns[None], columns[None, subset], scores, [self.alpha], preferences.slim(size)
-        )[0, :, 0]
+        )[0, 0]
         return self._keep(X, subset, coef)

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from rankpursuit.estimators.views import Views
 from rankpursuit.experiments.faults import Faults
 from rankpursuit.experiments.grids import BasisGrid, PositiveGrid, ShareGrid, WeightGrid
 from rankpursuit.experiments.sections import Section
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
+from rankpursuit.solvers.coregularised.views import Views
 from rankpursuit.solvers.pursuit import Fitting
 from rankpursuit.solvers.rank_svm import Loss
 

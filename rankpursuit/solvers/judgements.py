@@ -50,11 +50,29 @@ def add_up(pairs: NDArray[np.intp], weights: Array) -> Edges:
     weights : ndarray of shape (p,)
         Positive.
     """
-    edges, which = np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    sums: Array = np.bincount(which, weights, len(edges)).astype(np.float64)
-    signed = np.where(pairs[:, 0] < pairs[:, 1], weights, -weights)
-    return Edges(edges, sums, np.bincount(which, signed, len(edges)) / sums)
+    unordered, rising = np.sort(pairs, axis=1), pairs[:, 0] < pairs[:, 1]
+    edges, sums = add_up_ordered(unordered, weights)
+    _, signed = add_up_ordered(unordered, np.where(rising, weights, -weights))
+    return Edges(edges, sums, signed / sums)
+
+
+def add_up_ordered(pairs: NDArray[np.intp], weights: Array) -> tuple[NDArray[np.intp], Array]:
+    """Add up the weights of equal rows; (i, j) and (j, i) are not equal.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (p, 2)
+    weights : ndarray of shape (p,)
+
+    Returns
+    -------
+    pairs : ndarray of shape (q, 2)
+        Each row once.
+    weights : ndarray of shape (q,)
+    """
+    distinct, which = np.unique(pairs, axis=0, return_inverse=True)
+    sums = np.bincount(which.reshape(-1), weights, len(distinct))
+    return distinct, sums.astype(np.float64)
 
 
 def nearest_scores(n_points: int, edges: Edges) -> Array:

@@ -1,16 +1,21 @@
-"""Rankers of the squared loss that are told pairs instead of groups."""
+"""Rankers that are told pairs instead of groups."""
+
+from typing import get_args
 
 import numpy as np
 import pytest
-from all_estimators import SQUARED_LOSS_RANKERS, id_of
+from all_estimators import SQUARED_LOSS_RANKERS, id_of, made
 from sklearn.base import clone
 
-from rankpursuit import RankingPursuit, RankRLS, SparseRankRLS
+from rankpursuit import RankingPursuit, RankRLS, RankSVM, SparseRankRLS
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import pursue
+from rankpursuit.solvers.rank_svm import Loss
 
-each_ranker = pytest.mark.parametrize("estimator", SQUARED_LOSS_RANKERS, ids=id_of)
+each_squared = pytest.mark.parametrize("estimator", SQUARED_LOSS_RANKERS, ids=id_of)
+RANKERS = [*SQUARED_LOSS_RANKERS, *made("RankSVM")]
+each_ranker = pytest.mark.parametrize("estimator", RANKERS, ids=id_of)
 
 
 @pytest.fixture
@@ -39,7 +44,7 @@ def gaussian(X, gamma=1.0):
     return gaussian_stack(squared_distances(X, X), [gamma])[0]
 
 
-@each_ranker
+@each_squared
 def test_all_pairs_inside_the_groups_are_the_groups(data, estimator):
     X, y, groups = data
     pairs = np.random.default_rng(0).permuted(GroupPreferences(groups).pairs(), axis=1)
@@ -106,7 +111,7 @@ def test_a_repeated_pair_is_one_of_twice_the_weight(judged, estimator):
     np.testing.assert_allclose(twice.predict(X), double.predict(X), rtol=1e-8, atol=1e-10)
 
 
-@each_ranker
+@each_squared
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_judges_who_disagree_evenly_leave_nothing_to_learn(judged, estimator):
     X, pairs, _ = judged
@@ -124,7 +129,7 @@ def test_an_order_told_by_pairs_is_learned(judged, estimator):
     assert model.score(X, X[:, 0]) > 0.85
 
 
-@each_ranker
+@each_squared
 def test_a_level_of_the_scores_costs_no_digits(data, estimator):
     X, y, groups = data
     pairs = GroupPreferences(groups).pairs()
@@ -132,6 +137,51 @@ def test_a_level_of_the_scores_costs_no_digits(data, estimator):
     before = clone(estimator).fit(X, exact, pairs=pairs).predict(X)
     after = clone(estimator).fit(X, exact + 2.0**30 * groups, pairs=pairs).predict(X)
     np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize("loss", get_args(Loss))
+def test_rank_svm_of_the_ordered_pairs_of_the_groups_is_that_of_the_groups(data, loss):
+    X, y, groups = data
+    pairs = GroupPreferences(groups).pairs()
+    ahead = y[pairs[:, 0]] > y[pairs[:, 1]]
+    ordered = np.where(ahead[:, None], pairs, pairs[:, ::-1])
+    ordered = np.random.default_rng(0).permutation(ordered)
+    grouped = RankSVM(loss=loss, tol=1e-10).fit(X, y, groups)
+    listed = RankSVM(loss=loss, tol=1e-10).fit(X, pairs=ordered)
+    scale = np.abs(grouped.predict(X)).max()
+    np.testing.assert_allclose(listed.predict(X), grouped.predict(X), atol=1e-4 * scale)
+    if loss == "squared_hinge":  # strictly convex: the coefficients are unique
+        np.testing.assert_array_equal(listed.basis_, grouped.basis_)
+        np.testing.assert_allclose(listed.coef_, grouped.coef_, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", get_args(Loss))
+def test_rank_svm_of_pairs_has_the_least_sum_of_every_pairs_loss(judged, loss):
+    X, pairs, weights = judged
+    model = RankSVM(0.5, loss=loss, gamma=1.0, tol=1e-6)
+    model.fit(X, pairs=pairs, weights=weights)
+    kernel = gaussian(X)
+
+    def objective(coef):
+        values = kernel @ coef
+        slack = np.maximum(0.0, 1.0 - values[pairs[:, 0]] + values[pairs[:, 1]])
+        power = 1 if loss == "hinge" else 2
+        return 0.5 * coef @ values + 0.5 * np.sum(weights * slack**power)
+
+    found = np.zeros(30)
+    found[model.basis_] = model.coef_
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1e-2, 1e-1):
+        for _ in range(50):
+            step = size * rng.normal(size=30)
+            assert objective(found + step) > objective(found) * (1 - 1e-5)
+    assert objective(found) < 0.9 * objective(np.zeros(30))
+
+
+def test_rank_svm_takes_scores_or_pairs_not_both(data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="y and pairs both say what is preferred"):
+        RankSVM().fit(X, y, pairs=GOOD)
 
 
 GOOD = [(0, 1), (2, 1)]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
-from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.kernels import gaussian_stack, squared_distances
+from rankpursuit.solvers.coregularised.views import split_points
 
 
 @pytest.fixture
@@ -156,17 +156,3 @@ def test_scores_that_cannot_be_learned_from_are_refused(data):
         model.fit(X, few)
     with pytest.raises(ValueError, match="y contains infinity"):
         model.fit(X, np.where(np.isnan(y), np.inf, y))
-
-
-def test_points_are_dealt_out_evenly():
-    scored = np.arange(23) < 10
-    parts = split_points(scored, 3, np.random.default_rng(0))
-    assert sorted(np.concatenate(parts)) == list(range(23))
-    assert {len(part) for part in parts} <= {7, 8}
-    assert {int(scored[part].sum()) for part in parts} <= {3, 4}
-
-
-def test_features_are_dealt_out_evenly():
-    parts = split_features(7, 2, np.random.default_rng(0))
-    assert sorted(np.concatenate(parts)) == list(range(7))
-    assert [len(part) for part in parts] == [4, 3]
