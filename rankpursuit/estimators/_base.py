@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from rankpursuit.estimators._constraints import Constraints, check_parameter
 from rankpursuit.estimators._kernels import (
@@ -54,8 +54,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
-        names = {kernel for kernel in self._kernels_in_use() if isinstance(kernel, str)}
-        tags.input_tags.positive_only = bool(names & NOT_NEGATIVE_ONLY)
+        tags.input_tags.positive_only = bool(self._kernels_of_histograms())
         return tags
 
     @property
@@ -64,6 +63,10 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
+
+    def _kernels_of_histograms(self) -> list[str]:
+        names = [kernel for kernel in self._kernels_in_use() if isinstance(kernel, str)]
+        return [name for name in names if name in NOT_NEGATIVE_ONLY]
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter that is out of its range or does not fit another."""
@@ -79,7 +82,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Check the parameters, and training points that come without scores."""
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_samples)
-        return self._check_square(X)
+        return self._check_for_kernel(X)
 
     def _check_scored(
         self, X: ArrayLike, y: ArrayLike, *, min_samples: int = 1
@@ -89,14 +92,16 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=min_samples
         )
-        return self._check_square(X), np.asarray(y, dtype=np.float64)
+        return self._check_for_kernel(X), np.asarray(y, dtype=np.float64)
 
-    def _check_square(self, X: Array) -> Array:
+    def _check_for_kernel(self, X: Array) -> Array:
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "X must be square with kernel='precomputed': the kernel of the training points "
                 f"with each other; got the shape {X.shape}"
             )
+        for name in self._kernels_of_histograms():
+            check_non_negative(X, f"the kernel {name!r}")
         return X
 
     def _kernel(

@@ -86,7 +86,8 @@ class FitsOrder(Ranker, LeastSquaresEstimator):
             Only points with the same label are compared. Default: all points.
         pairs : array-like of shape (p, 2), optional
             Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
-            to sample j. A pair may occur more than once and in both directions.
+            to sample j. A pair may occur more than once and in both directions. The indices are
+            those of the rows of X, so a cross-validation that draws rows cannot pass pairs on.
         weights : array-like of shape (p,), optional
             Positive weights of the pairs. Default: all 1.
 

@@ -117,6 +117,7 @@ def kernel_values(
         return values
     if kernel == "rbf" and gamma is not None:
         return gaussian_stack(squared_distances(X, Y), [gamma])[0]
+    X, Y = (np.require(points, requirements="W") for points in (X, Y))  # "chi2" asks for it
     return pairwise_kernels(
         X, Y, metric=kernel, filter_params=True, gamma=gamma, degree=degree, coef0=coef0
     )

@@ -114,7 +114,8 @@ class RankSVM(Ranker, ExpansionEstimator):
         pairs : array-like of shape (p, 2), optional
             Instead of scores, the order of some pairs: a row (i, j) says that sample i is
             preferred to sample j. The weights of a row that occurs more than once add up, and
-            (i, j) and (j, i) are two pairs, each with its loss.
+            (i, j) and (j, i) are two pairs, each with its loss. The indices are those of the
+            rows of X, so a cross-validation that draws rows cannot pass pairs on.
         weights : array-like of shape (p,), optional
             Positive weights of the pairs' losses. Default: all 1.
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from rankpursuit.estimators._base import RandomState, parameters, random_generator
-from rankpursuit.estimators._comparisons import checked_target, group_labels, group_preferences
+from rankpursuit.estimators._comparisons import group_labels, group_preferences
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
 from rankpursuit.estimators._dealing import deal_features, deal_losses, deal_points
 from rankpursuit.estimators._docs import documented
@@ -150,7 +150,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         self
         """
         X = self._check_points(X, min_samples=2)
-        y, labels = _checked_scores(self, X, y), group_labels(groups, len(X))
+        y, labels = _checked_scores(X, y), group_labels(groups, len(X))
         scored = ~np.isnan(y)
         if np.count_nonzero(scored) < 2:
             raise ValueError("y must hold at least two scores; NaN marks an unscored point")
@@ -209,9 +209,11 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         return points, losses
 
 
-def _checked_scores(estimator: object, X: Array, y: ArrayLike) -> Array:
+def _checked_scores(X: Array, y: ArrayLike) -> Array:
     """Check scores of which some may be NaN."""
-    scores = column_or_1d(checked_target(estimator, y), dtype=np.float64, warn=True)
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    scores = column_or_1d(y, dtype=np.float64, warn=True)
     check_consistent_length(X, scores)
     if np.isinf(scores).any():
         raise ValueError("y contains infinity; a score is a finite number, NaN if there is none")

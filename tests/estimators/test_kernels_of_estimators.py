@@ -166,7 +166,9 @@ def test_least_squares_gives_negative_directions_of_a_kernel_no_weight(data):
 @pytest.mark.parametrize("kernel", sorted(NOT_NEGATIVE_ONLY))
 def test_negative_features_are_refused_for_kernels_of_histograms(data, kernel):
     X, y, _ = data
-    with pytest.raises(ValueError, match="negative values"):
+    with pytest.raises(
+        ValueError, match=f"Negative values in data passed to the kernel '{kernel}'"
+    ):
         RankRLS(kernel=kernel).fit(X, y)
 
 

@@ -4,8 +4,11 @@ from typing import get_args
 
 import numpy as np
 import pytest
+import sklearn
 from all_estimators import SQUARED_LOSS_RANKERS, id_of, made
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from rankpursuit import RankingPursuit, RankRLS, RankSVM, SparseRankRLS
 from rankpursuit.kernels import gaussian_stack, squared_distances
@@ -182,6 +185,18 @@ def test_rank_svm_takes_scores_or_pairs_not_both(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="y and pairs both say what is preferred"):
         RankSVM().fit(X, y, pairs=GOOD)
+
+
+@each_ranker
+def test_pairs_pass_through_a_pipeline(judged, estimator):
+    X, pairs, weights = judged
+    scaled = StandardScaler().fit_transform(X)
+    alone = clone(estimator).fit(scaled, pairs=pairs, weights=weights).predict(scaled)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make_pipeline(
+            StandardScaler(), clone(estimator).set_fit_request(pairs=True, weights=True)
+        ).fit(X, pairs=pairs, weights=weights)
+    np.testing.assert_array_equal(model.predict(X), alone)
 
 
 GOOD = [(0, 1), (2, 1)]
