@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -70,18 +72,24 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
 def function_values(
     kernel: NDArray[np.float64], coefficients: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Values ``K a`` of a function for each kernel of a stack.
+    """Values ``K a`` of kernel expansions, all functions of a grid beside each kernel.
 
     Parameters
     ----------
     kernel : ndarray of shape (b, m, n)
-    coefficients : ndarray of shape (b, n)
+        Kernel values of m points with the n points of the expansions.
+    coefficients : ndarray of shape (b, ..., n)
+        Any number of axes of a grid, or none.
 
     Returns
     -------
-    ndarray of shape (b, m)
+    ndarray of shape (b, ..., m)
     """
-    return np.matmul(kernel, coefficients[..., None])[..., 0]
+    if coefficients.ndim == 2:
+        return np.matmul(kernel, coefficients[..., None])[..., 0]
+    b, *grid, n = coefficients.shape
+    columns = coefficients.reshape(b, math.prod(grid), n).swapaxes(1, 2)
+    return np.matmul(kernel, columns).swapaxes(1, 2).reshape(b, *grid, kernel.shape[1])
 
 
 def classify_widths(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.str_]:

@@ -46,6 +46,13 @@ class Preferences(ABC):
         """Return the same form with a root of at most n rows; by default, `self`."""
         return self
 
+    def slim(self, n_columns: int) -> Preferences:
+        """Return the same form with the root that has less to keep for matrices of k columns.
+
+        By default, `self`: its rows take less room than another root would.
+        """
+        return self
+
 
 class Pointwise(Preferences):
     """The identity instead of a Laplacian: plain regression, no pairs."""
@@ -147,27 +154,22 @@ class PairPreferences(Preferences):
 
     def __init__(self, n_points: int, pairs: ArrayLike, weights: ArrayLike | None = None) -> None:
         self.n_points = n_points
-        self._pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
-        n_pairs = len(self._pairs)
+        pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+        self.n_pairs = n_pairs = len(pairs)
         self.weights = np.ones(n_pairs) if weights is None else np.asarray(weights, dtype=float)
         if self.weights.shape != (n_pairs,) or not np.all(self.weights >= 0):
             raise ValueError(f"weights: expected {n_pairs} non-negative numbers, one for each pair")
-        if n_pairs and not (self._pairs.min() >= 0 and self._pairs.max() < n_points):
+        if n_pairs and not (pairs.min() >= 0 and pairs.max() < n_points):
             raise ValueError(f"pairs: expected point indices from 0 to {n_points - 1}")
-        if np.any(self._pairs[:, 0] == self._pairs[:, 1]):
+        if np.any(pairs[:, 0] == pairs[:, 1]):
             raise ValueError("pairs: a point cannot be paired with itself")
-        if len(np.unique(np.sort(self._pairs, axis=1), axis=0)) < n_pairs:
+        if len(np.unique(np.sort(pairs, axis=1), axis=0)) < n_pairs:
             raise ValueError("pairs: a pair occurs twice; add up its weights")
         rows = np.repeat(np.arange(n_pairs), 2)
         signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
         shape = (n_pairs, n_points)
-        self._incidence = sp.csr_array((signs, (rows, self._pairs.ravel())), shape=shape)
+        self._incidence = sp.csr_array((signs, (rows, pairs.ravel())), shape=shape)
         self._transposed = self._incidence.T.tocsr()
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs."""
-        return len(self._pairs)
 
     def root(self, x: Array) -> Array:
         """Weighted differences ``sqrt(w_ij) (x_i - x_j)``, one row for each pair."""
@@ -177,15 +179,15 @@ class PairPreferences(Preferences):
         """Transpose of the incidence matrix, applied."""
         return _sparse_apply(self._transposed, x)
 
-    def pairs(self) -> NDArray[np.intp]:
-        """Return the pairs, shape (p, 2), as given."""
-        return self._pairs
-
     def compact(self) -> Preferences:
         """Return the same form with at most n rows: a square root of the Laplacian."""
         if self.n_pairs <= self.n_points:
             return self
         return _DenseRoot((self._transposed @ self._incidence).toarray())
+
+    def slim(self, n_columns: int) -> Preferences:
+        """Return the compact form where p rows of k columns take more room than its dense root."""
+        return self if self.n_pairs * n_columns <= self.n_points**2 else self.compact()
 
 
 class _DenseRoot(Preferences):

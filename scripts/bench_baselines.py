@@ -14,11 +14,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import orthogonal_mp
 from sklearn.svm import SVC
 
-from rankpursuit.estimators.views import split_points
 from rankpursuit.experiments.tasks import Problem
 from rankpursuit.kernels import gamma_from_width, gaussian_stack, squared_distances
 from rankpursuit.preferences import Blend, GroupPreferences
 from rankpursuit.solvers import count_basis
+from rankpursuit.solvers.coregularised.views import split_points
 
 
 def scored_scores(problem: Problem) -> np.ndarray:
@@ -93,7 +93,7 @@ def svc_grid(
 
     Returns
     -------
-    ndarray of shape (number of C, number of widths, n)
+    ndarray of shape (number of widths, number of C, n)
         Coefficients over the scored points.
     """
     scores = scored_scores(problem)
@@ -101,12 +101,12 @@ def svc_grid(
     # SVC wants two classes and fits an intercept: every pair in both directions makes it vanish.
     first, second = np.concatenate([better, worse]), np.concatenate([worse, better])
     labels = np.repeat([1, -1], len(better))
-    coefficients = np.zeros((len(Cs), len(widths), problem.n_scored))
+    coefficients = np.zeros((len(widths), len(Cs), problem.n_scored))
     for w, width in enumerate(widths):
         kernel, new = _kernels(problem, width)
         differences = kernel[first] - kernel[second]
         of_pairs = differences[:, first] - differences[:, second]
-        for weights, C in zip(coefficients[:, w], Cs, strict=True):
+        for weights, C in zip(coefficients[w], Cs, strict=True):
             model = SVC(C=C / 2, kernel="precomputed", tol=tol).fit(of_pairs, labels)
             np.add.at(weights, first[model.support_], model.dual_coef_[0])
             np.subtract.at(weights, second[model.support_], model.dual_coef_[0])

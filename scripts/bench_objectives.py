@@ -8,6 +8,7 @@ import numpy as np
 from bench_baselines import scored_kernel, scored_scores, svc_grid
 
 from rankpursuit.experiments.tasks import Problem
+from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
 
@@ -26,9 +27,11 @@ def loosest_tolerance(
     difference : float
         The largest relative difference of the objectives over all widths and C.
     """
-    pairs = OrderedPairs(scored_scores(problem), GroupPreferences.single(problem.n_scored).pairs())
+    pairs = OrderedPairs.of_scores(
+        scored_scores(problem), GroupPreferences.single(problem.n_scored).pairs()
+    )
     path = rank_svm_path(problem.scored_kernel, pairs, Cs, loss="hinge")
-    ours = _objectives(problem, widths, Cs, path.coefficients[:, problem.of_width[0]])
+    ours = _objectives(problem, widths, Cs, path.coefficients[problem.of_width[0]])
     for tolerance in TOLERANCES:
         theirs = _objectives(problem, widths, Cs, svc_grid(problem, widths, Cs, tolerance))
         difference = float(np.max(np.abs(theirs - ours) / np.minimum(theirs, ours)))
@@ -40,10 +43,10 @@ def loosest_tolerance(
 def _objectives(
     problem: Problem, widths: Sequence[float], Cs: Sequence[float], coefficients: np.ndarray
 ) -> np.ndarray:
-    """Return ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` for a of shape (C, widths, n)."""
+    """Return ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` for a of shape (widths, C, n)."""
     scores = scored_scores(problem)
     better, worse = np.nonzero(scores[:, None] > scores[None, :])
     kernels = np.stack([scored_kernel(problem, width) for width in widths])
-    values = np.einsum("wij,cwj->cwi", kernels, coefficients)
+    values = function_values(kernels, coefficients)
     slack = np.maximum(1.0 - (values[..., better] - values[..., worse]), 0.0).sum(axis=2)
-    return 0.5 * np.einsum("cwi,cwi->cw", coefficients, values) + np.asarray(Cs)[:, None] * slack
+    return 0.5 * np.einsum("wci,wci->wc", coefficients, values) + np.asarray(Cs) * slack

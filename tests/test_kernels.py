@@ -9,6 +9,7 @@ from rankpursuit.kernels import (
     ONES,
     REGULAR,
     classify_widths,
+    function_values,
     gamma_from_width,
     gaussian_stack,
     squared_distances,
@@ -63,6 +64,18 @@ def test_gaussian_stack_equals_the_formula():
         for i in range(6):
             for j in range(4):
                 assert stack[w, i, j] == pytest.approx(np.exp(-gamma * squared[i, j]), rel=1e-14)
+
+
+@pytest.mark.parametrize("grid", [(), (3,), (3, 2), (0,)])
+@pytest.mark.parametrize("n_kernels", [0, 1, 4])
+def test_function_values_are_the_kernel_times_each_vector_of_the_grid(grid, n_kernels):
+    rng = np.random.default_rng(5)
+    kernel, coefficients = rng.random((n_kernels, 5, 6)), rng.random((n_kernels, *grid, 6))
+    values = function_values(kernel, coefficients)
+    assert values.shape == (n_kernels, *grid, 5)
+    for b, *point in np.ndindex(n_kernels, *grid):
+        expected = kernel[b] @ coefficients[b, *point]
+        np.testing.assert_allclose(values[b, *point], expected, rtol=1e-14)
 
 
 def test_width_is_the_standard_deviation_of_the_gaussian():

@@ -114,10 +114,16 @@ def test_lone_point_has_no_pair_and_no_cost():
     assert preferences.root(np.array([9.0, 1.0, 1.0])).tolist() == [0.0, 0.0, 0.0]
 
 
-def test_explicit_pairs_are_returned_as_given():
-    preferences = PairPreferences(4, [(3, 0), (1, 2)], [0.5, 2.0])
-    assert preferences.pairs().tolist() == [[3, 0], [1, 2]]
-    assert preferences.n_pairs == 2
+@pytest.mark.parametrize(("n_columns", "n_rows"), [(1, 45), (2, 45), (3, 10), (10, 10)])
+def test_slim_root_of_pairs_takes_no_more_room_than_a_square_one(n_columns, n_rows):
+    pairs = np.column_stack(np.triu_indices(10, k=1))
+    preferences = PairPreferences(10, pairs, np.arange(1.0, 46.0))
+    slim = preferences.slim(n_columns)
+    assert slim.root(np.eye(10)).shape == (n_rows, 10)
+    x = arrays_of(10)[-1]
+    np.testing.assert_allclose(slim.laplacian(x), preferences.laplacian(x), atol=1e-10)
+    groups = GroupPreferences.single(10)
+    assert groups.slim(n_columns) is groups
 
 
 def test_no_pairs_at_all_is_a_form_of_zero():

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import warnings
-from typing import Self
+from dataclasses import field
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from rankpursuit.estimators._base import (
-    ExpansionEstimator,
-    Kernel,
-    RankerMixin,
-    all_points,
+from rankpursuit.estimators._base import ExpansionEstimator, parameters
+from rankpursuit.estimators._comparisons import (
+    checked_pairs,
+    checked_target,
+    group_labels,
     group_preferences,
 )
-from rankpursuit.estimators._validation import check_choice, check_number
+from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
+from rankpursuit.estimators._docs import documented
+from rankpursuit.estimators._fitting import Ranker
+from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
+from rankpursuit.solvers.judgements import add_up_ordered
 from rankpursuit.solvers.rank_svm import Loss
 
 
-class RankSVM(RankerMixin, ExpansionEstimator):
+@documented
+@parameters
+class RankSVM(Ranker, ExpansionEstimator):
     """Ranking support vector machine: a hinge loss on every pair inside a group.
 
-    Minimises ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
-    higher score than j. Time and memory grow with the number of pairs, but no kernel of pairs
-    is ever formed.
+    Minimises ``a' K a / 2 + C sum w_ij max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
+    higher score than j, all of the weight 1 unless `fit` is told otherwise. Time and memory grow
+    with the number of pairs, but no kernel of pairs is ever formed.
 
     Parameters
     ----------
     C : float, default 1
-        Weight of the loss.
+        Weight of the loss; positive.
     loss : {"hinge", "squared_hinge"}, default "hinge"
-    kernel, gamma, degree, coef0
-        The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
+        Loss of a pair: its slack, or the square of that, which is solved faster.
+    {kernel_parameters}
     tol : float, default 1e-3
         Relative duality gap at which the solution is good enough.
 
@@ -42,55 +49,97 @@ class RankSVM(RankerMixin, ExpansionEstimator):
     ----------
     basis_ : ndarray of shape (n_basis,)
         The training points with a coefficient other than zero.
-    coef_ : ndarray of shape (n_basis,)
+    {coef_, X_basis_, input_attributes}
     duality_gap_ : float
         Relative duality gap of the solution.
+
+    See Also
+    --------
+    RankRLS : The squared loss on the same pairs.
+
+    Notes
+    -----
+    With a kernel that is not positive definite, the problem is not convex: the solution is where
+    the solver stopped, and a warning says so. "additive_chi2" does no harm, for it is positive
+    definite on differences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RankSVM
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.normal(size=(40, 2)), np.repeat(np.arange(4), 10)
+    >>> y = X[:, 0] + 10 * groups
+    >>> model = RankSVM(kernel="linear").fit(X, y, groups)
+    >>> round(model.score(X, y, groups), 2), bool(model.duality_gap_ <= model.tol)
+    (0.99, True)
+
+    Judgements instead of scores, the first of them twice.
+
+    >>> model = RankSVM(kernel="linear").fit(X, pairs=[(3, 1), (0, 2), (3, 1)])
+    >>> first, second, third, fourth = model.predict(X[:4])
+    >>> bool(fourth > second and first > third)
+    True
     """
 
-    def __init__(
+    C: float = field(default=1.0, kw_only=False)
+    loss: Loss = "hinge"
+    tol: float = 1e-3
+
+    _constraints: ClassVar[Constraints] = {
+        **KERNEL_CONSTRAINTS,
+        "C": POSITIVE,
+        "loss": (Choice.of(Loss),),
+        "tol": POSITIVE,
+    }
+
+    def fit(
         self,
-        C: float = 1.0,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
-        loss: Loss = "hinge",
-        kernel: Kernel = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        tol: float = 1e-3,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("C", self.C, low=0.0, open_low=True)
-        check_number("tol", self.tol, low=0.0, open_low=True)
-        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
-
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Fit to the order of scores inside each group; ties produce no pair.
+        pairs: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to the order of scores inside each group, or of explicit pairs.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,), optional
+            Scores; ties produce no pair. Not with `pairs`, which say the order themselves.
         groups : array-like of shape (n,), optional
             Only points with the same label are compared. Default: all points.
+        pairs : array-like of shape (p, 2), optional
+            Instead of scores, the order of some pairs: a row (i, j) says that sample i is
+            preferred to sample j. The weights of a row that occurs more than once add up, and
+            (i, j) and (j, i) are two pairs, each with its loss. The indices are those of the
+            rows of X, so a cross-validation that draws rows cannot pass pairs on.
+        weights : array-like of shape (p,), optional
+            Positive weights of the pairs' losses. Default: all 1.
+
+        Returns
+        -------
+        self
         """
-        X, y, groups = self._check_training(X, y, groups, min_samples=2)
-        pairs = OrderedPairs(y, group_preferences(groups).pairs())
-        kernel = self._training_kernel(X, all_points(X))
-        path = rank_svm_path(kernel[None], pairs, [self.C], loss=self.loss, tol=self.tol)
+        if pairs is None and weights is None:
+            X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
+            comparable = group_preferences(group_labels(groups, len(X))).pairs()
+            ordered = OrderedPairs.of_scores(y, comparable)
+        else:
+            X = self._check_points(X, min_samples=2)
+            told = checked_pairs(pairs, weights, groups, len(X))
+            if y is not None:
+                raise ValueError("y and pairs both say what is preferred; pass one of them")
+            ordered = OrderedPairs(len(X), *add_up_ordered(*told))
+        kernel = self._training_kernel(X, np.arange(len(X)))
+        path = rank_svm_path(kernel[None], ordered, [self.C], loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
-        if self.duality_gap_ > self.tol:
+        if abs(self.duality_gap_) > self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
-                f"tol={self.tol:g}; scale the features or lower C",
+                f"tol={self.tol:g}; scale the features, lower C or use a positive definite kernel",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -2,114 +2,128 @@
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import field
+from typing import ClassVar, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
 
 from rankpursuit.estimators._base import (
-    ExpansionEstimator,
-    Kernel,
+    LeastSquaresEstimator,
     RandomState,
-    RankerMixin,
-    all_points,
-    group_preferences,
+    parameters,
     random_generator,
 )
-from rankpursuit.estimators._validation import check_number
-from rankpursuit.preferences import Pointwise
+from rankpursuit.estimators._constraints import NUMBER_OF_BASIS, POSITIVE, SEED, Constraints
+from rankpursuit.estimators._docs import documented
+from rankpursuit.estimators._fitting import FitsOrder, FitsScores
+from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
+from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, rls_path, sparse_rls_path
 
 
-class RLS(ExpansionEstimator):
+@parameters
+class _RegularisedLeastSquares(LeastSquaresEstimator):
+    """Base of the methods with a function for each training point."""
+
+    alpha: float = field(default=1.0, kw_only=False)
+
+    _constraints: ClassVar[Constraints] = {**KERNEL_CONSTRAINTS, "alpha": POSITIVE}
+
+    def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
+        basis = np.arange(len(X))
+        kernel = self._training_kernel(X, basis)
+        coef = rls_path(kernel[None], scores, [self.alpha], preferences)[0, 0]
+        return self._keep(X, basis, coef)
+
+
+@documented
+class RLS(FitsScores, _RegularisedLeastSquares):
     """Regularised least squares, also known as kernel ridge regression.
 
     Solves ``(K + alpha I) a = s``.
 
     Parameters
     ----------
-    alpha : float, default 1
-        Weight of the regulariser, the paper's lambda.
-    kernel, gamma, degree, coef0
-        The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
+    {alpha, kernel_parameters}
 
     Attributes
     ----------
     basis_ : ndarray of shape (n,)
         All training points.
     coef_ : ndarray of shape (n,)
+        Coefficients a.
+    {X_basis_, input_attributes}
+
+    See Also
+    --------
+    RankRLS : The same on the differences of pairs.
+    KernelMatchingPursuit : A sparse expansion for the same scores.
+
+    Notes
+    -----
+    With a kernel that is not positive definite, directions of the training points in which it is
+    negative get no weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RLS
+    >>> X = np.linspace(0.0, 3.0, 7)[:, None]
+    >>> model = RLS(alpha=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model.predict([[0.25], [1.25]]).round(2)
+    array([0.23, 0.94])
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        kernel: Kernel = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("alpha", self.alpha, low=0.0, open_low=True)
-
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Fit to scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-        groups : ignored
-            A regression method does not compare points.
-        """
-        X, y, _ = self._check_training(X, y, groups)
-        kernel = self._training_kernel(X, all_points(X))
-        coef = rls_path(kernel[None], y, [self.alpha], Pointwise(len(y)))[0, :, 0]
-        return self._keep(X, all_points(X), coef)
-
-
-class RankRLS(RankerMixin, RLS):
+@documented
+class RankRLS(FitsOrder, _RegularisedLeastSquares):
     """Regularised least squares on the differences of all pairs inside a group.
 
     Solves ``(L K + alpha I) a = L s``, with the Laplacian L of the preference graph.
 
     Parameters
     ----------
-    alpha : float, default 1
-        Weight of the regulariser, the paper's lambda.
-    kernel, gamma, degree, coef0
-        The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
+    {alpha, kernel_parameters}
 
     Attributes
     ----------
     basis_ : ndarray of shape (n,)
         All training points.
     coef_ : ndarray of shape (n,)
+        Coefficients a.
+    {X_basis_, input_attributes}
+
+    See Also
+    --------
+    SparseRankRLS : The same on a random subset of regressors.
+    RankingPursuit : A sparse expansion for the same cost.
+    RankSVM : A hinge loss on the same pairs.
+
+    Notes
+    -----
+    With a kernel that is not positive definite, directions of the differences in which it is
+    negative get no weight; "additive_chi2" has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RankRLS
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = RankRLS(kernel="linear").fit(X, [10.0, 11.0, 57.0, 58.0], groups=[0, 0, 1, 1])
+    >>> model.predict(X).round(2)
+    array([0.  , 0.67, 1.33, 2.  ])
+
+    Judgements instead of scores: two of three prefer the third sample to the first.
+
+    >>> model = RankRLS(kernel="linear").fit(X, pairs=[(2, 0), (2, 0), (0, 2), (3, 2)])
+    >>> model.predict(X).round(2)
+    array([0.  , 0.21, 0.43, 0.64])
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Fit to the order of scores inside each group.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-        groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
-        """
-        X, y, groups = self._check_training(X, y, groups, min_samples=2)
-        kernel = self._training_kernel(X, all_points(X))
-        coef = rls_path(kernel[None], y, [self.alpha], group_preferences(groups))[0, :, 0]
-        return self._keep(X, all_points(X), coef)
-
-
-class SparseRankRLS(RankerMixin, ExpansionEstimator):
+@documented
+@parameters
+class SparseRankRLS(FitsOrder):
     """RankRLS on a random subset of regressors.
 
     Solves ``(K_R' L K_R + alpha K_RR) a = K_R' L s`` for a random subset R of the points.
@@ -118,58 +132,53 @@ class SparseRankRLS(RankerMixin, ExpansionEstimator):
     ----------
     n_basis : int or float, default 0.5
         Size of the subset: a number of points, or a share of them in (0, 1].
-    alpha : float, default 1
-        Weight of the regulariser, the paper's lambda.
-    kernel, gamma, degree, coef0
-        The kernel; see :class:`~rankpursuit.estimators._base.KernelEstimator`.
-    random_state : int, Generator, RandomState or None
+    {alpha, kernel_parameters}
+    random_state : int, Generator, RandomState or None, default None
         Draws the subset.
 
     Attributes
     ----------
     basis_ : ndarray of shape (n_basis,)
         The subset.
-    coef_ : ndarray of shape (n_basis,)
+    {coef_, X_basis_, input_attributes}
+
+    See Also
+    --------
+    RankRLS : The same with all points as regressors.
+    RankingPursuit : Chooses its regressors one by one.
+
+    Notes
+    -----
+    With a kernel that is not positive definite, directions of the subset in which it is not
+    positive get no weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import SparseRankRLS
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = SparseRankRLS(n_basis=20, alpha=0.1, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> model.basis_.shape, round(model.score(X, X[:, 0] * X[:, 1]), 2)
+    ((20,), 0.92)
     """
 
-    def __init__(
-        self,
-        n_basis: int | float = 0.5,
-        alpha: float = 1.0,
-        *,
-        kernel: Kernel = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_basis = n_basis
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.random_state = random_state
+    n_basis: int | float = field(default=0.5, kw_only=False)
+    alpha: float = field(default=1.0, kw_only=False)
+    random_state: RandomState = None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("alpha", self.alpha, low=0.0, open_low=True)
+    _constraints: ClassVar[Constraints] = {
+        **KERNEL_CONSTRAINTS,
+        "n_basis": NUMBER_OF_BASIS,
+        "alpha": POSITIVE,
+        "random_state": SEED,
+    }
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Fit to the order of scores inside each group.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-        groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
-        """
-        X, y, groups = self._check_training(X, y, groups, min_samples=2)
-        size = min(len(y), count_basis(self.n_basis, len(y)))
-        subset = random_generator(self.random_state).permutation(len(y))[:size]
+    def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
+        n_points = len(X)
+        size = min(n_points, count_basis(self.n_basis, n_points))
+        subset = random_generator(self.random_state).permutation(n_points)[:size]
         columns = self._training_kernel(X, subset)
         coef = sparse_rls_path(
-            columns[None], columns[None, subset], y, [self.alpha], group_preferences(groups)
-        )[0, :, 0]
+            columns[None], columns[None, subset], scores, [self.alpha], preferences.slim(size)
+        )[0, 0]
         return self._keep(X, subset, coef)

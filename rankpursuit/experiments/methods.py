@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.estimators.views import split_features, split_points
 from rankpursuit.experiments.catalogue import AlgorithmSpec
 from rankpursuit.experiments.tasks.problem import Problem, kernel_stack
-from rankpursuit.kernels import squared_distances
+from rankpursuit.kernels import function_values, squared_distances
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
 from rankpursuit.solvers import (
     OrderedPairs,
@@ -28,6 +27,7 @@ from rankpursuit.solvers import (
     rls_path,
     sparse_rls_path,
 )
+from rankpursuit.solvers.coregularised.views import split_features, split_points
 
 Array = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ def _scored_columns(problem: Problem, rows: slice) -> Array:
 
 def _least_squares(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
     coef = rls_path(problem.scored_kernel, problem.scored_scores, spec.lambdas, form)
-    values = np.matmul(_scored_columns(problem, rows), coef).swapaxes(1, 2)
+    values = function_values(_scored_columns(problem, rows), coef)
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
@@ -105,7 +105,7 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     square = np.take_along_axis(columns, order.swapaxes(1, 2), axis=1)
     new = np.take_along_axis(_scored_columns(problem, rows), order, axis=2)
     sizes = [min(n_points, count_basis(size, n_points)) for size in spec.n_basis]
-    values = np.empty((*new.shape[:2], len(sizes), len(spec.lambdas)))
+    values = np.moveaxis(np.empty((*new.shape[:2], len(sizes), len(spec.lambdas))), 1, 3)
     for index, size in enumerate(sizes):
         coef = sparse_rls_path(
             columns[:, :, :size],
@@ -114,18 +114,17 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
             spec.lambdas,
             _all_pairs(problem),
         )
-        values[:, :, index] = np.matmul(new[:, :, :size], coef)
-    return GridPredictions(np.moveaxis(values, 1, 3), np.array(sizes)[:, None], n_points)
+        values[:, index] = function_values(new[:, :, :size], coef)
+    return GridPredictions(values, np.array(sizes)[:, None], n_points)
 
 
 def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
     comparable = _all_pairs(problem).pairs()
-    of_tasks = [OrderedPairs(s[: problem.n_scored], comparable) for s in problem.scores]
+    of_tasks = [OrderedPairs.of_scores(s[: problem.n_scored], comparable) for s in problem.scores]
     pairs = [of_tasks[task] for task in problem.of_task]
     path = rank_svm_path(problem.scored_kernel, pairs, spec.C, loss=spec.loss)
-    coef = np.moveaxis(path.coefficients, 0, 2)
-    values = np.matmul(_scored_columns(problem, rows), coef).swapaxes(1, 2)
-    return GridPredictions(values, np.count_nonzero(coef, axis=1), problem.n_scored)
+    values = function_values(_scored_columns(problem, rows), path.coefficients)
+    return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), problem.n_scored)
 
 
 def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
@@ -187,7 +186,7 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     reached = np.minimum(steps, size)
     values = path.predict_mean([kernel[:, rows] for kernel in kernels], reached)
     n_basis = spec.n_views * np.minimum(steps, path.n_steps[..., None])
-    return GridPredictions(values.swapaxes(0, 1), n_basis.swapaxes(0, 1), n_train, places)
+    return GridPredictions(values, n_basis, n_train, places)
 
 
 def _dealt_points(problem: Problem, spec: Any) -> list[NDArray[np.intp]]:

@@ -1,9 +1,8 @@
 """The algorithms of the paper as pure functions on arrays, whole paths over stacks of kernels."""
 
 from rankpursuit.solvers.coregularised import CoregularisedPath, coregularised_pursuit
-from rankpursuit.solvers.ordered_pairs import OrderedPairs
 from rankpursuit.solvers.pursuit import PursuitPath, count_basis, pursue, ridge_rows
-from rankpursuit.solvers.rank_svm import RankSVMPath, rank_svm_path
+from rankpursuit.solvers.rank_svm import OrderedPairs, RankSVMPath, rank_svm_path
 from rankpursuit.solvers.rls import rls_path, sparse_rls_path
 
 __all__ = [

@@ -18,7 +18,6 @@ from rankpursuit.solvers.ties import first_best
 
 Array = NDArray[np.float64]
 Fitting = Literal["basic", "backfit", "prefit"]
-FITTINGS: tuple[Fitting, ...] = ("basic", "backfit", "prefit")
 
 NOTHING_LEFT = 1e-12
 """A path ends when its best step gains no more than the square of this share of the first cost."""

@@ -9,13 +9,16 @@ from rankpursuit.preferences import Preferences
 
 Array = NDArray[np.float64]
 
+_EPS = np.finfo(np.float64).eps
+
 
 def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences) -> Array:
     """Solve ``(L K + lambda I) a = L s`` for many lambdas and a stack of kernels.
 
     With ``L = B'B`` the solution is ``a = B' u`` with ``(B K B' + lambda I) u = B s``: one
     symmetric eigendecomposition for each kernel serves all lambdas. `Pointwise` preferences
-    make L the identity, which is RLS; a preference graph makes it RankRLS.
+    make L the identity, which is RLS; a preference graph makes it RankRLS. Directions in which a
+    kernel is truly negative get no weight.
 
     Parameters
     ----------
@@ -28,17 +31,16 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
 
     Returns
     -------
-    ndarray of shape (b, n, k)
-        Coefficients; the values of all functions are ``kernel @ coefficients``.
+    ndarray of shape (b, k, n)
+        Coefficients.
     """
     preferences = preferences.compact()
     half = preferences.root(kernel)
     rooted = preferences.root(np.ascontiguousarray(half.swapaxes(1, 2)))
-    values, vectors = np.linalg.eigh(rooted)
     target = preferences.root_vectors(np.atleast_2d(scores))
-    along = np.matmul(target[:, None, :], vectors)[:, 0, :]
-    shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
-    return preferences.root_transpose(np.matmul(vectors, shrunk))
+    rounding = _rounding(kernel, preferences)
+    solved = _solve_shifted(rooted, target[:, None, :], lambdas, rounding)
+    return preferences.root_transpose(solved).swapaxes(1, 2)
 
 
 def sparse_rls_path(
@@ -54,26 +56,57 @@ def sparse_rls_path(
         Kernel K_R of all points with the points of the subset R.
     subset : ndarray of shape (b, r, r)
         Kernel K_RR of the subset.
-    scores : ndarray of shape (n,) or (b, n)
-    lambdas : array-like of shape (k,)
-        Positive.
-    preferences : Preferences
-        Of the n points.
+    scores, lambdas, preferences
+        See :func:`rls_path`.
 
     Returns
     -------
-    ndarray of shape (b, r, k)
+    ndarray of shape (b, k, r)
         Coefficients of the subset.
     """
     values, vectors = np.linalg.eigh(subset)
-    floor = values[:, -1:] * (np.finfo(np.float64).eps * subset.shape[-1])
+    floor = values[:, -1:] * (_EPS * subset.shape[-1])
     kept = values > floor
     inverse_root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
     whitening = vectors * inverse_root[:, None, :]
     features = preferences.root(np.matmul(columns, whitening))
     moment = np.matmul(features.swapaxes(1, 2), features)
-    eigenvalues, basis = np.linalg.eigh(moment)
     target = preferences.root_vectors(np.atleast_2d(scores))
-    along = np.matmul(np.matmul(target[:, None, :], features), basis)[:, 0, :]
-    shrunk = along[:, :, None] / (np.maximum(eigenvalues, 0.0)[:, :, None] + np.asarray(lambdas))
-    return np.matmul(whitening, np.matmul(basis, shrunk))
+    solved = _solve_shifted(moment, np.matmul(target[:, None, :], features), lambdas)
+    return np.matmul(whitening, solved).swapaxes(1, 2)
+
+
+def _rounding(kernel: Array, preferences: Preferences) -> Array:
+    """Size of an eigenvalue of ``B K B'`` that may come from rounding in K, shape (b,).
+
+    That is a bound of its norm times the root of the working precision: the entries of a wide
+    kernel are nearly equal, and their differences keep few digits.
+    """
+    gain = np.abs(preferences.laplacian(np.eye(preferences.n_points))).sum(axis=0).max()
+    return np.sqrt(_EPS) * gain * np.abs(kernel).max(axis=(1, 2))
+
+
+def _solve_shifted(
+    matrix: Array, right: Array, lambdas: ArrayLike, rounding: Array | None = None
+) -> Array:
+    """Solve ``(A + lambda I) x = y`` for all lambdas, with A positive semi-definite.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (b, r, r)
+    right : ndarray of shape (1, 1, r) or (b, 1, r)
+    lambdas : array-like of shape (k,)
+    rounding : ndarray of shape (b,), optional
+        Negative eigenvalues of at most this size count as zero, and larger ones get no part in
+        the solution. Default: all count as zero.
+
+    Returns
+    -------
+    ndarray of shape (b, r, k)
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    along = np.matmul(right, vectors)[:, 0, :]
+    if rounding is not None:
+        along[values < -rounding[:, None]] = 0.0
+    shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
+    return np.matmul(vectors, shrunk)

@@ -18,9 +18,10 @@ from rankpursuit import (
 
 ESTIMATORS = [
     RLS(alpha=0.1),
-    KernelMatchingPursuit(),
-    KernelMatchingPursuit(fitting="backfit", n_basis=5),
     RankRLS(),
+    KernelMatchingPursuit(kernel="laplacian", gamma="scale"),
+    KernelMatchingPursuit(fitting="backfit", n_basis=5),
+    RankRLS(kernel="chi2"),
     SparseRankRLS(random_state=0),
     RankSVM(),
     RankSVM(loss="squared_hinge"),

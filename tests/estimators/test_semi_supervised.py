@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
-from rankpursuit.estimators.views import split_features, split_points
+from rankpursuit.kernels import gaussian_stack, squared_distances
+from rankpursuit.solvers.coregularised.views import split_points
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def disagreement(model, X):
     return np.abs(views[:, 0] - views[:, 1]).max() / np.abs(views).max()
 
 
-@pytest.mark.parametrize("views", ["points", "features", ["rbf", "linear"]])
+@pytest.mark.parametrize("views", ["points", "loss", "features", ["rbf", "linear"]])
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
 def test_agreement_on_unscored_points_brings_the_views_together(data, views, fitting):
     X, y, _ = data
@@ -56,6 +57,67 @@ def test_views_of_points_have_no_point_in_common_and_use_unscored_ones(data):
     model = SemiSupervisedRankingPursuit(n_basis=1.0, random_state=0).fit(X, y)
     assert not set(model.basis_[0]) & set(model.basis_[1])
     assert np.isnan(y[np.concatenate(model.basis_)]).any()
+
+
+def test_one_view_of_the_loss_is_one_view_of_the_points(data):
+    X, y, _ = data
+    points, loss = (
+        SemiSupervisedRankingPursuit(n_basis=9, n_views=1, views=views).fit(X, y)
+        for views in ("points", "loss")
+    )
+    np.testing.assert_array_equal(loss.predict(X), points.predict(X))
+
+
+@pytest.mark.parametrize("n_candidates", [None, 10])
+def test_without_agreement_a_view_of_the_loss_is_ranking_pursuit_on_its_own_points(
+    data, n_candidates
+):
+    X, _, y = data
+    model = SemiSupervisedRankingPursuit(
+        n_basis=4, nu=0.0, views="loss", n_candidates=n_candidates, random_state=0
+    ).fit(X, y)
+    generator = np.random.RandomState(0)
+    candidates = np.arange(36)
+    if n_candidates:
+        candidates = np.sort(generator.choice(36, n_candidates, replace=False))
+    own = [candidates[part] for part in split_points(y[candidates] > -9, 2, generator)]
+    others = np.setdiff1d(np.arange(36), candidates)
+    rest = [others[part] for part in split_points(y[others] > -9, 2, generator)]
+    for view in range(2):
+        loss = np.sort(np.concatenate([own[view], rest[view]]))
+        assert set(model.basis_[view]) <= set(own[view])
+        alone = RankingPursuit(n_basis=4, kernel="precomputed")
+        kernel = gaussian_stack(squared_distances(X, X), [0.25])[0]
+        dictionary = np.flatnonzero(np.isin(loss, own[view]))
+        square = np.zeros((len(loss), len(loss)))  # no function but those of the dictionary
+        square[:, dictionary] = kernel[np.ix_(loss, own[view])]
+        alone.fit(square, y[loss])
+        np.testing.assert_array_equal(loss[alone.basis_], model.basis_[view])
+        np.testing.assert_allclose(alone.coef_, model.coef_[view], rtol=1e-8)
+
+
+def test_groups_count_in_the_loss_of_each_view(data):
+    X, y, _ = data
+    groups = np.arange(36) % 2
+    shifted = y + 100.0 * groups
+    one, other = (
+        SemiSupervisedRankingPursuit(views="loss", random_state=0).fit(X, scores, groups)
+        for scores in (y, shifted)
+    )
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-8)
+
+
+def test_a_view_without_a_pair_in_its_loss_is_refused(data):
+    X, _, _ = data
+    few = np.full(36, np.nan)
+    few[:3] = [1.0, 2.0, 3.0]
+    message = "views='loss' leaves view 1 without a pair of scored points"
+    with pytest.raises(ValueError, match=message):
+        SemiSupervisedRankingPursuit(views="loss").fit(X, few)
+    few[3] = 4.0
+    SemiSupervisedRankingPursuit(views="loss", n_basis=2).fit(X, few)
+    with pytest.raises(ValueError, match="views='loss' leaves view 0 without a pair"):
+        SemiSupervisedRankingPursuit(views="loss", random_state=1).fit(X, few, np.arange(36) // 2)
 
 
 def test_shared_basis_chooses_the_same_points_for_all_views(data):
@@ -94,17 +156,3 @@ def test_scores_that_cannot_be_learned_from_are_refused(data):
         model.fit(X, few)
     with pytest.raises(ValueError, match="y contains infinity"):
         model.fit(X, np.where(np.isnan(y), np.inf, y))
-
-
-def test_points_are_dealt_out_evenly():
-    scored = np.arange(23) < 10
-    parts = split_points(scored, 3, np.random.default_rng(0))
-    assert sorted(np.concatenate(parts)) == list(range(23))
-    assert {len(part) for part in parts} <= {7, 8}
-    assert {int(scored[part].sum()) for part in parts} <= {3, 4}
-
-
-def test_features_are_dealt_out_evenly():
-    parts = split_features(7, 2, np.random.default_rng(0))
-    assert sorted(np.concatenate(parts)) == list(range(7))
-    assert [len(part) for part in parts] == [4, 3]

@@ -96,6 +96,14 @@ SPECS = {
         "n_views": 3,
     },
     "combined_ranking_regression_pursuit": {"n_basis": [0.3, 0.9], "beta": [0.2, 0.5]},
+} | {
+    f"semi_supervised_{views}": {
+        "method": "semi_supervised_ranking_pursuit",
+        "n_basis": [0.3, 1.0],
+        "nu": [0.5, 2],
+        "views": views,
+    }
+    for views in ("loss", "features")
 }
 
 
@@ -132,20 +140,9 @@ def test_a_point_of_the_grid_is_the_estimator_with_those_parameters(label, numbe
     assert grid.n_points == seen
 
 
-STACKED = SPECS | {
-    f"semi_supervised_{views}": {
-        "method": "semi_supervised_ranking_pursuit",
-        "n_basis": [0.3, 1.0],
-        "nu": [0.5, 2],
-        "views": views,
-    }
-    for views in ("loss", "features")
-}
-
-
-@pytest.mark.parametrize("label", STACKED)
+@pytest.mark.parametrize("label", SPECS)
 def test_tasks_of_one_size_in_a_stack_are_each_as_alone(label):
-    experiment = parse_experiment(small_config(algorithms={label: STACKED[label]}))
+    experiment = parse_experiment(small_config(algorithms={label: SPECS[label]}))
     spec = experiment.algorithms[label]
     tasks = tasks_of_one_size(experiment)
     assert len(tasks) == 3

@@ -234,7 +234,7 @@ def test_ranking_pursuit_with_ridge_and_all_points_is_rankrls(n_groups, ridge, f
     path = pursue(rows, target, 12, fitting=fitting)
     dense = np.zeros((2, 12))
     np.put_along_axis(dense, path.selected, path.coefficients()[:, -1], axis=1)
-    expected = rls_path(problem.kernel, problem.scores, [ridge], problem.preferences)[:, :, 0]
+    expected = rls_path(problem.kernel, problem.scores, [ridge], problem.preferences)[:, 0]
     np.testing.assert_allclose(dense, expected, atol=1e-8 * np.abs(expected).max())
 
 

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import SMALL, dense_laplacian, generic_problem, pair_graph, ranking_problems
 
+from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences, PairPreferences, Pointwise
 from rankpursuit.solvers import rls_path, sparse_rls_path
 
@@ -16,12 +17,12 @@ def dense_rls(kernel, scores, laplacian, lam):
 
 
 def assert_solves(coefficients, kernel, scores, laplacian, lambdas):
-    assert coefficients.shape == (*kernel.shape[:2], len(lambdas))
+    assert coefficients.shape == (len(kernel), len(lambdas), len(scores))
     for i in range(len(kernel)):
         for c, lam in enumerate(lambdas):
             expected = dense_rls(kernel[i], scores, laplacian, lam)
             scale = 1e-8 * max(np.abs(scores).max(), np.abs(expected).max())
-            np.testing.assert_allclose(coefficients[i, :, c], expected, atol=scale)
+            np.testing.assert_allclose(coefficients[i, c], expected, atol=scale)
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])
@@ -69,23 +70,23 @@ def test_rankrls_of_any_problem_solves_its_equations(problem):
 def test_rls_interpolates_as_lambda_vanishes():
     problem = generic_problem(4, gammas=(1.0, 2.0))
     coefficients = rls_path(problem.kernel, problem.scores, [1e-10], Pointwise(12))
-    fit = np.matmul(problem.kernel, coefficients)[:, :, 0]
+    fit = function_values(problem.kernel, coefficients)[:, 0]
     np.testing.assert_allclose(fit, np.broadcast_to(problem.scores, fit.shape), atol=1e-6)
 
 
 def test_rankrls_interpolates_the_differences_as_lambda_vanishes():
     problem = generic_problem(5, n_groups=2, gammas=(1.0, 2.0))
     coefficients = rls_path(problem.kernel, problem.scores, [1e-10], problem.preferences)
-    left = problem.scores[:, None] - np.matmul(problem.kernel, coefficients)
+    left = problem.scores - function_values(problem.kernel, coefficients)
     for group in range(2):
-        assert np.ptp(left[:, problem.groups == group], axis=1).max() < 1e-6
+        assert np.ptp(left[..., problem.groups == group], axis=2).max() < 1e-6
 
 
 def test_great_lambda_leaves_nothing_but_the_shrunken_gradient():
     problem = generic_problem(6)
     coefficients = rls_path(problem.kernel, problem.scores, [1e9], problem.preferences)
     expected = problem.laplacian @ problem.scores / 1e9
-    np.testing.assert_allclose(coefficients[0, :, 0], expected, rtol=1e-6)
+    np.testing.assert_allclose(coefficients[0, 0], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("explicit", [False, True])
@@ -116,7 +117,7 @@ def test_permuting_the_points_permutes_the_solution():
     kernel = problem.kernel[:, order][:, :, order]
     groups = GroupPreferences(problem.groups[order])
     after = rls_path(kernel, problem.scores[order], LAMBDAS, groups)
-    np.testing.assert_allclose(after, before[:, order], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(after, before[..., order], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1, 4, 9])
@@ -126,12 +127,12 @@ def test_sparse_rankrls_solves_its_normal_equations(size, n_groups):
     subset = np.random.default_rng(2).permutation(12)[:size]
     columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
     coefficients = sparse_rls_path(columns, inner, problem.scores, LAMBDAS, problem.preferences)
-    assert coefficients.shape == (2, size, len(LAMBDAS))
+    assert coefficients.shape == (2, len(LAMBDAS), size)
     for i in range(2):
         for c, lam in enumerate(LAMBDAS):
             gram = columns[i].T @ problem.laplacian @ columns[i] + lam * inner[i]
             expected = np.linalg.solve(gram, columns[i].T @ problem.laplacian @ problem.scores)
-            np.testing.assert_allclose(coefficients[i, :, c], expected, rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(coefficients[i, c], expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -152,7 +153,7 @@ def test_sparse_rankrls_gives_equal_points_of_the_subset_equal_weights():
     coefficients = sparse_rls_path(columns, inner, problem.scores, LAMBDAS, problem.preferences)
     scale = 1e-9 * np.abs(coefficients).max()
     for first, second in [(0, 3), (0, 6), (1, 4), (2, 5)]:
-        np.testing.assert_allclose(coefficients[:, first], coefficients[:, second], atol=scale)
+        np.testing.assert_allclose(coefficients[..., first], coefficients[..., second], atol=scale)
 
 
 @SMALL
@@ -163,7 +164,7 @@ def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
     coefficients = sparse_rls_path(columns, inner, scores, LAMBDAS, problem.preferences)
     for i in range(2):
         for c, lam in enumerate(LAMBDAS):
-            a = coefficients[i, :, c]
+            a = coefficients[i, c]
             gradient = columns[i].T @ laplacian @ (columns[i] @ a - scores) + lam * inner[i] @ a
             scale = np.abs(columns[i].T @ laplacian).sum() * np.abs(scores).max()
             assert np.abs(gradient).max() <= 1e-9 * max(scale, 1.0)
@@ -173,6 +174,7 @@ def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
 @given(ranking_problems())
 def test_sparse_and_full_predict_the_same_of_any_problem_with_all_points(problem):
     kernel, scores, preferences = problem.kernel, problem.scores, problem.preferences
-    full = np.matmul(kernel, rls_path(kernel, scores, LAMBDAS, preferences))
-    sparse = np.matmul(kernel, sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences))
+    full = function_values(kernel, rls_path(kernel, scores, LAMBDAS, preferences))
+    subset = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
+    sparse = function_values(kernel, subset)
     np.testing.assert_allclose(sparse, full, atol=1e-8 * max(1.0, np.abs(scores).max()))

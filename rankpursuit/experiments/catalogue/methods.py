@@ -15,10 +15,9 @@ from rankpursuit.experiments.syntax.faults import Faults
 from rankpursuit.experiments.syntax.grids import BasisGrid, PositiveGrid, ShareGrid, WeightGrid
 from rankpursuit.experiments.syntax.sections import Section
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
+from rankpursuit.solvers.coregularised.views import Views
 from rankpursuit.solvers.pursuit import Fitting
 from rankpursuit.solvers.rank_svm import Loss
-
-Views = Literal["points", "loss", "features"]
 
 
 class RLSSpec(Section):

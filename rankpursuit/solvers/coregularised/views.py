@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
+
+Views = Literal["points", "loss", "features"]
+"""What is dealt out to the views: the dictionary, the dictionary and the loss, or the features."""
 
 
 def split_points(

@@ -1,12 +1,4 @@
-"""Co-regularised pursuit: one function a view, that agree with each other on unscored points.
-
-The cost of the views' functions ``f_1 .. f_M`` is that of the paper,
-
-    sum_v |B s - B f_v|^2 + nu sum_{v,u} |B' f_v - B' f_u|^2        (B' on the unscored points),
-
-each pair of views counted twice: one least-squares problem, see :mod:`rankpursuit.solvers.joint`.
-A step appends one function to every view: the tuple that lowers the cost most.
-"""
+"""The pursuit of one function a view, and all prefixes of its paths."""
 
 from __future__ import annotations
 
@@ -18,32 +10,36 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.solvers.gram import Gram, GramForm
-from rankpursuit.solvers.joint import Agreement, JointForm, RefittedForm, ResidueForm
-from rankpursuit.solvers.pairs import PairSearch
+from rankpursuit.solvers.coregularised.function_pairs import PairSearch
+from rankpursuit.solvers.coregularised.function_tuples import (
+    AlternatingSearch,
+    SharedSearch,
+    TupleSearch,
+)
+from rankpursuit.solvers.coregularised.gram_form import Gram, GramForm
+from rankpursuit.solvers.coregularised.joint_form import JointForm, RefittedForm, ResidueForm
+from rankpursuit.solvers.coregularised.joint_problem import Agreement, Array, JointProblem
 from rankpursuit.solvers.pursuit import NOTHING_LEFT
-from rankpursuit.solvers.tuples import AlternatingSearch, SharedSearch, TupleSearch
 
-Array = NDArray[np.float64]
 JointFitting = Literal["basic", "backfit"]
 
 
 @dataclass(frozen=True)
 class CoregularisedPath:
-    """Every prefix of the paths of k values of nu times b dictionaries, with M views and P steps.
+    """Every prefix of the paths of b dictionaries times k values of nu, with M views and P steps.
 
     Attributes
     ----------
-    selected : ndarray of shape (k, b, P, M)
+    selected : ndarray of shape (b, k, P, M)
         The function chosen for each view at each step; -1 behind the end of a path.
-    weights : ndarray of shape (k, b, P * M)
+    weights : ndarray of shape (b, k, P * M)
         The lengths of the steps, view by view, zero behind the end of a path.
-    directions : ndarray of shape (k, b, P * M, P * M) or None
+    directions : ndarray of shape (b, k, P * M, P * M) or None
         Column c holds the coefficients, over the chosen functions of all views, of direction c.
         None stands for the identity.
-    cost : ndarray of shape (k, b, P + 1)
+    cost : ndarray of shape (b, k, P + 1)
         The cost of every prefix, from the empty one on.
-    n_steps : ndarray of shape (k, b)
+    n_steps : ndarray of shape (b, k)
         Number of steps before the path ended.
     """
 
@@ -58,7 +54,7 @@ class CoregularisedPath:
 
         Returns
         -------
-        ndarray of shape (k, b, P, P)
+        ndarray of shape (b, k, P, P)
             Entry ``[..., p, :]`` belongs to the prefix of p + 1 steps.
         """
         n_steps, n_views = self.selected.shape[2:]
@@ -78,11 +74,10 @@ class CoregularisedPath:
 
         Returns
         -------
-        ndarray of shape (k, b, P, m)
+        ndarray of shape (b, k, P, m)
         """
         own = slice(view, None, self.selected.shape[3])
-        values = self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
-        return values.swapaxes(0, 1)
+        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
 
     def predict_mean(self, kernels: Sequence[Array], steps: NDArray[np.intp]) -> Array:
         """Mean of the predictions of all views, of some prefixes.
@@ -96,14 +91,14 @@ class CoregularisedPath:
 
         Returns
         -------
-        ndarray of shape (k, b, s, m)
+        ndarray of shape (b, k, s, m)
         """
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
         starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
         selected = (self.selected + starts).reshape(self.weights.shape)
         mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
         mean /= len(kernels)
-        return mean.swapaxes(0, 1)
+        return mean
 
     def _staged(self, functions: Array, selected: NDArray[np.intp], part: slice) -> Array:
         """Values, of every prefix, of that part of the chosen functions: shape (b, k, P, m).
@@ -111,12 +106,12 @@ class CoregularisedPath:
         Term by term, so that points where the functions are equal have equal values.
         """
         dictionaries = np.arange(len(functions))[:, None, None]
-        terms = functions[dictionaries, selected.swapaxes(0, 1)]
-        weights = self.weights.swapaxes(0, 1)[..., None]
+        terms = functions[dictionaries, selected]
+        weights = self.weights[..., None]
         if self.directions is None:
             terms *= weights[:, :, part]
         else:
-            directions = self.directions.swapaxes(0, 1)[:, :, part]
+            directions = self.directions[:, :, part]
             terms = np.matmul(directions.swapaxes(2, 3), terms)
             terms *= weights
         n_steps, n_points = self.selected.shape[2], terms.shape[3]
@@ -170,31 +165,22 @@ def coregularised_pursuit(
     Notes
     -----
     For two views all pairs of functions are compared; for more, see
-    :class:`rankpursuit.solvers.tuples.AlternatingSearch`.
+    :class:`rankpursuit.solvers.coregularised.function_tuples.AlternatingSearch`.
     """
-    nu = np.asarray(nus, dtype=np.float64)
-    n_views = len(scored)
-    sizes = [columns.shape[2] for columns in scored]
-    if shared and len(set(sizes)) > 1:
-        raise ValueError(f"shared: the dictionaries have different sizes, {sizes}")
-    n_steps = min(n_steps, *sizes)
-    scored, unscored = ([_by_function(part) for part in parts] for parts in (scored, unscored))
-    gram = Gram(scored, unscored) if n_views == 2 and not shared else None
-    search: TupleSearch
-    if gram is not None:
-        search = PairSearch(gram, nu)
-    else:
-        search = (SharedSearch if shared else AlternatingSearch)(scored, unscored, nu)
-    form: JointForm
-    if fitting == "backfit":
-        form = RefittedForm(scored, unscored, targets, nu, agreement, n_steps)
-    elif gram is not None:
-        form = GramForm(gram, scored, targets, nu, agreement)
-    else:
-        form = ResidueForm(scored, unscored, targets, nu, agreement)
-    batch = form.cost.shape
-    selected = np.full((*batch, n_steps, n_views), -1, dtype=np.intp)
-    weights = np.zeros((*batch, n_steps, n_views))
+    problem = JointProblem(
+        scored=[_by_function(columns) for columns in scored],
+        unscored=[_by_function(columns) for columns in unscored],
+        targets=targets,
+        nu=np.asarray(nus, dtype=np.float64),
+        agreement=agreement,
+    )
+    if shared and len(set(problem.sizes)) > 1:
+        raise ValueError(f"shared: the dictionaries have different sizes, {problem.sizes}")
+    n_steps = min(n_steps, *problem.sizes)
+    search, form = _search_and_form(problem, fitting, shared, n_steps)
+    batch = problem.batch
+    selected = np.full((*batch, n_steps, problem.n_views), -1, dtype=np.intp)
+    weights = np.zeros(selected.shape)
     cost = np.empty((*batch, n_steps + 1))
     cost[..., 0] = form.cost
     floor = NOTHING_LEFT**2 * form.cost
@@ -212,12 +198,32 @@ def coregularised_pursuit(
         cost[..., step] = form.cost
     cost[..., step + 1 :] = cost[..., step, None]
     return CoregularisedPath(
-        selected=selected.swapaxes(0, 1),
-        weights=weights.reshape(*batch, -1).swapaxes(0, 1),
-        directions=form.directions.swapaxes(0, 1) if isinstance(form, RefittedForm) else None,
-        cost=cost.swapaxes(0, 1),
-        n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2).swapaxes(0, 1),
+        selected=selected,
+        weights=weights.reshape(*batch, -1),
+        directions=form.directions if isinstance(form, RefittedForm) else None,
+        cost=cost,
+        n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2),
     )
+
+
+def _search_and_form(
+    problem: JointProblem, fitting: JointFitting, shared: bool, n_steps: int
+) -> tuple[TupleSearch, JointForm]:
+    """Return the search for the best tuples, and the form that follows their steps."""
+    search: TupleSearch
+    form: JointForm
+    gram = Gram(problem) if problem.n_views == 2 and not shared else None
+    if gram is not None:
+        search = PairSearch(gram, problem.nu)
+    else:
+        search = (SharedSearch if shared else AlternatingSearch)(problem)
+    if fitting == "backfit":
+        form = RefittedForm(problem, n_steps)
+    elif gram is not None:
+        form = GramForm(problem, gram)
+    else:
+        form = ResidueForm(problem)
+    return search, form
 
 
 def _by_function(columns: Array) -> Array:

@@ -14,12 +14,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rankpursuit.solvers.coregularised.joint_problem import Array, Flags, Indices, JointProblem
 from rankpursuit.solvers.orthogonal import nonzero_columns
 from rankpursuit.solvers.ties import first_best
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 SINGULAR = 1e-12
 """A system, scaled to 1 on its diagonal, is singular if no more than this is left of it."""
@@ -63,18 +60,16 @@ class SystemSearch:
 
     Parameters
     ----------
-    scored : sequence of M ndarrays of shape (b, N_v, m_v)
-    unscored : sequence of M ndarrays of shape (b, N_v, l)
-    nu : ndarray of shape (k,)
+    problem : JointProblem
     """
 
-    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
-        self.n_views = len(scored)
-        self.coupling = -2.0 * nu
-        self.unscored = unscored
+    def __init__(self, problem: JointProblem) -> None:
+        self.n_views = problem.n_views
+        self.coupling = -2.0 * problem.nu
+        self.unscored = problem.unscored
         self.diagonal = [
             _squares(own) - (self.n_views - 1) * self.coupling[:, None] * _squares(bar)
-            for own, bar in zip(scored, unscored, strict=True)
+            for own, bar in zip(problem.scored, problem.unscored, strict=True)
         ]
         self.usable = [nonzero_columns(diagonal) for diagonal in self.diagonal]
 
@@ -118,12 +113,12 @@ class SystemSearch:
 class SharedSearch(SystemSearch):
     """All views take the same index: one system for each index."""
 
-    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array], nu: Array) -> None:
-        super().__init__(scored, unscored, nu)
+    def __init__(self, problem: JointProblem) -> None:
+        super().__init__(problem)
         system = np.empty((*self.diagonal[0].shape, self.n_views, self.n_views))
         for v in range(self.n_views):
             for u in range(v):
-                cross = np.einsum("bnl,bnl->bn", unscored[v], unscored[u])[:, None]
+                cross = np.einsum("bnl,bnl->bn", self.unscored[v], self.unscored[u])[:, None]
                 system[..., v, u] = system[..., u, v] = self.coupling[:, None] * cross
             system[..., v, v] = self.diagonal[v]
         self._systems = system

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankpursuit.solvers.gram import Gram
+from rankpursuit.solvers.coregularised.function_tuples import SINGULAR, BestTuple
+from rankpursuit.solvers.coregularised.gram_form import Gram
+from rankpursuit.solvers.coregularised.joint_problem import Array, Flags, Indices
 from rankpursuit.solvers.orthogonal import nonzero_columns
 from rankpursuit.solvers.ties import least_tied
-from rankpursuit.solvers.tuples import SINGULAR, Array, BestTuple, Flags, Indices
 
 _CACHED = 1 << 16
 """Pairs of functions compared at a time: few enough for the cache, many for one call."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from rankpursuit.solvers.joint import Agreement
-from rankpursuit.solvers.tuples import Array, BestTuple, Flags
+from rankpursuit.solvers.coregularised.function_tuples import BestTuple
+from rankpursuit.solvers.coregularised.joint_problem import Array, Flags, JointProblem
 
 
 class Gram:
@@ -15,8 +13,7 @@ class Gram:
 
     Parameters
     ----------
-    scored : sequence of two ndarrays of shape (b, N_v, m_v)
-    unscored : sequence of two ndarrays of shape (b, N_v, l)
+    problem : JointProblem
 
     Attributes
     ----------
@@ -29,15 +26,15 @@ class Gram:
         over those on the unscored points without their weight ``2 nu``, negative for them.
     """
 
-    def __init__(self, scored: Sequence[Array], unscored: Sequence[Array]) -> None:
-        self.sizes = [functions.shape[1] for functions in scored]
+    def __init__(self, problem: JointProblem) -> None:
+        self.sizes = problem.sizes
         size = sum(self.sizes)
         self.views = [slice(0, self.sizes[0]), slice(self.sizes[0], size)]
-        self.products = np.zeros((len(scored[0]), size, 2, size))
-        for view, functions in zip(self.views, scored, strict=True):
+        self.products = np.zeros((problem.batch[0], size, 2, size))
+        for view, functions in zip(self.views, problem.scored, strict=True):
             own = self.products[:, view, 0, view]
             np.matmul(functions, functions.swapaxes(1, 2), out=own)
-        apart = np.concatenate([unscored[0], -unscored[1]], axis=1)
+        apart = np.concatenate([problem.unscored[0], -problem.unscored[1]], axis=1)
         np.matmul(apart, apart.swapaxes(1, 2), out=self.products[:, :, 1])
 
 
@@ -48,33 +45,30 @@ class GramForm:
 
     Parameters
     ----------
+    problem : JointProblem
     gram : Gram
-    scored, targets, nu, agreement
-        See :class:`rankpursuit.solvers.joint.ResidueForm`.
+        Of this problem.
     """
 
-    def __init__(
-        self,
-        gram: Gram,
-        scored: Sequence[Array],
-        targets: Sequence[Array],
-        nu: Array,
-        agreement: Agreement,
-    ) -> None:
+    def __init__(self, problem: JointProblem, gram: Gram) -> None:
+        nu = problem.nu
         self._views = gram.views
         size = sum(gram.sizes)
         self._gram = gram.products.reshape(-1, 2, size)
         self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None]
-        self.cost = np.zeros((len(scored[0]), len(nu)))
+        self.cost = np.zeros(problem.batch)
         self._whole = np.empty((*self.cost.shape, size))
-        for view, functions, target in zip(self._views, scored, targets, strict=True):
+        for view, functions, target in zip(
+            self._views, problem.scored, problem.targets, strict=True
+        ):
             self._whole[..., view] = np.matmul(functions, target[..., None]).swapaxes(1, 2)
             self.cost += np.square(target).sum(axis=-1)[..., None]
-        self._own = self._whole.copy() if agreement == "incremental" else None
+        self._own = self._whole.copy() if problem.agreement == "incremental" else None
         # Where the first function of each view stands, for each problem, in these arrays.
         problems = np.arange(self.cost.size).reshape(*self.cost.shape, 1)
-        self._places = size * problems + [0, gram.sizes[0]]
-        self._rows = size * (problems // len(nu)) + [0, gram.sizes[0]]
+        first = np.array([view.start for view in gram.views])
+        self._places = size * problems + first
+        self._rows = size * (problems // len(nu)) + first
 
     def correlations(self) -> list[Array]:
         """Return the products that the steps keep up to date."""

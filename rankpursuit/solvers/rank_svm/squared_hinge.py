@@ -7,12 +7,15 @@ for each point that the method reaches, and serves the next C as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.kernels import function_values
+from rankpursuit.solvers.rank_svm.point_pairs import OrderedPairs
+from rankpursuit.solvers.rank_svm.solutions import RankSVMPath
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -21,32 +24,20 @@ _HALVINGS = 30
 
 
 def squared_hinge_path(
-    kernel: Array, bias: Array, Cs: Array, tol: float, max_iter: int
-) -> tuple[Array, Array, Array]:
+    kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
+) -> RankSVMPath:
     """Solve for rising C, each from the solution of the one before.
 
-    Parameters
-    ----------
-    kernel : ndarray of shape (b, n, n)
-    bias : ndarray of shape (b, n, n) or (1, n, n)
-        1 where i is preferred to j, minus infinity elsewhere; at least one pair for each kernel.
-    Cs : ndarray of shape (k,)
-    tol : float
-    max_iter : int
-
-    Returns
-    -------
-    coefficients : ndarray of shape (k, b, n)
-    objective, gap : ndarray of shape (k, b)
+    As :func:`rankpursuit.solvers.rank_svm.rank_svm_path`, with at least one pair for each kernel.
     """
-    coefficients = np.empty((len(Cs), *kernel.shape[:2]))
-    bounds = np.empty((len(Cs), len(kernel), 2))
-    problems = _Problems.of(kernel, bias)
+    coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
+    bounds = np.empty((len(kernel), len(Cs), 2))
+    problems = _Problems.of(kernel, pairs)
     points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
-        bounds[c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
-        coefficients[c] = points.coefficients
-    return coefficients, bounds[..., 0], _gap(bounds)
+        bounds[:, c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
+        coefficients[:, c] = points.coefficients
+    return RankSVMPath(coefficients, bounds[..., 0], _gap(bounds))
 
 
 class _Points(NamedTuple):
@@ -58,8 +49,8 @@ class _Points(NamedTuple):
     active : ndarray of bool of shape (b, n, n)
         Where i is preferred to j and the slack t_ij is positive.
     sums : ndarray of shape (b, 4)
-        ``a' f``, ``g' f``, ``g' K g`` and ``sum t_ij``, with ``g = sum t_ij (e_i - e_j)`` over
-        the active pairs.
+        ``a' f``, ``g' f``, ``g' K g`` and ``sum w_ij t_ij`` over the active pairs, with
+        ``g = sum w_ij t_ij (e_i - e_j)``.
     """
 
     coefficients: Array
@@ -76,34 +67,53 @@ class _Points(NamedTuple):
 
 
 class _Problems(NamedTuple):
-    """Kernels and biases of b problems, a vector of ones, and memory to work in."""
+    """Kernels of b problems, their pairs as dense matrices, and memory to work in.
+
+    Attributes
+    ----------
+    kernel : ndarray of shape (b, n, n)
+    bias : ndarray of shape (b, n, n) or (1, n, n)
+        1 where i is preferred to j, minus infinity elsewhere.
+    weights : ndarray of the shape of `bias` or None
+        Weights of the pairs; None stands for ones.
+    ones : ndarray of shape (n,)
+    work : two ndarrays of shape (b, n, n)
+    """
 
     kernel: Array
     bias: Array
+    weights: Array | None
     ones: Array
     work: tuple[Array, Array]
 
     @classmethod
-    def of(cls, kernel: Array, bias: Array) -> _Problems:
+    def of(cls, kernel: Array, pairs: Sequence[OrderedPairs]) -> _Problems:
+        if len({id(own) for own in pairs}) == 1:
+            pairs = pairs[:1]
+        weights = None
+        if any(own.weights is not None for own in pairs):
+            weights = np.stack([own.weight_matrix for own in pairs])
+        bias = np.stack([own.bias for own in pairs])
         work = np.empty(kernel.shape), np.empty(kernel.shape)
-        return cls(kernel, bias, np.ones(kernel.shape[1]), work)
+        return cls(kernel, bias, weights, np.ones(kernel.shape[1]), work)
 
     def take(self, which: Index) -> _Problems:
         """Return some of the problems; they work in the same memory."""
-        first, second = self.work
-        return _Problems(
-            self.kernel[which],
-            self.bias if len(self.bias) == 1 else self.bias.take(which, axis=0),
-            self.ones,
-            (first[: len(which)], second[: len(which)]),
-        )
+        bias, weights = self.bias, self.weights
+        if len(bias) > 1:
+            bias = bias.take(which, axis=0)
+            weights = None if weights is None else weights.take(which, axis=0)
+        work = self.work[0][: len(which)], self.work[1][: len(which)]
+        return _Problems(self.kernel[which], bias, weights, self.ones, work)
 
     def evaluate(self, coefficients: Array) -> _Points:
-        kernel, bias, ones, (slack, _) = self
+        kernel, bias, weights, ones, (slack, _) = self
         values = function_values(kernel, coefficients)
         np.subtract(values[:, None, :], values[:, :, None], out=slack)
         slack += bias
         np.maximum(slack, 0.0, out=slack)
+        if weights is not None:
+            slack *= weights
         products = np.empty((len(kernel), 4, len(ones)))
         of_preferred = np.matmul(slack, ones, out=products[:, 3])
         pull = of_preferred - np.matmul(ones, slack)
@@ -115,14 +125,16 @@ class _Problems(NamedTuple):
     def minimum(self, active: NDArray[np.bool_], C: float) -> Array:
         """Coefficients that are best if the same pairs stay active.
 
-        With the Laplacian L of these pairs, ``(I + 2C L K) a = 2C sum (e_i - e_j)``.
+        With the Laplacian L of these pairs, ``(I + 2C L K) a = 2C sum w_ij (e_i - e_j)``.
         """
-        kernel, _, ones, (weights, minus_laplacian) = self
-        np.copyto(weights, active)
-        of_preferred, of_other = np.matmul(weights, ones), np.matmul(ones, weights)
-        np.add(weights, weights.swapaxes(1, 2), out=minus_laplacian)
+        kernel, _, weights, ones, (graph, minus_laplacian) = self
+        np.copyto(graph, active)
+        if weights is not None:
+            graph *= weights
+        of_preferred, of_other = np.matmul(graph, ones), np.matmul(ones, graph)
+        np.add(graph, graph.swapaxes(1, 2), out=minus_laplacian)
         np.negative(of_preferred + of_other, out=_diagonal(minus_laplacian))
-        system = np.matmul(minus_laplacian, kernel, out=weights)
+        system = np.matmul(minus_laplacian, kernel, out=graph)
         system *= -2.0 * C
         diagonal = _diagonal(system)
         diagonal += 1.0
@@ -136,9 +148,9 @@ def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_ite
     Returns
     -------
     ndarray of shape (b, 2)
-        The bounds of the minimum: the objective, and that of the dual variables ``2C t_ij``.
+        The bounds of the minimum: the objective, and that of the dual variables ``2C w_ij t_ij``.
     """
-    # An active pair has t_ij = 1 - (f_i - f_j), so that sum t_ij^2 = sum t_ij - g' f.
+    # An active pair has t_ij = 1 - (f_i - f_j), so that sum w_ij t_ij^2 = sum w_ij t_ij - g' f.
     of_sums = np.array([[0.5, 0.0], [-C, C], [0.0, -2.0 * C * C], [C, C]])
     result = bounds = points.sums @ of_sums
     live, now = np.arange(len(bounds)), points

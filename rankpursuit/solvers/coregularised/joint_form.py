@@ -1,21 +1,16 @@
-"""The joint least-squares problem of all views, and what a step along a tuple does to it.
-
-Its rows are those of the views on the scored points, one block each, followed by
-``sqrt(2 nu) B' (f_v - f_u)`` on the unscored points for each pair of views v < u.
-"""
+"""The joint problem as a pursuit sees it, and by its residue: what a step along a tuple does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from rankpursuit.solvers.coregularised.function_tuples import BestTuple
+from rankpursuit.solvers.coregularised.joint_problem import Array, Flags, Indices, JointProblem
 from rankpursuit.solvers.orthogonal import GrowingBasis
-from rankpursuit.solvers.tuples import Array, BestTuple, Flags, Indices
-
-Agreement = Literal["cumulative", "incremental"]
 
 
 class JointForm(Protocol):
@@ -50,35 +45,24 @@ class ResidueForm:
 
     Parameters
     ----------
-    scored : sequence of M ndarrays of shape (b, N_v, m_v)
-    unscored : sequence of M ndarrays of shape (b, N_v, l)
-    targets : sequence of M ndarrays of shape (m_v,) or (b, m_v)
-    nu : ndarray of shape (k,)
-    agreement : {"cumulative", "incremental"}
+    problem : JointProblem
     """
 
-    def __init__(
-        self,
-        scored: Sequence[Array],
-        unscored: Sequence[Array],
-        targets: Sequence[Array],
-        nu: Array,
-        agreement: Agreement,
-    ) -> None:
-        self._scored, self._unscored = scored, unscored
-        self._root = np.sqrt(2.0 * nu)[:, None]
-        self._problems = np.arange(len(scored[0]))[:, None]
+    def __init__(self, problem: JointProblem) -> None:
+        self._scored, self._unscored = problem.scored, problem.unscored
+        self._root = np.sqrt(2.0 * problem.nu)[:, None]
+        self._problems = np.arange(problem.batch[0])[:, None]
         self._blocks, self._pairs = [], {}
-        n_rows = 0
-        for functions in scored:
+        n_rows, n_agreeing = 0, problem.unscored[0].shape[2]
+        for functions in problem.scored:
             self._blocks.append(slice(n_rows, n_rows + functions.shape[2]))
             n_rows += functions.shape[2]
-        for pair in combinations(range(len(scored)), 2):
-            self._pairs[pair] = slice(n_rows, n_rows + unscored[0].shape[2])
-            n_rows += unscored[0].shape[2]
-        self._agree = agreement == "cumulative" and bool(self._pairs)
-        self.residue = np.zeros((len(scored[0]), len(nu), n_rows))
-        for block, target in zip(self._blocks, targets, strict=True):
+        for pair in combinations(range(problem.n_views), 2):
+            self._pairs[pair] = slice(n_rows, n_rows + n_agreeing)
+            n_rows += n_agreeing
+        self._agree = problem.agreement == "cumulative" and bool(self._pairs)
+        self.residue = np.zeros((*problem.batch, n_rows))
+        for block, target in zip(self._blocks, problem.targets, strict=True):
             self.residue[..., block] = target[..., None, :]
 
     @property
@@ -132,24 +116,15 @@ class RefittedForm(ResidueForm):
 
     Parameters
     ----------
-    scored, unscored, targets, nu, agreement
-        See :class:`ResidueForm`.
+    problem : JointProblem
     n_steps : int
         Largest number of steps.
     """
 
-    def __init__(
-        self,
-        scored: Sequence[Array],
-        unscored: Sequence[Array],
-        targets: Sequence[Array],
-        nu: Array,
-        agreement: Agreement,
-        n_steps: int,
-    ) -> None:
-        super().__init__(scored, unscored, targets, nu, agreement)
-        batch, n_rows = self.residue.shape[:2], self.residue.shape[2]
-        self._basis = GrowingBasis(batch, n_rows, n_steps * len(scored))
+    def __init__(self, problem: JointProblem, n_steps: int) -> None:
+        super().__init__(problem)
+        n_rows = self.residue.shape[2]
+        self._basis = GrowingBasis(problem.batch, n_rows, n_steps * problem.n_views)
 
     @property
     def directions(self) -> Array:

@@ -1,0 +1,145 @@
+"""What a constructor parameter may be, as data, and one check with a message that names it.
+
+scikit-learn has constraints of this kind for its own estimators. They are private to it, take
+``True`` for a number and no numpy Generator for a seed; these few lines depend on nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, get_args
+
+import numpy as np
+
+
+class Constraint(Protocol):
+    """One kind of value that a parameter may have; ``str`` says which, for messages."""
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value is of this kind."""
+
+
+Constraints = Mapping[str, tuple[Constraint, ...]]
+"""For each parameter the kinds of values that it may have."""
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float | np.floating)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from `low` to `high`, or above `low` if that end is open."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    open_low: bool = False
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value is a number in the range; a bool is none."""
+        if not ((_is_whole(value) or _is_float(value)) and np.isfinite(value)):
+            return False
+        return bool(
+            (value > self.low if self.open_low else value >= self.low) and value <= self.high
+        )
+
+    def __str__(self) -> str:
+        if self.high < np.inf:
+            return f"a number from {self.low:g} to {self.high:g}"
+        if self.low == -np.inf:
+            return "a finite number"
+        return f"a number {'above' if self.open_low else 'of at least'} {self.low:g}"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number of at least `low`."""
+
+    low: int
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value is such a number; a bool or a float is none."""
+        return _is_whole(value) and value >= self.low
+
+    def __str__(self) -> str:
+        return f"a whole number of at least {self.low}"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A float above 0 and of at most 1."""
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value is such a float; the whole number 1 is none."""
+        return _is_float(value) and 0.0 < value <= 1.0
+
+    def __str__(self) -> str:
+        return "a share, a float above 0 and of at most 1"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some strings."""
+
+    options: tuple[str, ...]
+
+    @classmethod
+    def of(cls, *literals: Any) -> Choice:
+        """Make a choice between the strings of `Literal` types."""
+        return cls(tuple(option for literal in literals for option in get_args(literal)))
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value is one of the strings."""
+        return isinstance(value, str) and value in self.options
+
+    def __str__(self) -> str:
+        listed = ", ".join(repr(option) for option in self.options)
+        return listed if len(self.options) == 1 else f"one of {listed}"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of some types."""
+
+    types: tuple[type, ...]
+    wanted: str
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value has one of the types."""
+        return isinstance(value, self.types)
+
+    def __str__(self) -> str:
+        return self.wanted
+
+
+@dataclass(frozen=True)
+class Function:
+    """Anything that can be called."""
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value can be called."""
+        return callable(value)
+
+    def __str__(self) -> str:
+        return "a callable"
+
+
+POSITIVE = (Number(low=0.0, open_low=True),)
+NOT_NEGATIVE = (Number(low=0.0),)
+FLAG = (Instance((bool, np.bool_), "True or False"),)
+NONE = Instance((type(None),), "None")
+SEED = (Whole(0), Instance((np.random.Generator, np.random.RandomState), "a numpy generator"), NONE)
+NUMBER_OF_BASIS = (Whole(1), Share())
+
+
+def check_parameter(name: str, value: Any, admitted: tuple[Constraint, ...]) -> None:
+    """Raise a ValueError unless the value is of one of the kinds."""
+    if not any(constraint.admits(value) for constraint in admitted):
+        *others, last = map(str, admitted)
+        wanted = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{name} must be {wanted}; got {value!r}")

@@ -1,0 +1,95 @@
+"""Parameters and attributes that several estimators have, described once.
+
+In the docstring of a class, a line ``{alpha}``, or ``{alpha, kernel}``, stands for the entries of
+those names, also of notes; :func:`documented` puts them in.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+_ENTRIES = """\
+alpha : float, default 1
+    Weight of the regulariser, the paper's lambda; positive.
+n_basis : int or float, default 0.5
+    Number of basis functions, or a share of the training points in (0, 1].
+fitting : {"basic", "backfit", "prefit"}, default "basic"
+    "basic" never touches an earlier coefficient, "backfit" refits all of them after every
+    step, "prefit" chooses each function by the cost after the refit.
+repeat : bool, default False
+    Whether "basic" may choose a function again; a refit leaves nothing to gain from that.
+ridge : float, default 0
+    Weight of a penalty ``a' K a`` in the least-squares problem; the paper has none.
+n_candidates : int or None, default None
+    Number of training points, drawn at random, whose functions make up the dictionary.
+    Memory grows as samples times candidates. None: all points.
+kernel : str or callable, default "rbf"
+    A kernel of scikit-learn: "rbf" is ``exp(-gamma |x - y|^2)``, "laplacian"
+    ``exp(-gamma |x - y|_1)``, "linear" ``x'y``, "poly" or "polynomial"
+    ``(gamma x'y + coef0)^degree``, "sigmoid" ``tanh(gamma x'y + coef0)``, "cosine" ``x'y`` of
+    points scaled to length 1; for features that are not negative, "additive_chi2"
+    ``-sum (x - y)^2 / (x + y)`` and "chi2", the exponential of gamma times that. With
+    "precomputed", `X` holds kernel values: of the training points with each other in `fit`, of
+    new points with the training points in `predict`. A callable takes two matrices of points,
+    one point a row, and returns the matrix of their kernel values. "sigmoid" and
+    "additive_chi2" are not positive definite, nor is "poly" with a negative `coef0`; see Notes.
+gamma : float, "scale" or None, default None
+    None is 1 / number of features, for "chi2" too, and "scale" 1 / (number of features times
+    the variance of all entries of the training data).
+degree : int, default 3
+    Degree of the polynomial kernel.
+coef0 : float, default 1
+    Constant of the polynomial and the sigmoid kernel.
+kernel_params : mapping or None, default None
+    Keyword arguments for a `kernel` that is a callable.
+random_state : int, Generator, RandomState or None, default None
+    Draws the candidates.
+basis_ : ndarray of shape (n_basis,)
+    The chosen training points, in the order in which they were chosen.
+coef_ : ndarray of shape (n_basis,)
+    Coefficients of the basis functions.
+staged_coef_ : ndarray of shape (n_basis, n_basis)
+    Row p holds the coefficients of the model with p + 1 basis functions.
+cost_ : ndarray of shape (n_basis + 1,)
+    Training cost with 0, 1, 2, ... basis functions.
+X_basis_ : ndarray of shape (n_basis, n_features) or None
+    Features of the basis points; None with a precomputed kernel.
+gamma_ : float or None
+    The gamma in use; None for a kernel without one.
+n_features_in_ : int
+    Number of features of the training data.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features; only if the training data has names that are all strings.
+"""
+
+_NOTES = {
+    "columns_note": """\
+The functions of the dictionary are columns of a least-squares problem, so the kernel need not
+be positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0."""
+}
+_GROUPS = {
+    "kernel_parameters": ("kernel", "gamma", "degree", "coef0", "kernel_params"),
+    "input_attributes": ("gamma_", "n_features_in_", "feature_names_in_"),
+}
+_BY_NAME = _NOTES | {
+    entry.split(" : ")[0]: entry.rstrip()
+    for entry in re.split(r"^(?=\S)", _ENTRIES, flags=re.M)[1:]
+}
+_PLACE = re.compile(r"^( *)\{([a-zA-Z0-9_, ]+)\}$", flags=re.M)
+
+
+def documented(cls: Class) -> Class:
+    """Put the shared entries into the docstring of a class."""
+
+    def entries(place: re.Match[str]) -> str:
+        indent, names = place[1], place[2].split(", ")
+        single = [one for name in names for one in _GROUPS.get(name, (name,))]
+        lines = "\n".join(_BY_NAME[name] for name in single).split("\n")
+        return "\n".join(indent + line for line in lines)
+
+    if cls.__doc__:  # there is none under python -OO
+        cls.__doc__ = _PLACE.sub(entries, cls.__doc__)
+    return cls

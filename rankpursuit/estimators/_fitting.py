@@ -1,0 +1,115 @@
+"""What a least-squares method is fitted to: scores, scores inside groups, or pairs."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+from rankpursuit.estimators._base import KernelEstimator, LeastSquaresEstimator
+from rankpursuit.estimators._comparisons import (
+    checked_pairs,
+    checked_target,
+    group_labels,
+    group_preferences,
+)
+from rankpursuit.metrics import pairwise_accuracy
+from rankpursuit.preferences import PairPreferences, Pointwise
+from rankpursuit.solvers.judgements import add_up, grounded, nearest_scores
+
+
+class FitsScores(LeastSquaresEstimator):
+    """A regression method: it fits the scores of single points."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Fit to scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,)
+            Scores.
+        groups : array-like of shape (n,), optional
+            Ignored: a regression method does not compare points.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_scored(X, y)
+        group_labels(groups, len(X))
+        return self._learn(X, y, Pointwise(len(y)))
+
+
+class Ranker(KernelEstimator):
+    """A ranker is scored by the pairs that it puts in the right order."""
+
+    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
+        """Pairwise accuracy: the share of pairs with different scores in the right order.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        y : array-like of shape (m,)
+            True scores.
+        groups : array-like of shape (m,), optional
+            Only pairs inside a group count. Default: all pairs.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; a pair tied in the prediction counts half.
+        """
+        return float(pairwise_accuracy(y, self.predict(X), groups))
+
+
+class FitsOrder(Ranker, LeastSquaresEstimator):
+    """A ranking method with the squared loss: it fits differences of points."""
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        pairs: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to the differences of scores inside each group, or of explicit pairs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,), optional
+            Scores. May be left out with `pairs`.
+        groups : array-like of shape (n,), optional
+            Only points with the same label are compared. Default: all points.
+        pairs : array-like of shape (p, 2), optional
+            Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
+            to sample j. A pair may occur more than once and in both directions. The indices are
+            those of the rows of X, so a cross-validation that draws rows cannot pass pairs on.
+        weights : array-like of shape (p,), optional
+            Positive weights of the pairs. Default: all 1.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        With pairs the cost is ``sum_k w_k (d_k - (f_i - f_j))^2`` over the rows (i, j). The
+        difference ``d_k`` to be matched is ``y_i - y_j`` if there are scores, even one that
+        contradicts the pair, and otherwise 1. Rows about the same two samples are one comparison
+        with the weight ``sum w_k`` and the difference ``sum +-w_k / sum w_k``, with a plus for
+        each row that prefers the first of the two; the cost leaves out what no function changes.
+        """
+        if pairs is None and weights is None:
+            X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
+            return self._learn(X, y, group_preferences(group_labels(groups, len(X))))
+        if y is None:
+            X = self._check_points(X, min_samples=2)
+        else:
+            X, y = self._check_scored(X, y, min_samples=2)
+        edges = add_up(*checked_pairs(pairs, weights, groups, len(X)))
+        scores = nearest_scores(len(X), edges) if y is None else grounded(y, edges)
+        return self._learn(X, scores, PairPreferences(len(X), edges.pairs, edges.weights))

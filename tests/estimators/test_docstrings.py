@@ -1,0 +1,89 @@
+"""Docstrings name every parameter and every fitted attribute, and nothing else."""
+
+import inspect
+import re
+
+import pandas as pd
+import pytest
+from all_estimators import BY_NAME, CLASSES, grouped_data
+
+each_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", flags=re.M)
+
+
+def sections(docstring):
+    """Text of each section of a numpydoc docstring, by its title."""
+    _, *parts = SECTION.split(inspect.cleandoc(docstring))
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def entries(section):
+    """Names of the entries of a section, each with its type."""
+    heads = re.findall(r"^(\w+) : (.+)$", section, flags=re.M)
+    unindented = re.findall(r"^\S.*$", section, flags=re.M)
+    assert len(heads) == len(unindented), "an entry has no type"
+    assert len(dict(heads)) == len(heads), "an entry stands there twice"
+    return dict(heads)
+
+
+@each_class
+def test_every_section_of_a_class_is_there(cls):
+    assert not re.search(r"^ *\{[\w, ]+\}$", cls.__doc__, flags=re.M), "an entry was not put in"
+    assert max(map(len, cls.__doc__.splitlines())) <= 100
+    expected = {"Parameters", "Attributes", "See Also", "Notes", "Examples"}
+    assert set(sections(cls.__doc__)) == expected
+
+
+@each_class
+def test_documented_parameters_are_those_of_the_constructor(cls):
+    documented = entries(sections(cls.__doc__)["Parameters"])
+    parameters = inspect.signature(cls).parameters
+    assert set(documented) == set(parameters)
+    for name, parameter in parameters.items():
+        described = documented[name].partition("default ")[2]
+        default = parameter.default
+        if isinstance(default, str):
+            assert described == f'"{default}"'
+        elif isinstance(default, float) and not isinstance(default, bool):
+            assert float(described) == default
+        else:
+            assert described == repr(default)
+
+
+@each_class
+def test_documented_attributes_are_those_of_a_fitted_model(cls):
+    X, y, groups = grouped_data()
+    model = cls().fit(pd.DataFrame(X, columns=["a", "b", "c"]), y, groups)
+    documented = entries(sections(cls.__doc__)["Attributes"])
+    fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    assert set(documented) == fitted
+
+
+@each_class
+def test_classes_to_see_also_exist(cls):
+    others = entries(sections(cls.__doc__)["See Also"])
+    assert set(others) <= set(BY_NAME) - {cls.__name__}
+    assert others
+
+
+@each_class
+def test_documented_parameters_of_methods_are_those_of_their_signatures(cls):
+    for name, method in inspect.getmembers(cls, inspect.isfunction):
+        if name.startswith("_") or not method.__module__.startswith("rankpursuit"):
+            continue
+        parts = sections(method.__doc__)
+        heads = re.findall(r"^(\w+) : ", parts["Parameters"], flags=re.M)
+        assert heads == list(inspect.signature(method).parameters)[1:], name
+        assert {"Returns", "Yields"} & set(parts), name
+
+
+@each_class
+def test_the_first_parameters_may_go_without_their_names(cls):
+    positional = [
+        name
+        for name, parameter in inspect.signature(cls).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    first = "C" if cls.__name__ == "RankSVM" else "n_basis"
+    expected = {"RLS": ["alpha"], "RankRLS": ["alpha"], "SparseRankRLS": ["n_basis", "alpha"]}
+    assert positional == expected.get(cls.__name__, [first])

@@ -1,0 +1,180 @@
+"""Every kernel, by name, as a function or precomputed, in every estimator."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from all_estimators import ALL, id_of
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+
+from rankpursuit import RLS, RankRLS, RankSVM, SemiSupervisedRankingPursuit
+from rankpursuit.estimators._kernels import NOT_NEGATIVE_ONLY, WITH_GAMMA, KernelName
+from rankpursuit.kernels import gaussian_stack, squared_distances
+
+NAMES = get_args(KernelName)
+VALUES = {"gamma": 0.4, "degree": 2, "coef0": 1.5}
+
+
+def points_for(kernel, X):
+    return np.abs(X) if kernel in NOT_NEGATIVE_ONLY else X
+
+
+def values_of(kernel, X, Y):
+    return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **VALUES)
+
+
+def test_the_named_kernels_are_those_of_scikit_learn():
+    assert set(NAMES) == set(kernel_metrics())
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+@pytest.mark.parametrize("kernel", NAMES)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_named_callable_and_precomputed_kernels_agree(data, estimator, kernel):
+    X, y, groups = data
+    X = points_for(kernel, X)
+    train, test = np.arange(30), np.arange(30, 40)
+    small = {"n_basis": 3} if "n_basis" in estimator.get_params() else {}
+
+    def fitted(kernel, train_X, **values):
+        model = clone(estimator).set_params(kernel=kernel, **small, **values)
+        return model.fit(train_X, y[train], groups[train])
+
+    def function(X, Y, name):
+        return values_of(name, X, Y)
+
+    named = fitted(kernel, X[train], **VALUES).predict(X[test])
+    called = fitted(function, X[train], kernel_params={"name": kernel}).predict(X[test])
+    given = fitted("precomputed", values_of(kernel, X[train], X[train]))
+    assert np.isfinite(named).all()
+    scale = np.abs(named).max()
+    np.testing.assert_allclose(called, named, rtol=1e-6, atol=1e-8 * scale)
+    assert given.X_basis_ is None
+    precomputed = given.predict(values_of(kernel, X[test], X[train]))
+    np.testing.assert_allclose(precomputed, named, rtol=1e-6, atol=1e-8 * scale)
+
+
+def test_kernel_objects_of_scikit_learn_are_callables(data):
+    X, y, _ = data
+    model = RankRLS(kernel=RBF(length_scale=2.0)).fit(X, y)
+    same = RankRLS(gamma=1 / 8).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", sorted(set(NAMES) - {"additive_chi2", "sigmoid"}))
+def test_rls_is_kernel_ridge_regression_with_every_positive_definite_kernel(data, kernel):
+    X, y, _ = data
+    X = points_for(kernel, X)
+    ours = RLS(alpha=0.3, kernel=kernel, **VALUES).fit(X, y).predict(X)
+    theirs = KernelRidge(alpha=0.3, kernel=kernel, **VALUES).fit(X, y).predict(X)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+def test_gaussian_kernels_are_those_of_this_package_to_the_last_bit(data, estimator, monkeypatch):
+    X, y, groups = data
+    seen = []
+
+    def recorded(squared, gammas):
+        seen.append((squared.copy(), gammas))
+        return gaussian_stack(squared, gammas)
+
+    monkeypatch.setattr("rankpursuit.estimators._kernels.gaussian_stack", recorded)
+    clone(estimator).set_params(gamma=0.25).fit(X, y, groups)
+    full = squared_distances(X, X)
+    for squared, gammas in seen:
+        assert gammas == [0.25]
+        for column in squared.T:
+            assert np.isclose(full, column[:, None], rtol=1e-12, atol=1e-14).all(axis=0).any()
+    assert seen
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+@pytest.mark.parametrize("kernel", sorted(WITH_GAMMA))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_gamma_left_out_or_from_the_scale_is_that_of_the_training_data(data, estimator, kernel):
+    X, y, groups = data
+    X = points_for(kernel, X)
+    train, new = slice(0, 24), slice(24, 40)
+    for gamma, number in [("scale", 1.0 / (3 * X[train].var())), (None, 1.0 / 3)]:
+        model, explicit = (
+            clone(estimator)
+            .set_params(kernel=kernel, gamma=value)
+            .fit(X[train], y[train], groups[train])
+            for value in (gamma, number)
+        )
+        np.testing.assert_allclose(model.gamma_, number)
+        # At points of another scale than the training data's.
+        np.testing.assert_allclose(model.predict(5 * X[new]), explicit.predict(5 * X[new]))
+
+
+def test_each_view_has_the_gamma_of_its_features(data):
+    X, y, groups = data
+    model = SemiSupervisedRankingPursuit(views="features", gamma="scale", random_state=0)
+    model.fit(X, y, groups)
+    for features, gamma in zip(model.view_features_, model.gamma_, strict=True):
+        assert gamma == pytest.approx(1.0 / X[:, features].var() / len(features))
+
+
+def test_the_scale_of_constant_features_is_one():
+    model = RankRLS(gamma="scale").fit(np.full((4, 2), 7.0), [1.0, 2.0, 3.0, 4.0])
+    assert model.gamma_ == 0.5
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed", lambda X, Y: X @ Y.T])
+def test_a_kernel_without_gamma_has_none(data, kernel):
+    X, y, _ = data
+    X = X @ X.T if kernel == "precomputed" else X
+    assert RankRLS(kernel=kernel).fit(X, y).gamma_ is None
+
+
+INDEFINITE = [
+    {"kernel": "sigmoid", "gamma": 3.0, "coef0": -1.0},
+    {"kernel": "poly", "coef0": -2.0},
+    {"kernel": "additive_chi2"},
+]
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+@pytest.mark.parametrize("kernel", INDEFINITE, ids=lambda kernel: kernel["kernel"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_kernels_that_are_not_positive_definite_give_finite_models(data, estimator, kernel):
+    X, y, groups = data
+    X = np.abs(X)
+    model = clone(estimator).set_params(**kernel)
+    hard = {"alpha": 1e-8} if "alpha" in model.get_params() else {}
+    prediction = model.set_params(**hard).fit(X, y, groups).predict(X)
+    assert np.isfinite(prediction).all()
+    assert np.ptp(prediction) > 0.0
+
+
+def test_least_squares_gives_negative_directions_of_a_kernel_no_weight(data):
+    X, y, _ = data
+    kernel = np.tanh(3.0 * X @ X.T - 1.0)
+    values, vectors = np.linalg.eigh(kernel)
+    assert values[0] < -1.0
+    kept = vectors[:, values > 0]
+    model = RLS(alpha=1e-3, kernel="precomputed").fit(kernel, y)
+    expected = kept @ ((kept.T @ y) / (values[values > 0] + 1e-3))
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", sorted(NOT_NEGATIVE_ONLY))
+def test_negative_features_are_refused_for_kernels_of_histograms(data, kernel):
+    X, y, _ = data
+    with pytest.raises(
+        ValueError, match=f"Negative values in data passed to the kernel '{kernel}'"
+    ):
+        RankRLS(kernel=kernel).fit(X, y)
+
+
+def test_indefinite_kernels_of_rank_svm_are_warned_of(data):
+    X, y, groups = data
+    for loss in ("hinge", "squared_hinge"):
+        model = RankSVM(C=1000.0, loss=loss, **INDEFINITE[0])
+        with pytest.warns(ConvergenceWarning, match="positive definite"):
+            model.fit(np.abs(X), y, groups)

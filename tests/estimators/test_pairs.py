@@ -1,0 +1,227 @@
+"""Rankers that are told pairs instead of groups."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+import sklearn
+from all_estimators import SQUARED_LOSS_RANKERS, id_of, made
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rankpursuit import RankingPursuit, RankRLS, RankSVM, SparseRankRLS
+from rankpursuit.kernels import gaussian_stack, squared_distances
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers import pursue
+from rankpursuit.solvers.rank_svm import Loss
+
+each_squared = pytest.mark.parametrize("estimator", SQUARED_LOSS_RANKERS, ids=id_of)
+RANKERS = [*SQUARED_LOSS_RANKERS, *made("RankSVM")]
+each_ranker = pytest.mark.parametrize("estimator", RANKERS, ids=id_of)
+
+
+@pytest.fixture
+def judged():
+    """Points with judgements that repeat and contradict each other."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 2))
+    first = rng.integers(0, 30, size=90)
+    second = (first + rng.integers(1, 30, size=90)) % 30
+    utility = X[:, 0] + 0.5 * rng.normal(size=(90, 30))
+    ahead = utility[np.arange(90), first] > utility[np.arange(90), second]
+    pairs = np.where(ahead[:, None], np.stack([first, second], 1), np.stack([second, first], 1))
+    pairs = np.concatenate([pairs, pairs[:20], pairs[:7, ::-1]])
+    return X, pairs, rng.uniform(0.2, 3.0, size=len(pairs))
+
+
+def rows_of(n_points, pairs, weights):
+    """One row ``sqrt(w) (e_i - e_j)`` for each pair as it was given."""
+    rows = np.zeros((len(pairs), n_points))
+    rows[np.arange(len(pairs)), pairs[:, 0]] = np.sqrt(weights)
+    rows[np.arange(len(pairs)), pairs[:, 1]] = -np.sqrt(weights)
+    return rows
+
+
+def gaussian(X, gamma=1.0):
+    return gaussian_stack(squared_distances(X, X), [gamma])[0]
+
+
+@each_squared
+def test_all_pairs_inside_the_groups_are_the_groups(data, estimator):
+    X, y, groups = data
+    pairs = np.random.default_rng(0).permuted(GroupPreferences(groups).pairs(), axis=1)
+    grouped, listed = clone(estimator), clone(estimator)
+    grouped.fit(X, y, groups)
+    listed.fit(X, y, pairs=pairs)
+    np.testing.assert_array_equal(listed.basis_, grouped.basis_)
+    scale = np.abs(grouped.coef_).max()
+    np.testing.assert_allclose(listed.coef_, grouped.coef_, rtol=1e-8, atol=1e-8 * scale)
+
+
+@pytest.mark.parametrize("n_pairs", [12, 117])
+@pytest.mark.parametrize("scored", [False, True])
+def test_rank_rls_of_pairs_solves_the_equations_of_every_pair(judged, n_pairs, scored):
+    X, pairs, weights = judged
+    pairs, weights = pairs[:n_pairs], weights[:n_pairs]
+    y = np.random.default_rng(1).normal(size=30) if scored else None
+    model = RankRLS(alpha=0.3, gamma=1.0).fit(X, y, pairs=pairs, weights=weights)
+    rows = rows_of(30, pairs, weights)
+    target = rows @ y if scored else np.sqrt(weights)
+    left = rows.T @ rows @ gaussian(X) + 0.3 * np.eye(30)
+    expected = np.linalg.solve(left, rows.T @ target)
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_basis", [4, 28])
+def test_sparse_rank_rls_of_pairs_solves_the_equations_of_every_pair(judged, n_basis):
+    X, pairs, weights = judged
+    model = SparseRankRLS(n_basis, 0.3, gamma=4.0, random_state=0)
+    model.fit(X, pairs=pairs, weights=weights)
+    kernel, rows = gaussian(X, 4.0), rows_of(30, pairs, weights)
+    columns, inner = rows @ kernel[:, model.basis_], kernel[np.ix_(model.basis_, model.basis_)]
+    expected = np.linalg.solve(columns.T @ columns + 0.3 * inner, columns.T @ np.sqrt(weights))
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("fitting", ["basic", "backfit", "prefit"])
+@pytest.mark.parametrize("n_candidates", [None, 6])
+def test_ranking_pursuit_of_pairs_is_the_pursuit_of_every_pairs_difference(
+    judged, fitting, n_candidates
+):
+    X, pairs, weights = judged
+    model = RankingPursuit(
+        5, fitting=fitting, gamma=1.0, n_candidates=n_candidates, random_state=0
+    ).fit(X, pairs=pairs, weights=weights)
+    candidates = np.arange(30)
+    if n_candidates:
+        drawn = np.random.RandomState(0).choice(30, n_candidates, replace=False)
+        candidates = np.sort(drawn)
+    dictionary = rows_of(30, pairs, weights) @ gaussian(X)[:, candidates]
+    path = pursue(dictionary[None], np.sqrt(weights), 5, fitting=fitting)
+    np.testing.assert_array_equal(model.basis_, candidates[path.selected[0]])
+    np.testing.assert_allclose(model.coef_, path.coefficients()[0, -1], rtol=1e-8)
+    np.testing.assert_allclose(np.diff(model.cost_), np.diff(path.cost[0]), rtol=1e-6)
+
+
+@each_ranker
+def test_a_repeated_pair_is_one_of_twice_the_weight(judged, estimator):
+    X, pairs, weights = judged
+    twice = clone(estimator).fit(
+        X, pairs=np.concatenate([pairs, pairs]), weights=np.concatenate([weights, weights])
+    )
+    double = clone(estimator).fit(X, pairs=pairs, weights=2.0 * weights)
+    np.testing.assert_allclose(twice.predict(X), double.predict(X), rtol=1e-8, atol=1e-10)
+
+
+@each_squared
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_judges_who_disagree_evenly_leave_nothing_to_learn(judged, estimator):
+    X, pairs, _ = judged
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    np.testing.assert_array_equal(clone(estimator).fit(X, pairs=both).predict(X), 0.0)
+
+
+@each_ranker
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_order_told_by_pairs_is_learned(judged, estimator):
+    X, _, _ = judged
+    order = np.argsort(-X[:, 0])
+    model = clone(estimator).set_params(kernel="linear")
+    model.fit(X, pairs=np.column_stack([order[:-1], order[1:]]))
+    assert model.score(X, X[:, 0]) > 0.85
+
+
+@each_squared
+def test_a_level_of_the_scores_costs_no_digits(data, estimator):
+    X, y, groups = data
+    pairs = GroupPreferences(groups).pairs()
+    exact = np.round(64 * y) / 64
+    before = clone(estimator).fit(X, exact, pairs=pairs).predict(X)
+    after = clone(estimator).fit(X, exact + 2.0**30 * groups, pairs=pairs).predict(X)
+    np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize("loss", get_args(Loss))
+def test_rank_svm_of_the_ordered_pairs_of_the_groups_is_that_of_the_groups(data, loss):
+    X, y, groups = data
+    pairs = GroupPreferences(groups).pairs()
+    ahead = y[pairs[:, 0]] > y[pairs[:, 1]]
+    ordered = np.where(ahead[:, None], pairs, pairs[:, ::-1])
+    ordered = np.random.default_rng(0).permutation(ordered)
+    grouped = RankSVM(loss=loss, tol=1e-10).fit(X, y, groups)
+    listed = RankSVM(loss=loss, tol=1e-10).fit(X, pairs=ordered)
+    scale = np.abs(grouped.predict(X)).max()
+    np.testing.assert_allclose(listed.predict(X), grouped.predict(X), atol=1e-4 * scale)
+    if loss == "squared_hinge":  # strictly convex: the coefficients are unique
+        np.testing.assert_array_equal(listed.basis_, grouped.basis_)
+        np.testing.assert_allclose(listed.coef_, grouped.coef_, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", get_args(Loss))
+def test_rank_svm_of_pairs_has_the_least_sum_of_every_pairs_loss(judged, loss):
+    X, pairs, weights = judged
+    model = RankSVM(0.5, loss=loss, gamma=1.0, tol=1e-6)
+    model.fit(X, pairs=pairs, weights=weights)
+    kernel = gaussian(X)
+
+    def objective(coef):
+        values = kernel @ coef
+        slack = np.maximum(0.0, 1.0 - values[pairs[:, 0]] + values[pairs[:, 1]])
+        power = 1 if loss == "hinge" else 2
+        return 0.5 * coef @ values + 0.5 * np.sum(weights * slack**power)
+
+    found = np.zeros(30)
+    found[model.basis_] = model.coef_
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1e-2, 1e-1):
+        for _ in range(50):
+            step = size * rng.normal(size=30)
+            assert objective(found + step) > objective(found) * (1 - 1e-5)
+    assert objective(found) < 0.9 * objective(np.zeros(30))
+
+
+def test_rank_svm_takes_scores_or_pairs_not_both(data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="y and pairs both say what is preferred"):
+        RankSVM().fit(X, y, pairs=GOOD)
+
+
+@each_ranker
+def test_pairs_pass_through_a_pipeline(judged, estimator):
+    X, pairs, weights = judged
+    scaled = StandardScaler().fit_transform(X)
+    alone = clone(estimator).fit(scaled, pairs=pairs, weights=weights).predict(scaled)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make_pipeline(
+            StandardScaler(), clone(estimator).set_fit_request(pairs=True, weights=True)
+        ).fit(X, pairs=pairs, weights=weights)
+    np.testing.assert_array_equal(model.predict(X), alone)
+
+
+GOOD = [(0, 1), (2, 1)]
+BAD = [
+    ({"pairs": []}, "pairs must hold at least one pair"),
+    ({"pairs": np.empty((0, 2), dtype=int)}, "pairs must hold at least one pair"),
+    ({"pairs": [(0, 1, 2)]}, r"pairs must be whole numbers of the shape \(p, 2\)"),
+    ({"pairs": [0, 1]}, r"pairs must be whole numbers of the shape \(p, 2\)"),
+    ({"pairs": [(0.0, 1.0)]}, r"whole numbers of the shape \(p, 2\), .* got float64"),
+    ({"pairs": [(0, 40)]}, "indices of the 40 samples, from 0 to 39; got indices from 0 to 40"),
+    ({"pairs": [(-1, 0)]}, "indices of the 40 samples, from 0 to 39; got indices from -1 to 0"),
+    ({"pairs": [(0, 1), (2, 2)]}, "row 1 compares sample 2 with itself"),
+    ({"pairs": GOOD, "weights": [1.0]}, "weights must have one number for each of the 2 pairs"),
+    ({"pairs": GOOD, "weights": [1.0, -1.0]}, "weights must be positive finite numbers"),
+    ({"pairs": GOOD, "weights": [1.0, 0.0]}, "weights must be positive finite numbers"),
+    ({"pairs": GOOD, "weights": [1.0, np.nan]}, "weights must be positive finite numbers"),
+    ({"pairs": GOOD, "weights": [1.0, np.inf]}, "weights must be positive finite numbers"),
+    ({"pairs": GOOD, "groups": np.zeros(40)}, "groups and pairs both say what is compared"),
+    ({"weights": [1.0]}, "weights are those of explicit pairs"),
+    ({}, "requires y to be passed, but the target y is None; pass scores, or pairs"),
+]
+
+
+@each_ranker
+@pytest.mark.parametrize(("told", "message"), BAD)
+def test_pairs_that_cannot_be_learned_from_are_refused(data, estimator, told, message):
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(data[0], **told)
