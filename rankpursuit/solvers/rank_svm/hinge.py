@@ -3,8 +3,7 @@
 The dual is ``min alpha' G alpha / 2 - sum alpha`` in the box ``0 <= alpha_ij <= C w_ij`` with
 ``G = B K B'`` and the weights w_ij of the pairs; z and s are the multipliers of the two bounds,
 and s is also the slack of the primal. A Newton step solves ``(G + D) d = r`` with a diagonal D,
-through the identity
-``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
+through the identity ``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
 """
 
 from __future__ import annotations
