@@ -61,6 +61,10 @@ class RunError(RankpursuitError):
     """A run that cannot go on."""
 
 
+class WorkerLostError(RunError):
+    """A worker process of this machine that died in the middle of a unit."""
+
+
 class ClusterError(RunError):
     """A cluster whose workers cannot take part in a run.
 
