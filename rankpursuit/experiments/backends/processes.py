@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import BinaryIO, cast
 
 from rankpursuit.errors import RunError, WorkerLostError
@@ -31,6 +31,7 @@ _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
 _SECONDS_TO_END = 1.0
+_SECONDS_OF_SLEEP = 0.2
 
 Answers = SimpleQueue[UnitResult | Exception]
 """Takes what came of units."""
@@ -66,7 +67,7 @@ class Processes:
             self._tasks.put(task)
             under_way += 1
         while under_way:
-            answer = answers.get()
+            answer = _next(answers)
             if isinstance(answer, Exception):
                 raise answer
             under_way -= 1
@@ -83,6 +84,13 @@ class Processes:
             self._tasks.put(None)
         for worker in self._workers:
             worker.join()
+
+
+def _next(answers: Answers) -> UnitResult | Exception:
+    """Wait for an answer, and wake up between: Ctrl-C just before a wait is seen after it."""
+    while True:
+        with suppress(Empty):
+            return answers.get(timeout=_SECONDS_OF_SLEEP)
 
 
 class _Worker:
