@@ -159,7 +159,7 @@ class _Process:
     def ask(self, request: local_worker.Request) -> UnitResult | Exception:
         """Send a request and wait for the reply."""
         try:
-            self._requests.write(pickle.dumps(request))
+            self._requests.write(local_worker.framed(request))
             self._requests.flush()
             reply: UnitResult | Exception = pickle.load(self._replies)
         except (EOFError, pickle.UnpicklingError, BrokenPipeError) as error:
