@@ -61,6 +61,14 @@ class RunError(RankpursuitError):
     """A run that cannot go on."""
 
 
+class WorkerLostError(RunError):
+    """A worker process of this machine that died in the middle of a unit."""
+
+
+class NoWorkerError(RunError):
+    """A cluster that had no worker for longer than a run waits."""
+
+
 class ClusterError(RunError):
     """A cluster whose workers cannot take part in a run.
 

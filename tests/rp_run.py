@@ -41,13 +41,14 @@ def run(config, output, *options, workers=("-j", 1), **settings):
     )
 
 
-def start(config, output, *options):
+def start(config, output, *options, **settings):
     return subprocess.Popen(
         command(config, output, *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        **settings,
     )
 
 

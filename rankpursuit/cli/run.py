@@ -39,6 +39,12 @@ def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="; ".join(f"{name}: {where}" for name, where in BACKENDS.items()) + ".",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Of the cluster, e.g. tcp://HOST:8786.")
+@click.option(
+    "--wait",
+    type=click.IntRange(min=0),
+    metavar="SECONDS",
+    help="Wait so long for a cluster without workers; default: 600.",
+)
 @click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
 @click.option("--groups", multiple=True, metavar="LOW-HIGH", help="Run this group; repeatable.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Run the first so many repeats.")
@@ -116,7 +122,8 @@ def _backend_options(options: dict[str, Any]) -> Options:
         if not options["quiet"]:
             click.echo(line, err=True)
 
-    return Options(n_jobs=options["n_jobs"], scheduler=options["scheduler"], tell=tell)
+    names = ("n_jobs", "scheduler", "wait")
+    return Options(**{name: options[name] for name in names}, tell=tell)
 
 
 def _prepare(path: Path, options: dict[str, Any]) -> Run:

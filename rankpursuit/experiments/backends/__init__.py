@@ -47,12 +47,15 @@ class Options:
         Number of worker processes.
     scheduler : str, optional
         Address of a scheduler.
+    wait : float, optional
+        Seconds to wait for a cluster that has no worker.
     tell : callable
         Takes lines for the user.
     """
 
     n_jobs: int | None = None
     scheduler: str | None = None
+    wait: float | None = None
     tell: Callable[[str], None] = print
 
 

@@ -7,7 +7,9 @@ client needs no more code, and each of the faults has its own answer.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -17,7 +19,9 @@ from typing import Any, Self
 from rankpursuit.datasets.locate import DATA_VARIABLE
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
 from rankpursuit.experiments.backends import Options, dask_worker
+from rankpursuit.experiments.backends.dask_scheduler import check_scheduler
 from rankpursuit.experiments.backends.dask_worker import Facts, Parcel
+from rankpursuit.experiments.backends.patience import Patience, Waiting
 from rankpursuit.experiments.config import DataSpec, Experiment
 from rankpursuit.experiments.run.evaluate import Job, UnitResult
 
@@ -50,7 +54,8 @@ def check_options(options: Options) -> None:
 
 def connect(options: Options) -> Dask:
     """Connect to the cluster of a scheduler."""
-    return Dask(str(options.scheduler), options.tell)
+    patience = Patience() if options.wait is None else Patience(options.wait)
+    return Dask(str(options.scheduler), options.tell, patience)
 
 
 class Dask:
@@ -61,15 +66,21 @@ class Dask:
     address : str
         That of the scheduler.
     tell : callable
-        Takes lines for the user: where the dashboard is, and that the cluster has no worker yet.
+        Takes lines for the user: where the dashboard is, and that the cluster has no worker.
+    patience : Patience
+        How long to wait for a worker, now or later, if there is none.
 
     Raises
     ------
+    NoWorkerError
+        If no worker came.
     RunError
         If Dask is not installed, or there is no scheduler at the address.
     """
 
-    def __init__(self, address: str, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, address: str, tell: Callable[[str], None], patience: Patience | None = None
+    ) -> None:
         try:
             from distributed import Client
         except ImportError as error:
@@ -79,19 +90,24 @@ class Dask:
         for name in _LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address = address
+        self._tell = tell
+        self._patience = patience or Patience()
+        self._remedy = f"dask worker --nthreads 1 {address}"
+        check_scheduler(address, _CONNECT_SECONDS)
         try:
             self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise RunError(
-                f"no Dask scheduler answers at {address}: start one with `dask scheduler`, or "
-                "correct the address"
-            ) from error
-        with suppress(KeyError):  # a scheduler may have no dashboard
-            tell(f"dashboard: {self._client.dashboard_link}")
-        if not self.count():
-            tell(f"no worker yet, waiting for one: dask worker --nthreads 1 {address}")
-            with self._lost_scheduler():
-                self._client.wait_for_workers(1)
+            raise self._scheduler_lost() from error
+        try:
+            with suppress(KeyError):  # a scheduler may have no dashboard
+                tell(f"dashboard: {self._client.dashboard_link}")
+            if not self.count():
+                limit = f"{self._patience.seconds:g} seconds"
+                tell(f"no worker yet, waiting {limit} for one: {self._remedy}")
+                self._wait_until(self.count, sleep=0.2)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -134,6 +150,8 @@ class Dask:
         ------
         ClusterError
             If a worker joined that cannot take part.
+        NoWorkerError
+            If all workers are gone, and no other comes for too long.
         RunError
             If the scheduler is lost, or a unit is lost with several workers in turn.
         """
@@ -144,7 +162,9 @@ class Dask:
         first = self._submit(islice(parcels, OUTSTANDING))
         under_way = as_completed(first, loop=self._client.loop)
         del first  # what holds a future keeps its result on the worker
-        for batch in under_way.batches():
+        while not under_way.is_empty():
+            self._wait_until(under_way.has_ready)
+            batch = under_way.next_batch(block=False)
             results = self._gather(experiment.data, batch, "skip")
             yield from results
             if len(results) < len(batch):
@@ -175,8 +195,13 @@ class Dask:
         """
         from distributed import KilledWorker
 
+        loop: Any = self._client.loop
+        gathering = asyncio.run_coroutine_threadsafe(
+            self._client.gather(batch, errors=errors, asynchronous=True), loop.asyncio_loop
+        )
+        self._wait_until(gathering.done)
         try:
-            return list(self._client.gather(batch, errors=errors))
+            return list(gathering.result())
         except CancelledError as error:
             raise self._scheduler_lost() from error
         except KilledWorker as error:
@@ -188,6 +213,16 @@ class Dask:
                 raise self._scheduler_lost() from error
             self.check(data)
             raise
+
+    def _wait_until(self, happened: Callable[[], object], sleep: float = 0.005) -> None:
+        """Wait for something that workers do, as long as there are workers."""
+        waiting = Waiting(self._patience, self._tell, self._remedy)
+        look = time.monotonic() + self._patience.between_looks
+        while not happened():
+            time.sleep(sleep)
+            if time.monotonic() >= look:
+                waiting.look(self.count())
+                look = time.monotonic() + self._patience.between_looks
 
     @contextmanager
     def _lost_scheduler(self) -> Iterator[None]:

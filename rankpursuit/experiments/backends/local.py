@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import threading
-import time
+import weakref
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 
 import joblib
-from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from rankpursuit.errors import ConfigError, RunError
+from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.backends import Options
+from rankpursuit.experiments.backends.processes import Processes
 from rankpursuit.experiments.config import DataSpec, Experiment
 from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_unit
 
 
 def check_options(options: Options) -> None:
     """Refuse what is for a cluster."""
-    if options.scheduler is not None:
-        raise ConfigError(["--scheduler needs --backend dask"])
+    given = {"--scheduler": options.scheduler, "--wait": options.wait}
+    faults = [f"{name} needs --backend dask" for name, value in given.items() if value is not None]
+    if faults:
+        raise ConfigError(faults)
 
 
 def connect(options: Options) -> Local:
@@ -33,6 +31,8 @@ def connect(options: Options) -> Local:
 class Local:
     """Worker processes on this machine; a context manager.
 
+    They start with the first unit, and end with the context or with this object.
+
     Parameters
     ----------
     n_jobs : int
@@ -41,14 +41,16 @@ class Local:
 
     def __init__(self, n_jobs: int = 1) -> None:
         self._n_jobs = n_jobs
+        self._processes: Processes | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End the workers at once on Ctrl-C; a unit under way is done again later."""
-        if kind is KeyboardInterrupt:
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+    def __exit__(self, *_: object) -> None:
+        """End the workers at once; a unit under way is done again later."""
+        if self._processes:
+            self._processes.end()
+            self._processes = None
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
@@ -62,36 +64,20 @@ class Local:
 
         Raises
         ------
-        RunError
+        WorkerLostError
             If a worker process dies.
+        RunError
+            If a worker process cannot be started.
         """
-        parallel = joblib.Parallel(
-            n_jobs=self._n_jobs, return_as="generator_unordered", batch_size=1
-        )
-        work = joblib.delayed(_evaluate_for)
+        if self.count() == 1:
+            for job in jobs:
+                yield evaluate_unit(experiment, *job)
+            return
+        if not self._processes:
+            self._processes = Processes(self.count())
+            weakref.finalize(self, self._processes.end)
         try:
-            yield from parallel(work(os.getpid(), experiment, *job) for job in jobs)
-        except TerminatedWorkerError as error:
-            raise RunError(
-                "a worker process was killed or ran out of memory; what was finished is kept: give "
-                "the same command to go on"
-            ) from error
-
-
-def _evaluate_for(run: int, experiment: Experiment, *job: Any) -> UnitResult:
-    """Evaluate a unit; a worker process of the run on this machine ends when the run ends."""
-    if os.getppid() == run:
-        _end_with(run)
-    return evaluate_unit(experiment, *job)
-
-
-@lru_cache(maxsize=1)
-def _end_with(parent: int) -> None:
-    """Watch the parent from a thread: workers of a run that was killed would wait for ever."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+            yield from self._processes.evaluate(experiment, jobs)
+        except BaseException:
+            self.__exit__()
+            raise

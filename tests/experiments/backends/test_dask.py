@@ -1,6 +1,7 @@
 """What a client asks of a cluster: real schedulers and workers, checked before they are used."""
 
 import socket
+import time
 
 import pandas as pd
 import pytest
@@ -8,9 +9,10 @@ from dask_cluster import DaskCluster, wait_until
 from small_experiment import run_of, small_config
 
 from rankpursuit.datasets import make_ratings
-from rankpursuit.errors import ClusterError, RunError
+from rankpursuit.errors import ClusterError, NoWorkerError, RunError
 from rankpursuit.experiments.backends import dask as client_side
 from rankpursuit.experiments.backends.dask import Dask
+from rankpursuit.experiments.backends.patience import Patience
 from rankpursuit.experiments.config import ratings_of
 from rankpursuit.experiments.run.evaluate import evaluate_unit
 
@@ -40,6 +42,11 @@ def own_ratings(tmp_path):
     pd.DataFrame(columns).to_csv(path, index=False)
     yield path, run_of(small_config(data={"name": "ratings", "path": str(path)}))
     ratings_of.cache_clear()
+
+
+SHORT = Patience(seconds=1, first=0.2, every=0.4)
+NO_WORKER = ["no worker for 0 seconds", "no worker for 1 seconds"]
+"""What is told meanwhile, to the comma."""
 
 
 def preload(folder, *statements):
@@ -85,7 +92,64 @@ def test_it_waits_for_a_first_worker_and_tells_so(dask):
     with Dask(dask.address, tell) as cluster:
         assert cluster.count() == 1
     assert told[0].startswith("dashboard: http://127.0.0.1:")
-    assert told[1:] == [f"no worker yet, waiting for one: dask worker --nthreads 1 {dask.address}"]
+    remedy = f"dask worker --nthreads 1 {dask.address}"
+    assert told[1] == f"no worker yet, waiting 600 seconds for one: {remedy}"
+
+
+def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
+    dask.end_workers()
+    told = []
+    with pytest.raises(NoWorkerError, match="the cluster had no worker for 1 seconds"):
+        Dask(dask.address, told.append, SHORT)
+    assert [line.split(",")[0] for line in told[1:]] == ["no worker yet", *NO_WORKER]
+
+
+def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first(dask):
+    run, told = run_of(small_config()), []
+    dask.end_workers()
+    worker, _ = dask.add_worker()
+    with Dask(dask.address, told.append, SHORT) as cluster:
+        results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 100)
+        found = [next(results)]
+        worker.kill()
+        with pytest.raises(NoWorkerError, match=r"no worker for 1 seconds; what was finished is"):
+            found.extend(results)
+    assert [line.split(",")[0] for line in told[1:]] == NO_WORKER
+    assert (
+        sums(found).items()
+        <= sums(evaluate_unit(run.experiment, *x) for x in few_jobs(run, 4)).items()
+    )
+
+
+def test_results_that_are_lost_with_the_last_worker_are_not_waited_for_for_ever(dask):
+    run = run_of(small_config())
+    dask.end_workers()
+    worker, _ = dask.add_worker()
+    with Dask(dask.address, print, SHORT) as cluster:
+        results = cluster.evaluate(run.experiment, few_jobs(run, 4))
+        next(results)
+        wait_until(lambda: set(dask.units().values()) <= {"memory"}, "all units are done")
+        worker.kill()
+        worker.wait()
+        with pytest.raises(NoWorkerError):
+            list(results)
+
+
+def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
+    run = run_of(small_config())
+    dask.end_workers()
+    worker, _ = dask.add_worker()
+
+    def tell(line):
+        if line.startswith("no worker for"):
+            dask.add_worker()
+
+    jobs = few_jobs(run, 4) * 50
+    with Dask(dask.address, tell, Patience(seconds=60, first=0.3)) as cluster:
+        results = cluster.evaluate(run.experiment, jobs)
+        next(results)
+        worker.kill()
+        assert len(list(results)) == len(jobs) - 1
 
 
 def test_workers_that_cannot_take_part_are_refused_with_the_list(dask, tmp_path):
@@ -210,6 +274,74 @@ def test_a_unit_that_is_lost_with_too_many_workers_ends_the_run(tmp_path, monkey
             dask.add_worker()  # else units whose results are lost would wait for one
             with pytest.raises(RunError, match="killed or ran out of memory, several in turn"):
                 list(results)
+
+
+HOLD_MORE_AND_MORE = "held = [bytearray(10**7) for _ in range(100) if not time.sleep(0.02)]"
+
+
+@pytest.mark.parametrize("end", ["os._exit(1)", HOLD_MORE_AND_MORE])
+def test_a_unit_on_which_workers_die_again_and_again_ends_the_run(tmp_path, monkeypatch, end):
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+    run = run_of(small_config())
+    deadly = (
+        *("import os, time", "import rankpursuit.experiments.backends.dask_worker as worker"),
+        *("def evaluate_unit(*job):", f"    {end}", "    raise TypeError('it did not die')"),
+        "worker.evaluate_unit = evaluate_unit",
+    )
+    options = ("--nanny", "--memory-limit", "600MB", *preload(tmp_path, *deadly))
+    with DaskCluster(tmp_path) as dask:
+        dask.add_worker(*options)
+        with Dask(dask.address, print) as cluster:
+            results = cluster.evaluate(run.experiment, few_jobs(run, 1))
+            with pytest.raises(RunError, match="killed or ran out of memory, several in turn"):
+                list(results)
+        dask.end_workers()
+
+
+@pytest.fixture
+def mute():
+    """Give the port of a server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def refusal(address):
+    begun = time.monotonic()
+    with pytest.raises(RunError) as refused:
+        Dask(address, print)
+    assert time.monotonic() - begun < 6
+    assert str(refused.value).startswith(f"no Dask scheduler answers at {address}: start one")
+    return str(refused.value)
+
+
+def test_a_server_that_never_answers_is_refused(mute):
+    assert "no answer in 4 seconds" in refusal(f"tcp://127.0.0.1:{mute}")
+
+
+def test_a_server_of_another_kind_is_refused(server):
+    refusal(server.url("").replace("http", "tcp"))
+
+
+def test_a_scheduler_with_certificates_needs_certificates(mute):
+    assert "tls:// needs certificates" in refusal(f"tls://127.0.0.1:{mute}")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("tcp://127.0.0.1:99999", "tcp://127.0.0.1:port", "tcp://127.0.0.1", "nowhere", "tcp://"),
+        *("tcp://no-such-host.invalid:8786", "http://127.0.0.1:8786", "inproc://x", "tcp://[::1"),
+    ],
+)
+def test_a_bad_address_is_refused(address, monkeypatch):
+    monkeypatch.setattr(client_side, "_CONNECT_SECONDS", 1)
+    refusal(address)
+
+
+def test_the_address_of_a_worker_is_refused(dask):
+    (address,) = dask.workers()
+    with pytest.raises(RunError, match=f"at {address} is a Dask worker: give the scheduler's"):
+        Dask(address, print)
 
 
 def test_an_address_without_a_scheduler_is_refused(monkeypatch):

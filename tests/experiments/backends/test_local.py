@@ -1,0 +1,140 @@
+"""Worker processes of this machine: what they give, and when they end."""
+
+import gc
+import os
+import sys
+import time
+
+import psutil
+import pytest
+from small_experiment import run_of, small_config
+
+from rankpursuit.errors import RunError, WorkerLostError
+from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.run.evaluate import evaluate_unit
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_of(small_config())
+
+
+def jobs_of(run, number):
+    units = list(run.plan.of(run.plan.cells, "holdout"))[:number]
+    return [(unit, ("rls",), {}) for unit in units]
+
+
+def sums(results):
+    return {result.unit: result.results["rls"].sums["disagreement"].tolist() for result in results}
+
+
+def workers():
+    return {process.pid for process in psutil.Process().children()}
+
+
+@pytest.fixture(autouse=True)
+def _no_worker_is_left():
+    before = workers()
+    yield
+    assert workers() <= before
+
+
+class Evaluated:
+    """What a worker gets when this is sent to it: the value of an expression."""
+
+    def __init__(self, expression):
+        self._expression = expression
+
+    def __reduce__(self):
+        return eval, (self._expression,)
+
+
+def test_workers_give_what_this_process_gives(run):
+    jobs = jobs_of(run, 6)
+    with Local(2) as local:
+        found = sums(local.evaluate(run.experiment, jobs))
+    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
+
+
+def test_workers_stay_for_the_next_units_and_end_with_the_context(run):
+    with Local(2) as local:
+        list(local.evaluate(run.experiment, jobs_of(run, 4)))
+        first = workers()
+        list(local.evaluate(run.experiment, jobs_of(run, 4)))
+        assert workers() == first
+    assert not workers() & first
+
+
+def test_jobs_are_taken_as_they_are_needed(run):
+    taken = []
+
+    def jobs():
+        for job in jobs_of(run, 4) * 5:
+            taken.append(job)
+            yield job
+
+    with Local(2) as local:
+        results = local.evaluate(run.experiment, jobs())
+        next(results)
+        assert len(taken) < 10
+        assert len(list(results)) == 19
+
+
+def test_no_worker_starts_for_nothing(run):
+    before = workers()
+    with Local(2) as local:
+        assert list(local.evaluate(run.experiment, [])) == []
+        assert workers() == before
+
+
+def test_results_that_nobody_takes_end_the_workers(run):
+    local = Local(2)
+    results = local.evaluate(run.experiment, jobs_of(run, 4) * 10)
+    next(results)
+    results.close()
+
+
+def test_workers_end_with_the_last_reference(run):
+    local = Local(2)
+    list(local.evaluate(run.experiment, jobs_of(run, 4)))
+    del local
+    gc.collect()
+
+
+def test_what_a_library_prints_is_no_reply(run):
+    ((unit, labels, _),) = jobs_of(run, 1)
+    job = (unit, labels, Evaluated("print('noise', flush=True) or {}"))
+    with Local(2) as local:
+        found = sums(local.evaluate(run.experiment, [job]))
+    assert found == sums([evaluate_unit(run.experiment, unit, labels, {})])
+
+
+def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
+    ((unit, _, choices),) = jobs_of(run, 1)
+    with Local(2) as local, pytest.raises(TypeError, match="NoneType") as fault:
+        list(local.evaluate(run.experiment, [(unit, None, choices)]))
+    assert "in evaluate_unit" in "".join(fault.value.__notes__)
+
+
+def test_a_worker_that_dies_in_a_unit_is_told_and_others_can_start(run):
+    deadly = (Evaluated("__import__('os')._exit(1)"), ("rls",), {})
+    with Local(2) as local:
+        with pytest.raises(WorkerLostError, match="a worker process was killed or ran out of"):
+            list(local.evaluate(run.experiment, [*jobs_of(run, 2), deadly]))
+        assert len(list(local.evaluate(run.experiment, jobs_of(run, 4)))) == 4
+
+
+def test_a_worker_that_cannot_start_is_told(run, monkeypatch):
+    monkeypatch.setattr(sys, "executable", os.devnull + "/python")
+    with Local(2) as local, pytest.raises(RunError, match="cannot start a worker process: "):
+        list(local.evaluate(run.experiment, jobs_of(run, 2)))
+
+
+def test_an_exception_here_ends_workers_in_the_middle_of_units_at_once(run):
+    sleepy = (Evaluated("__import__('time').sleep(60)"), ("rls",), {})
+    begun = time.monotonic()
+    with pytest.raises(SystemExit), Local(2) as local:
+        for _ in local.evaluate(run.experiment, [*jobs_of(run, 1), sleepy, sleepy]):
+            begun = time.monotonic()
+            raise SystemExit
+    assert time.monotonic() - begun < 2
