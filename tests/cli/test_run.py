@@ -40,7 +40,7 @@ def workers_of(process):
             command = (folder / "cmdline").read_bytes()
         except (OSError, IndexError, ValueError):
             continue
-        if session == process.pid and b"local_worker" in command:
+        if session == process.pid and b"popen_loky" in command:
             found.append(int(folder.name))
     return found
 

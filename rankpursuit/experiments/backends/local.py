@@ -1,18 +1,27 @@
-"""Units evaluated by processes of this machine."""
+"""Units evaluated by processes of this machine, which joblib starts."""
 
 from __future__ import annotations
 
-import weakref
+import os
+import signal
+import threading
+import time
+import warnings
 from collections.abc import Iterable, Iterator
-from typing import Self
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import Any, Self
 
 import joblib
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from rankpursuit.errors import ConfigError
+from rankpursuit.errors import ConfigError, WorkerLostError
 from rankpursuit.experiments.backends import Options
-from rankpursuit.experiments.backends.processes import Processes
 from rankpursuit.experiments.config import DataSpec, Experiment
 from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_unit
+
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def check_options(options: Options) -> None:
@@ -31,8 +40,6 @@ def connect(options: Options) -> Local:
 class Local:
     """Worker processes on this machine; a context manager.
 
-    They start with the first unit, and end with the context or with this object.
-
     Parameters
     ----------
     n_jobs : int
@@ -41,16 +48,14 @@ class Local:
 
     def __init__(self, n_jobs: int = 1) -> None:
         self._n_jobs = n_jobs
-        self._processes: Processes | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """End the workers at once; a unit under way is done again later."""
-        if self._processes:
-            self._processes.end()
-            self._processes = None
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End the workers at once if a run is broken off; a unit under way is done again later."""
+        if kind is not None and self.count() > 1:
+            get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
@@ -66,18 +71,51 @@ class Local:
         ------
         WorkerLostError
             If a worker process dies.
-        RunError
-            If a worker process cannot be started.
         """
-        if self.count() == 1:
-            for job in jobs:
-                yield evaluate_unit(experiment, *job)
-            return
-        if not self._processes:
-            self._processes = Processes(self.count())
-            weakref.finalize(self, self._processes.end)
+        watch = {"initializer": _end_with, "initargs": (os.getpid(),)} if self.count() > 1 else {}
+        parallel: Any = joblib.Parallel(
+            n_jobs=self._n_jobs, return_as="generator_unordered", batch_size=1, **watch
+        )
+        results: Any = None
         try:
-            yield from self._processes.evaluate(experiment, jobs)
-        except BaseException:
-            self.__exit__()
-            raise
+            with _unheard(signal.SIGINT, signal.SIGTERM):
+                results = parallel(joblib.delayed(evaluate_unit)(experiment, *job) for job in jobs)
+            yield from results
+        except TerminatedWorkerError as error:
+            raise WorkerLostError(
+                "a worker process was killed or ran out of memory; what was finished is kept: give "
+                "the same command to go on"
+            ) from error
+        finally:
+            with warnings.catch_warnings():  # of units that are given up, and done again later
+                warnings.simplefilter("ignore")
+                if results is not None:
+                    results.close()
+
+
+@contextmanager
+def _unheard(*numbers: signal.Signals) -> Iterator[None]:
+    """Put signals off in this thread, and for good in the processes that it starts meanwhile.
+
+    Ctrl-C reaches all processes of a terminal, but it is for the run to end its workers.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start lifts what is blocked
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with(run: int) -> None:
+    """Watch the run from a thread of each worker: one that was killed would leave it for ever."""
+
+    def watch() -> None:
+        while os.getppid() == run:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
