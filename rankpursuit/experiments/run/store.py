@@ -280,14 +280,17 @@ class Store:
             if _code(error) in _CANNOT_WRITE:
                 raise StoreError(f"cannot write {self._path}: {error}") from error
             raise self._damaged(str(error)) from error
+        except UnicodeDecodeError as error:  # sqlite3 cannot word what SQLite says of damaged text
+            raise self._damaged("its schema is not text") from error
         except OutputError as error:
             raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(f"cannot write {self._path}: {error.strerror}") from error
 
     def _damaged(self, reason: str) -> StoreError:
+        in_one_line = " ".join(reason.replace("*** in database main ***", "").split())
         return StoreError(
-            f"{self._path} is not a readable store ({reason}): use --fresh to start over"
+            f"{self._path} is not a readable store ({in_one_line}): use --fresh to start over"
         )
 
     def _foreign(self, reason: str) -> StoreError:
