@@ -93,23 +93,24 @@ def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> Summary:
     begun, draw, summary = time.monotonic(), random.Random(seed), Summary()
     config = folder / "killed.yaml"
     config.write_text(yaml.safe_dump(CONFIG), encoding="utf-8")
-    _run(config, folder / "whole", 1).wait(_LIMIT)
+    _run(config, folder / "whole", 1, folder / "said").wait(_LIMIT)
     duration = time.monotonic() - begun
-    wanted = _contents(folder / "whole")
+    wanted, starts = _contents(folder / "whole"), 0
     while summary.kills.total() < kills:
         output = folder / f"run{summary.runs}"
         while True:
-            process = _run(config, output, draw.choice((1, 2)))
+            starts += 1
+            said = folder / f"said{starts}"
+            process = _run(config, output, draw.choice((1, 2)), said)
             kill, alone = draw.choice(SIGNALS), draw.random() < 0.5
             moment = draw.uniform(0.0, duration)
             if summary.kills.total() < kills and not _ends_within(process, moment):
                 _kill(process, kill, alone=alone)
                 summary.kills[kill.name] += 1
             process.wait(_LIMIT)
-            said = (output / "stderr").read_text(encoding="utf-8", errors="replace")
             if process.returncode == 0:
                 break
-            fault = _fault(process.returncode, kill, said)
+            fault = _fault(process.returncode, kill, said.read_text(errors="replace"))
             summary.early += process.returncode in (-signal.SIGTERM, -signal.SIGINT)
             if fault:
                 summary.faults.append(f"{output}: {fault}")
@@ -123,16 +124,15 @@ def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> Summary:
     return summary
 
 
-def _run(config: Path, output: Path, n_jobs: int) -> subprocess.Popen[bytes]:
+def _run(config: Path, output: Path, n_jobs: int, said: Path) -> subprocess.Popen[bytes]:
     """Start the command; what it says goes to a file, which processes left over cannot block."""
-    output.mkdir(exist_ok=True)
     program = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
     options = [str(config), "--output", str(output), "-j", str(n_jobs), "--quiet"]
-    with (output / "stderr").open("wb") as said:
+    with said.open("wb") as errors:
         return subprocess.Popen(
             [sys.executable, "-c", program, *options],
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=errors,
             start_new_session=True,
         )
 

@@ -46,8 +46,8 @@ class Local:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End the workers at once when stopped; a unit under way is done again later."""
-        if kind and issubclass(kind, KeyboardInterrupt):
+        """End the workers at once on Ctrl-C; a unit under way is done again later."""
+        if kind is KeyboardInterrupt:
             get_reusable_executor().shutdown(wait=False, kill_workers=True)
 
     def count(self) -> int:
