@@ -25,8 +25,8 @@ data: $(READY)  ## download Jester and MovieLens and verify them
 	$(BIN)/rp-data fetch jester movielens
 	$(BIN)/rp-data verify
 
-paper: $(READY)  ## run the paper's five tables at full size; resumable
-	$(BIN)/rp-run $(PAPER:%=configs/%.yaml)
+paper: $(READY)  ## run the paper's tables at full size; resumable; in a clone OPTIONS=--fresh
+	$(BIN)/rp-run $(PAPER:%=configs/%.yaml) $(OPTIONS)
 
 test: $(READY)  ## set up and run the tests
 	$(BIN)/python -m pytest -n auto

@@ -54,7 +54,11 @@ class TooFewUsersError(DataError):
 
 
 class StoreError(RankpursuitError):
-    """A store of results that cannot be used: locked, unreadable, or of something else."""
+    """A store of results that cannot be used: locked, damaged, or of something else."""
+
+
+class KeptResultsError(RankpursuitError):
+    """Results in the folder of a run that the run would overwrite, and must not."""
 
 
 class RunError(RankpursuitError):
@@ -81,6 +85,10 @@ class ClusterError(RunError):
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
         super().__init__("\n".join(self.faults))
+
+
+class OutputError(RankpursuitError):
+    """A file that cannot be written: no room, no right to, or something else has its name."""
 
 
 class ResultsError(RankpursuitError):

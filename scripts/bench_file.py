@@ -14,6 +14,7 @@ from pathlib import Path
 import joblib
 
 from rankpursuit.experiments.run.provenance import provenance
+from rankpursuit.writing import write_atomically
 
 _COMPARE = {"at least": operator.ge, "at most": operator.le, "below": operator.lt}
 
@@ -42,7 +43,7 @@ def write_section(path: Path, title: str, body: str) -> None:
     sections = {section.partition("\n")[0]: section.partition("\n")[2] for section in kept}
     sections[title] = f"`{_command()}`, {date.today()}.\n\n{body}\n"
     parts = [f"## {name}\n{text.rstrip()}\n" for name, text in sections.items()]
-    path.write_text("\n".join([head, *parts]), encoding="utf-8")
+    write_atomically(path, "\n".join([head, *parts]).encode())
 
 
 def environment() -> str:

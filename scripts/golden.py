@@ -12,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from rankpursuit.writing import write_atomically
+
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "regression" / "golden"
 SMALL = ROOT / "tests" / "small.yaml"
@@ -55,7 +57,7 @@ def main() -> None:
     for name in arguments.names or names:
         with tempfile.TemporaryDirectory() as folder:
             path = arguments.to / f"{name}.csv"
-            path.write_bytes(run(name, Path(folder)).read_bytes())
+            write_atomically(path, run(name, Path(folder)).read_bytes())
         print(f"wrote {path}")
 
 

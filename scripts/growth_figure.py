@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from rankpursuit.reporting.figures.style import figure_style
+from rankpursuit.writing import replacing
 
 _PANELS = {
     "s": ("Time of a fit", "seconds", "number of points (SS: unscored)"),
@@ -29,7 +30,14 @@ def draw(path: Path, growths: Sequence[Any]) -> None:
             _draw_panel(axes, [growth for growth in growths if growth.curve.unit == unit])
             title, ylabel, xlabel = _PANELS[unit]
             axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
-        figure.savefig(path, facecolor="white", bbox_inches="tight", metadata={"Date": None})
+        with replacing(path) as file:
+            figure.savefig(
+                file,
+                format=path.suffix[1:],
+                facecolor="white",
+                bbox_inches="tight",
+                metadata={"Date": None},
+            )
 
 
 def _draw_panel(axes: Axes, growths: Sequence[Any]) -> None:

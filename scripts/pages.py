@@ -20,6 +20,7 @@ from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.tables import error_table, sparsity_table
+from rankpursuit.writing import write_atomically
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = {
@@ -173,7 +174,7 @@ def filled(text: str) -> str:
 def main() -> None:
     """Write the pages."""
     for page in PAGES:
-        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
 
 

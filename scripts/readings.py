@@ -25,6 +25,7 @@ from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_claims, published_tables
 from rankpursuit.reporting.results import Results, load_results
+from rankpursuit.writing import write_atomically
 
 RUNS = Path(__file__).parents[1] / "results" / "readings"
 KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
@@ -153,9 +154,10 @@ def main() -> None:
     print(tabulate(rows, headers=headers, maxheadercolwidths=12))
     if arguments.markdown:
         text = markdown_columns(headers, rows, "llrrrrrr")
-        arguments.markdown.write_text(f"{text}\n", encoding="utf-8")
+        write_atomically(arguments.markdown, f"{text}\n".encode())
     if arguments.csv:
-        pd.concat(cells).to_csv(arguments.csv, index=False, float_format="%.6g")
+        text = pd.concat(cells).to_csv(index=False, float_format="%.6g")
+        write_atomically(arguments.csv, text.encode())
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.expected import Expected, Tolerance
 from rankpursuit.reporting.results import Results
+from rankpursuit.writing import write_atomically
 
 FILE = ROOT / "rankpursuit" / "reporting" / "expected.yaml"
 N_USERS = 3000
@@ -90,7 +91,7 @@ def main() -> None:
     lines += [
         f"  {verdict.claim.id}: {verdict.outcome}" for verdict in judge_claims(list(runs.values()))
     ]
-    FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_atomically(FILE, ("\n".join(lines) + "\n").encode())
     print(f"wrote {FILE.relative_to(ROOT)}")
 
 

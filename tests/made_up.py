@@ -76,8 +76,9 @@ def write_results(
     (folder / "provenance.json").write_text(json.dumps({"commit": "made up"}))
     write_csv(folder / "repeats.csv", rows)
     write_csv(folder / "users.csv.gz", users)
-    curve = {key: rows[0][key] for key in ("group", "repeat", "algorithm", "metric")}
-    write_csv(folder / "curves.csv", [curve | {"axis": "width", "value": 1, "holdout_error": 0.4}])
+    keys = [{key: row[key] for key in ("group", "repeat", "algorithm", "metric")} for row in rows]
+    point = {"axis": "width", "value": 1, "holdout_error": 0.4}
+    write_csv(folder / "curves.csv", [key | point for key in keys])
     return folder
 
 

@@ -128,7 +128,11 @@ def verify(names: tuple[str, ...], path: Path | None) -> None:
 
 @main.command()
 @click.argument("source")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw a picture into this file.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    help="Draw a picture into this file: .png, .pdf, .svg, .jpg or .webp.",
+)
 @click.option("--user", default="user", show_default=True, help="Column of a ratings file.")
 @click.option("--item", default="item", show_default=True, help="Column of a ratings file.")
 @click.option("--rating", default="rating", show_default=True, help="Column of a ratings file.")
@@ -144,6 +148,10 @@ def describe(source: str, plot: Path | None, user: str, item: str, rating: str) 
     from rankpursuit.datasets.summary import summarise
     from rankpursuit.errors import DataError
 
+    if plot is not None:
+        from rankpursuit.datasets.picture import check_picture, save_picture
+
+        check_picture(plot)
     ratings: Ratings
     if source in NAMES:
         ratings = load_named(source)
@@ -154,8 +162,6 @@ def describe(source: str, plot: Path | None, user: str, item: str, rating: str) 
     summary = summarise(ratings)
     click.echo("\n".join(_description(summary)))
     if plot is not None:
-        from rankpursuit.datasets.picture import save_picture
-
         save_picture(ratings, summary, plot)
         click.echo(f"\npicture      {plot}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure
+from rankpursuit.cli._common import Command, Failure, Stopped
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 
     A run that was stopped or killed goes on where it was: give the same command again. The
     results do not depend on the number of workers, nor on where they are, nor on what else is run.
+    Results that lie in the folder without results.sqlite, as in a clone, are not overwritten
+    without --fresh, which also removes the tables and figures made of them.
 
     \b
     Examples:
@@ -92,6 +94,17 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
       rp-run configs/jester_*.yaml --set protocol.test_users=30 --repeats 2 --output quick
       rp-run configs/jester_supervised.yaml --backend dask --scheduler tcp://HOST:8786
     """
+    try:
+        all_done = _run_all(configs, options)
+    except KeyboardInterrupt as stop:
+        again = _command([word for word in sys.argv if word != "--fresh"])
+        raise Stopped(stop, f"what was finished is kept. To go on: {again}") from None
+    if not all_done:
+        raise SystemExit(1)
+
+
+def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
+    """Run each config; return whether nothing failed."""
     from rankpursuit.errors import ConfigError
 
     backend = _backend_options(options)
@@ -104,17 +117,27 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
-    try:
-        with connect(options["backend"], backend) as workers:
-            for run in runs:
-                workers.check(run.experiment.data)
-            done = [_run(run, workers, options) for run in runs]
-    except KeyboardInterrupt:
-        again = _command([word for word in sys.argv if word != "--fresh"])
-        click.echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
-        raise SystemExit(130) from None
-    if not all(done):
-        raise SystemExit(1)
+    if not options["dry_run"] and not options["fresh"]:
+        _check_folders(runs, options)
+    with connect(options["backend"], backend) as workers:
+        for run in runs:
+            workers.check(run.experiment.data)
+        done = [_run(run, workers, options) for run in runs]
+    return all(done)
+
+
+def _check_folders(runs: list[Run], options: dict[str, Any]) -> None:
+    """Refuse all that would overwrite results before anything runs."""
+    from rankpursuit.experiments.run.kept import check_store_is_there
+
+    for run in runs:
+        check_store_is_there(_folder(run, options), run.experiment)
+
+
+def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
+    from rankpursuit.experiments.run.folder import RunFolder
+
+    return RunFolder(options["output"] / run.experiment.name)
 
 
 def _backend_options(options: dict[str, Any]) -> Options:
@@ -144,7 +167,6 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
 def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
     """Run one experiment; return whether nothing failed."""
     from rankpursuit.cli._progress import make_progress
-    from rankpursuit.experiments.run.folder import RunFolder
     from rankpursuit.experiments.run.session import run_session
 
     if options["dry_run"]:
@@ -152,7 +174,7 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
 
         click.echo(_described(run.experiment.name, estimate(run), workers.count()))
         return True
-    folder = RunFolder(options["output"] / run.experiment.name)
+    folder = _folder(run, options)
     failures = run_session(
         run,
         folder,
@@ -160,6 +182,7 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
         make_progress(run.experiment.name, quiet=options["quiet"]),
         fresh=options["fresh"],
         command=_command(sys.argv),
+        tell=lambda line: click.echo(line, err=True),
     )
     for failure in failures:
         click.echo(f"error: {failure}", err=True)

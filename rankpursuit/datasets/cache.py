@@ -10,8 +10,6 @@ at once each see a whole file or none.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +18,8 @@ import numpy as np
 
 from rankpursuit.datasets.locate import cache_folder
 from rankpursuit.datasets.ratings import Ratings
+from rankpursuit.errors import OutputError
+from rankpursuit.writing import replacing
 
 FORMAT = "rankpursuit-table-1"
 """Part of every key: change it when the format, or what a parser makes of a file, changes."""
@@ -49,7 +49,7 @@ def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings
     table = parse()
     try:
         write_table(path, key, table)
-    except OSError as error:
+    except (OSError, OutputError) as error:
         warnings.warn(f"the parsed table was not kept: {path}: {error}", stacklevel=2)
     return table
 
@@ -88,23 +88,17 @@ def read_table(path: Path, key: str) -> Ratings | None:
 def write_table(path: Path, key: str, table: Ratings) -> None:
     """Write the table to `path` under `key`: whole, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem + "-", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(
-                file,
-                name=np.array(table.name),
-                user_ids=table.user_ids,
-                item_ids=table.item_ids,
-                offsets=table.offsets,
-                items=table.items,
-                values=table.values,
-                seal=np.array(_seal(key, table)),
-            )
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        np.savez(
+            file,
+            name=np.array(table.name),
+            user_ids=table.user_ids,
+            item_ids=table.item_ids,
+            offsets=table.offsets,
+            items=table.items,
+            values=table.values,
+            seal=np.array(_seal(key, table)),
+        )
 
 
 def _seal(key: str, table: Ratings) -> str:

@@ -8,7 +8,11 @@ import numpy as np
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.summary import Summary
-from rankpursuit.errors import DataError
+from rankpursuit.errors import OutputError
+from rankpursuit.writing import check_output, replacing
+
+ENDINGS = (".jpg", ".pdf", ".png", ".svg", ".webp")
+"""Formats of a picture."""
 
 
 def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
@@ -21,8 +25,14 @@ def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
     summary : Summary
         Its summary.
     path : Path
-        File to write; its ending gives the format, such as ``.png``, ``.pdf`` or ``.svg``.
+        File to write; its ending, one of `ENDINGS`, gives the format.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
     """
+    check_picture(path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -53,7 +63,21 @@ def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
         f"{summary.name}: {summary.n_users:,} users, {summary.n_items:,} items, "
         f"{summary.n_ratings:,} ratings"
     )
-    try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:  # no such folder; an unknown ending
-        raise DataError(f"{path}: the picture cannot be written: {error}") from error
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a name that a picture cannot have, before any work is done for it.
+
+    Raises
+    ------
+    OutputError
+        If its ending is none of `ENDINGS`, its folder is not there, or something that is no regular
+        file has the name.
+    """
+    check_output(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise OutputError(f"{path}: the name of a picture ends in {', '.join(ENDINGS)}")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}")

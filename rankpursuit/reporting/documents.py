@@ -12,6 +12,7 @@ from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import Format, Table
 from rankpursuit.reporting.tables import error_table, parameter_table, sparsity_table
 from rankpursuit.reporting.wilcoxon_tables import wilcoxon_tables
+from rankpursuit.writing import write_atomically
 
 
 def main_tables(run: Results, *, compare: bool = False) -> list[Table]:
@@ -63,7 +64,7 @@ def write_tables(tables: Sequence[Table], folder: Path, formats: Sequence[Format
     paths = []
     for name in formats:
         path = folder / f"tables.{'txt' if name == 'text' else name}"
-        path.write_text(FORMATS[name](tables), encoding="utf-8")
+        write_atomically(path, FORMATS[name](tables).encode())
         paths.append(path)
     return paths
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import get_args
 
 from rankpursuit import __version__
-from rankpursuit.experiments.run.export import write_atomically
 from rankpursuit.reporting.claims import Outcome, Verdict, claims_table, judge_claims
 from rankpursuit.reporting.figures import save
 from rankpursuit.reporting.html import render, slug
 from rankpursuit.reporting.report_content import Section, section_of
 from rankpursuit.reporting.results import Results
+from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
 
@@ -30,10 +30,16 @@ def write_report(
         The page to write.
     figures : path, optional
         Folder that gets the figures as SVG and PNG, in a folder for each run.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written, or something that is no regular file has its name.
     """
+    path = Path(path)
+    check_output(path)
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
     sections = [section_of(run) for run in results]
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, render_report(sections, judge_claims(results)).encode())
     if figures is not None:

@@ -14,11 +14,8 @@ from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.experiments.config import Experiment, group_name, parse_experiment
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.syntax.files import read_file
-
-_KEY = {"group", "repeat", "algorithm", "metric"}
-_REPEATS = _KEY | {"test_error", "n_users", "on_edge", "basis_functions", "basis_share"}
-_USERS = _KEY | {"user", "error"}
-_CURVES = _KEY | {"axis", "value", "holdout_error"}
+from rankpursuit.reporting.consistency import check_agreement, check_files
+from rankpursuit.reporting.reading import CURVES, MEND, REPEATS, USERS, read_bytes, read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,38 +87,25 @@ def load_results(folder: str | Path) -> Results:
     Raises
     ------
     ResultsError
-        If a file is missing or is not what it should be, with its name.
+        If a file is missing or is not what it should be, with its name and, if one is to blame,
+        the line; also if the files do not agree, or are not as the run wrote them.
     """
     run = RunFolder(Path(folder))
     if not run.path.is_dir():
         raise ResultsError(f"{folder}: no such folder of results; rp-run makes one")
-    return Results(
-        folder=run.path,
-        repeats=_frame(run.repeats, _REPEATS),
-        users=_frame(run.users, _USERS),
-        curves=_frame(run.curves, _CURVES),
-        experiment=_experiment(run.config),
-        provenance=_provenance(run.provenance),
-    )
-
-
-def _frame(path: Path, columns: set[str]) -> pd.DataFrame:
-    try:
-        if path.suffix == ".csv" and not path.read_bytes().endswith(b"\n"):
-            raise ResultsError(f"{path}: cut short, its last line has no end; run rp-run again")
-        frame = pd.read_csv(path)
-    except FileNotFoundError as error:
-        raise ResultsError(
-            f"{path}: missing; run the experiment with rp-run until something is complete"
-        ) from error
-    except (OSError, EOFError, ValueError) as error:
-        raise ResultsError(f"{path}: not readable as a table: {error}") from error
-    missing = sorted(columns - set(frame.columns))
-    if missing:
-        raise ResultsError(f"{path}: lacks the columns {', '.join(missing)}; run rp-run again")
-    if frame.empty:
-        raise ResultsError(f"{path}: has no rows; run rp-run again")
-    return frame
+    found: dict[Path, bytes] = {}
+    frames: dict[str, pd.DataFrame] = {}
+    for name, path, columns in (
+        ("repeats", run.repeats, REPEATS),
+        ("users", run.users, USERS),
+        ("curves", run.curves, CURVES),
+    ):
+        found[path] = read_bytes(path)
+        frames[name] = read_table(path, found[path], columns)
+    experiment, provenance = _experiment(run.config), _provenance(run.provenance)
+    check_agreement(run, experiment, **frames)
+    check_files(run, provenance, found | {run.config: read_bytes(run.config)})
+    return Results(folder=run.path, experiment=experiment, provenance=provenance, **frames)
 
 
 def _experiment(path: Path) -> Experiment:
@@ -129,16 +113,16 @@ def _experiment(path: Path) -> Experiment:
         return parse_experiment(read_file(path))
     except ConfigError as error:
         where = [fault if str(path) in fault else f"{path}: {fault}" for fault in error.faults]
-        raise ResultsError(f"{'; '.join(where)}; run rp-run again to write it") from error
+        raise ResultsError(f"{'; '.join(where)}; {MEND}") from error
 
 
 def _provenance(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ResultsError(f"{path}: missing; run rp-run again to write it") from error
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: not readable: {error}") from error
+        raise ResultsError(f"{path}: missing; {MEND}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: not readable: {error}; {MEND}") from error
     if not isinstance(found, dict):
-        raise ResultsError(f"{path}: expected a mapping")
+        raise ResultsError(f"{path}: expected a mapping; {MEND}")
     return found

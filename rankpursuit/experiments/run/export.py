@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,38 +20,41 @@ from rankpursuit.experiments.run.plan import Cell
 from rankpursuit.experiments.run.run import Run, mean_errors
 from rankpursuit.experiments.run.selection import grid_axes
 from rankpursuit.experiments.run.store import Store
+from rankpursuit.writing import write_atomically
 
 Row = dict[str, Any]
+Facts = dict[str, int | str]
+"""What the provenance says of a file: ``rows`` and ``sha256``."""
 
 
-def write_results(run: Run, store: Store, folder: RunFolder) -> None:
-    """Write repeats, users, curves and timings.
+def write_results(run: Run, store: Store, folder: RunFolder) -> dict[str, Facts]:
+    """Write repeats, users, curves and timings; return the facts of each file by its name.
 
     A group, repeat and algorithm appears once all its hold-out and test users are done.
     """
     done = list(_complete(run, store))
-    write_csv(folder.repeats, (row for part in done for row in part.repeats()))
-    write_csv(folder.users, (row for part in done for row in part.users()))
-    write_csv(folder.curves, (row for part in done for row in part.curves()))
-    write_csv(folder.timings, (row for part in done for row in part.timings()))
+    tables = {
+        folder.repeats: (row for part in done for row in part.repeats()),
+        folder.users: (row for part in done for row in part.users()),
+        folder.curves: (row for part in done for row in part.curves()),
+        folder.timings: (row for part in done for row in part.timings()),
+    }
+    written = {path.name: write_csv(path, rows) for path, rows in tables.items()}
+    return {name: facts for name, facts in written.items() if facts}
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there, so that no reader sees half of it."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_bytes(content)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+def write_csv(path: Path, rows: Iterable[Row]) -> Facts | None:
+    """Write rows as CSV, compressed if the name ends so; no file if there are no rows.
 
-
-def write_csv(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as CSV, compressed if the name ends so; no file if there are no rows."""
+    Returns
+    -------
+    Facts or None
+        The number of rows and the SHA-256 of the file.
+    """
     rows = list(rows)
     if not rows:
         path.unlink(missing_ok=True)
-        return
+        return None
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -60,6 +63,7 @@ def write_csv(path: Path, rows: Iterable[Row]) -> None:
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     write_atomically(path, content)
+    return {"rows": len(rows), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 class _Part:

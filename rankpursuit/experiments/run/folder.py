@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from rankpursuit.experiments.catalogue import METRICS
+
+_TABLES = tuple(f"tables.{ending}" for ending in ("csv", "md", "tex", "txt"))
+_FIGURES = ("basis", "paired", "published", "ranks", "sparsity", "width")
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -49,10 +54,30 @@ class RunFolder:
         return self.path / "provenance.json"
 
     @property
+    def tables(self) -> tuple[Path, ...]:
+        """The results, as tables."""
+        return (self.repeats, self.users, self.curves)
+
+    @property
     def written(self) -> tuple[Path, ...]:
-        """All files but the store."""
-        tables = (self.repeats, self.users, self.curves, self.timings)
-        return (*tables, self.config, self.provenance)
+        """All files that a run writes, but the store."""
+        return (*self.tables, self.timings, self.config, self.provenance)
+
+    @property
+    def derived(self) -> tuple[Path, ...]:
+        """What other commands write here by themselves: tables and figures of the results."""
+        figures = [
+            f"{figure}-{metric}.{ending}"
+            for figure in _FIGURES
+            for metric in METRICS
+            for ending in ("png", "svg")
+        ]
+        return tuple(self.path / name for name in (*_TABLES, *figures))
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store; an empty file is none."""
+        return self.store.exists() and (not self.store.is_file() or self.store.stat().st_size > 0)
 
     @property
     def has_results(self) -> bool:

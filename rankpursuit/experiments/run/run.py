@@ -79,9 +79,12 @@ class Run:
         labels = [label for label in experiment.algorithms if not only or label in only]
         return cls(experiment, plan, tuple(labels))
 
-    def everything(self) -> Self:
-        """Return the whole experiment, of which this is a part."""
-        return self.of(self.experiment, max(len(self.plan.repeats), self.experiment.repeats))
+    def everything(self, store: Store) -> Self:
+        """Return the whole experiment, of which this is a part, with all repeats of the store."""
+        stored = [repeat + 1 for repeat, *_ in store.finished()]
+        return self.of(
+            self.experiment, max([len(self.plan.repeats), self.experiment.repeats, *stored])
+        )
 
     def results(self, store: Store, cell: Cell, role: Role, label: str) -> list[AlgorithmResult]:
         """Return an algorithm's results on all units of a cell and role; none if one is missing."""

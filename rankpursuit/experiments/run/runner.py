@@ -76,7 +76,7 @@ def _tell_earlier(run: Run, store: Store, progress: Progress) -> None:
         unit
         for units in run.plan.units.values()
         for unit in units
-        if finished.get(unit_key(unit), set()) >= set(run.labels)
+        if finished.get(unit_key(unit), frozenset()) >= set(run.labels)
     ]
     total = sum(len(unit.users) for units in run.plan.units.values() for unit in units)
     progress.start(total, sum(len(unit.users) for unit in done))

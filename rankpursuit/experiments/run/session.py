@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from rankpursuit.errors import RunError
 from rankpursuit.experiments.config import dump_yaml, ratings_of
-from rankpursuit.experiments.run.export import write_atomically, write_results
+from rankpursuit.experiments.run.export import write_results
 from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.run.kept import check_store_has_all, check_store_is_there
 from rankpursuit.experiments.run.progress import Progress
 from rankpursuit.experiments.run.provenance import provenance
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.runner import Evaluate, execute
 from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.writing import remove_leftovers, write_atomically
 
 
 def run_session(
@@ -25,6 +30,7 @@ def run_session(
     *,
     fresh: bool = False,
     command: str = "",
+    tell: Callable[[str], None] = lambda line: None,
 ) -> list[str]:
     """Run what is missing and write the files of all of the experiment that is done.
 
@@ -37,23 +43,36 @@ def run_session(
         Evaluates the units, as that of a backend does.
     progress : Progress
     fresh : bool
-        Remove earlier results first.
+        Remove earlier results first, with the tables and figures made of them.
     command : str
         For the provenance.
+    tell : callable
+        Takes a line for each damaged row of the store, which is computed again.
 
     Returns
     -------
     list of str
         Failures, a line each.
+
+    Raises
+    ------
+    KeptResultsError
+        If the folder has results that its store could not give back.
+    StoreError, OutputError, RunError
+        If the store cannot be used, a file cannot be written, or the units cannot be evaluated.
     """
-    data = ratings_of(run.experiment.data).checksum()
-    identity = Identity(run.experiment.digest(), data)
+    identity = Identity(run.experiment.digest(), ratings_of(run.experiment.data).checksum())
     try:
         if fresh:
             _remove(folder)
+        check_store_is_there(folder, run.experiment)
         with Store(folder.store, identity) as store:
+            for line in store.set_aside:
+                tell(line)
+            check_store_has_all(folder, identity, run, store)
+            remove_leftovers(folder.path, {path.name for path in folder.written})
             begun, failures, origin = time.time(), [], provenance()
-            origin |= {"command": command, "digest": identity.digest, "data": identity.data}
+            origin |= {"command": command} | asdict(identity)
             try:
                 for failure in execute(run, store, progress, evaluate):
                     failures.append(failure)
@@ -65,23 +84,32 @@ def run_session(
 
 
 def _remove(folder: RunFolder) -> None:
-    """Remove a store that no other run has open, and the files written from it."""
+    """Remove a store that no other run has open, and all that was made from it."""
+    journal = folder.store.with_name(f"{folder.store.name}-journal")
+    paths = (folder.store, journal, *folder.written, *folder.derived)
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            raise RunError(f"{path} is a folder, which --fresh does not remove: move it away")
     if folder.store.exists():
         Store.check_unlocked(folder.store)
-    journal = folder.store.with_name(f"{folder.store.name}-journal")
-    for path in (folder.store, journal, *folder.written):
+    for path in paths:
         path.unlink(missing_ok=True)
 
 
 def _write(
     run: Run, store: Store, folder: RunFolder, origin: dict[str, Any], seconds: float
 ) -> None:
-    write_results(run.everything(), store, folder)
+    total = store.add_seconds(seconds)
+    files = write_results(run.everything(store), store, folder)
+    config = dump_yaml(run.experiment).encode()
+    write_atomically(folder.config, config)
+    files[folder.config.name] = {"sha256": hashlib.sha256(config).hexdigest()}
     facts = origin | {
         "experiment": run.experiment.name,
         "seed": run.experiment.seed,
         "repeats": len(run.plan.repeats),
-        "seconds": store.add_seconds(seconds),
+        "seconds": total,
+        "files": files,
     }
-    write_atomically(folder.config, dump_yaml(run.experiment).encode())
     write_atomically(folder.provenance, f"{json.dumps(facts, indent=2)}\n".encode())
+    store.drop_damaged()

@@ -2,51 +2,60 @@
 
 Each unit's results of each algorithm are one row, written in one transaction as the unit ends: a
 run killed at any moment loses the units under way and nothing else. The file is locked while a
-run has it open, and remembers which experiment it belongs to.
+run has it open, and remembers which experiment it belongs to. Every row carries a checksum: a row
+that is not as it was written counts for nothing, so that its unit is computed again.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rankpursuit.errors import StoreError
-from rankpursuit.experiments.config import group_name
-from rankpursuit.experiments.run.evaluate import AlgorithmResult, UnitResult, UserResult
+from rankpursuit.errors import OutputError, StoreError
+from rankpursuit.experiments.run.evaluate import AlgorithmResult, UnitResult
 from rankpursuit.experiments.run.plan import Unit
+from rankpursuit.experiments.run.sealed import (
+    Identity,
+    Key,
+    checksum,
+    is_whole,
+    pack,
+    unit_key,
+    unpack,
+)
+from rankpursuit.writing import check_output
 
-Array = NDArray[np.float64]
+__all__ = ["FORMAT", "Identity", "Key", "Store", "unit_key"]
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the same config would give other rows, or rows in another form."""
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS results (
-    repeat INTEGER NOT NULL, grp TEXT NOT NULL, role TEXT NOT NULL, chunk INTEGER NOT NULL,
-    algorithm TEXT NOT NULL, sums BLOB NOT NULL, users TEXT NOT NULL, seconds REAL NOT NULL,
-    PRIMARY KEY (repeat, grp, role, chunk, algorithm)
-) WITHOUT ROWID;
-"""
-
-Key = tuple[int, str, str, int]
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What a store belongs to: the experiment's digest and the data's checksum."""
-
-    digest: str
-    data: str
+_TABLES = {
+    "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL) "
+    "WITHOUT ROWID",
+    "results": "CREATE TABLE results (repeat INTEGER NOT NULL, grp TEXT NOT NULL, "
+    "role TEXT NOT NULL, chunk INTEGER NOT NULL, algorithm TEXT NOT NULL, sums BLOB NOT NULL, "
+    "users TEXT NOT NULL, seconds REAL NOT NULL, checksum BLOB NOT NULL, "
+    "PRIMARY KEY (repeat, grp, role, chunk, algorithm)) WITHOUT ROWID",
+}
+_CANNOT_WRITE = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_FROM_ROW = (
+    "FROM results WHERE repeat IS ? AND CAST(grp AS BLOB) IS ? AND CAST(role AS BLOB) IS ? "
+    "AND chunk IS ? AND CAST(algorithm AS BLOB) IS ?"
+)
+_MOST_NAMED = 10
+"""Rows set aside that are named one by one."""
 
 
 class Store:
@@ -57,20 +66,30 @@ class Store:
     path : Path
         The SQLite file; made, with its folder, if it is not there.
     identity : Identity
+
+    Attributes
+    ----------
+    set_aside : list of str
+        A line for each row that is damaged, and counts for nothing.
+
+    Raises
+    ------
+    StoreError
+        If another run has it open, it belongs to something else, or it is damaged as a whole.
     """
 
     def __init__(self, path: Path, identity: Identity) -> None:
-        self._path = path
+        self._path, self._identity = path, identity
+        self._finished: dict[Key, set[str]] = {}
+        self._damaged_rows: list[tuple[Any, ...]] = []
+        self.set_aside: list[str] = []
         with self._one_line_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
+            check_output(path)
             self._connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
         try:
             with self._one_line_errors():
-                self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-                self._connection.execute("BEGIN EXCLUSIVE")
-                self._connection.execute("COMMIT")
-                self._connection.executescript(_SCHEMA)
-                self._claim(identity)
+                self._open()
         except BaseException:
             self._connection.close()
             raise
@@ -81,116 +100,208 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def _claim(self, identity: Identity) -> None:
-        """Write the identity into a new store; refuse a store of something else."""
-        wanted = {"format": str(FORMAT)} | asdict(identity)
-        found = dict(self._connection.execute("SELECT key, value FROM meta"))
-        if not found:
-            with self._transaction():
-                self._connection.executemany("INSERT INTO meta VALUES (?, ?)", wanted.items())
-            return
+    def _open(self) -> None:
+        """Lock the file; make the tables of a new one, check those of an old one."""
+        self._connection.text_factory = bytes  # damaged text need not be text
+        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._connection.execute("PRAGMA trusted_schema = OFF")
+        self._connection.execute("BEGIN EXCLUSIVE")
+        self._connection.execute("COMMIT")
+        ((first, *_), *_) = self._connection.execute("PRAGMA quick_check(1)")
+        if first != b"ok":
+            raise self._damaged(first.decode(errors="replace"))
+        tables = {
+            name.decode(errors="replace"): (sql or b"").decode(errors="replace")
+            for name, sql in self._connection.execute("SELECT name, sql FROM sqlite_master")
+            if not name.startswith(b"sqlite_")
+        }
+        if not tables:
+            self._make()
+        elif tables != _TABLES:
+            raise self._of_another_form()
+        else:
+            self._check_identity()
+            self._check_rows()
+
+    def _make(self) -> None:
+        with self._transaction():
+            for sql in _TABLES.values():
+                self._connection.execute(sql)
+            for key, value in self._wanted().items():
+                self._set(key, value)
+
+    def _wanted(self) -> dict[str, str]:
+        return {"format": str(FORMAT)} | asdict(self._identity)
+
+    def _set(self, key: str, value: str) -> None:
+        row = (key, value, checksum(key, value))
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", row)
+
+    def _of_another_form(self) -> StoreError:
+        """Tell a store of another version from a file that is no store."""
+        rows = self._connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchall()
+        if rows and rows[0][0] != str(FORMAT).encode():
+            return self._foreign("was written by another version of rankpursuit")
+        return self._damaged("its tables are not those of a store")
+
+    def _check_identity(self) -> None:
+        """Refuse a store of something else, or one that does not know what it belongs to."""
+        rows = self._connection.execute("SELECT * FROM meta").fetchall()
+        found = {
+            key.decode(): value.decode()
+            for key, value, sealed in rows
+            if sealed == checksum(key, value)
+        }
+        if len(found) < len(rows) and "seconds" not in found:
+            self.set_aside.append(f"{self._path}: how long earlier runs took is lost to damage")
         reasons = {
             "format": "was written by another version of rankpursuit",
             "digest": "holds the results of another config",
             "data": "holds the results of other data",
         }
-        for key, reason in reasons.items():
-            if found.get(key) != wanted[key]:
-                raise StoreError(
-                    f"{self._path} {reason}: use --fresh to start over, or --output for another "
-                    "folder"
-                )
+        for key, wanted in self._wanted().items():
+            if key not in found:
+                raise self._damaged(f"the row {key} of its table meta")
+            if found[key] != wanted:
+                raise self._foreign(reasons[key])
+
+    def _check_rows(self) -> None:
+        """Remember which rows there are, and which of them are not as they were written."""
+        try:
+            for row in self._connection.execute("SELECT * FROM results"):
+                if is_whole(self._identity, row):
+                    repeat, group, role, chunk, label = map(_decoded, row[:5])
+                    self._finished.setdefault((repeat, group, role, chunk), set()).add(label)
+                else:
+                    self._damaged_rows.append(row[:5])
+        except MemoryError as error:
+            raise self._damaged("a row of impossible length") from error
+        for key in self._damaged_rows:
+            if len(self._connection.execute(f"SELECT 1 {_FROM_ROW}", key).fetchall()) != 1:
+                raise self._damaged("a row cannot be found by its key")
+        for key in self._damaged_rows[:_MOST_NAMED]:
+            repeat, group, role, chunk, label = map(_shown, key)
+            self.set_aside.append(
+                f"{self._path}: a damaged row is set aside, to be computed again: {label}, group "
+                f"{group}, repeat {repeat}, {role} users, unit {chunk}"
+            )
+        if len(self._damaged_rows) > _MOST_NAMED:
+            more = len(self._damaged_rows) - _MOST_NAMED
+            self.set_aside.append(f"{self._path}: {more} more damaged rows are set aside")
+
+    def drop_damaged(self) -> None:
+        """Remove damaged rows that were not replaced: only when nothing is left of them in files.
+
+        Until then they are the reason why files have more than the store, be a run killed or not.
+        """
+        if not self._damaged_rows:
+            return
+        with self._one_line_errors(), self._transaction():
+            for key in self._damaged_rows:
+                if _decoded(key[4]) not in self._finished.get(tuple(map(_decoded, key[:4])), ()):
+                    self._connection.execute(f"DELETE {_FROM_ROW}", key)
+        self._damaged_rows = []
 
     @staticmethod
     def check_unlocked(path: Path) -> None:
         """Raise a StoreError if a run has the store open; a file that is no store is not locked."""
-        connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+        try:
+            connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot open {path}: {error}") from error
         try:
             connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error):
+        except sqlite3.Error as error:
+            if _code(error) in _LOCKED:
                 raise _locked(path) from error
-        except sqlite3.DatabaseError:
-            pass
         finally:
             connection.close()
 
     def add_seconds(self, seconds: float) -> float:
         """Add to the time that all runs took together, and return it."""
-        row = self._connection.execute("SELECT value FROM meta WHERE key = 'seconds'").fetchone()
-        total = round(seconds + (float(row[0]) if row else 0.0), 1)
         with self._one_line_errors(), self._transaction():
-            self._connection.execute(
-                "INSERT OR REPLACE INTO meta VALUES ('seconds', ?)", (str(total),)
-            )
+            rows = self._connection.execute("SELECT * FROM meta WHERE key = 'seconds'")
+            whole = [value for key, value, sealed in rows if sealed == checksum(key, value)]
+            total = round(seconds + sum(map(float, whole)), 1)
+            self._set("seconds", str(total))
         return total
 
-    def finished(self) -> dict[Key, set[str]]:
+    def finished(self) -> dict[Key, frozenset[str]]:
         """Return which algorithms each unit has results of."""
-        rows = self._connection.execute("SELECT repeat, grp, role, chunk, algorithm FROM results")
-        finished: dict[Key, set[str]] = {}
-        for *key, algorithm in rows:
-            finished.setdefault(tuple(key), set()).add(algorithm)
-        return finished
+        return {key: frozenset(labels) for key, labels in self._finished.items()}
 
     def save(self, result: UnitResult) -> None:
         """Write the results of a unit in one transaction."""
         rows = [
-            (
-                *unit_key(result.unit),
-                label,
-                _pack(of_label.sums),
-                _users(of_label),
-                of_label.seconds,
-            )
+            pack(self._identity, result.unit, label, of_label)
             for label, of_label in result.results.items()
         ]
         with self._one_line_errors(), self._transaction():
             self._connection.executemany(
-                "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
+                "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
+        self._finished.setdefault(unit_key(result.unit), set()).update(result.results)
 
     def load(self, unit: Unit, label: str) -> AlgorithmResult | None:
         """Return the results of an algorithm on a unit, None if there are none."""
-        row = self._connection.execute(
-            "SELECT sums, users, seconds FROM results WHERE "
-            "repeat = ? AND grp = ? AND role = ? AND chunk = ? AND algorithm = ?",
-            (*unit_key(unit), label),
-        ).fetchone()
-        if row is None:
+        if label not in self._finished.get(unit_key(unit), ()):
             return None
-        users = [UserResult(*values) for values in json.loads(row[1])]
-        return AlgorithmResult(_unpack(row[0]), users, row[2])
+        with self._one_line_errors():
+            row = self._connection.execute(
+                "SELECT * FROM results WHERE "
+                "repeat = ? AND grp = ? AND role = ? AND chunk = ? AND algorithm = ?",
+                (*unit_key(unit), label),
+            ).fetchone()
+        result = None if row is None else unpack(self._identity, row)
+        if result is None:
+            raise self._damaged("a row was lost or changed since the store was opened")
+        return result
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            self._connection.execute("BEGIN IMMEDIATE")
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     @contextmanager
     def _one_line_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error):
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.Error as error:
+            if _code(error) in _LOCKED:
                 raise _locked(self._path) from error
-            raise StoreError(f"cannot write {self._path}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{self._path} is not a readable store ({error}): use --fresh to start over"
-            ) from error
+            if _code(error) in _CANNOT_WRITE:
+                raise StoreError(f"cannot write {self._path}: {error}") from error
+            raise self._damaged(str(error)) from error
+        except UnicodeDecodeError as error:  # sqlite3 cannot word what SQLite says of damaged text
+            raise self._damaged("its schema is not text") from error
+        except OutputError as error:
+            raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(f"cannot write {self._path}: {error.strerror}") from error
 
+    def _damaged(self, reason: str) -> StoreError:
+        in_one_line = " ".join(reason.replace("*** in database main ***", "").split())
+        return StoreError(
+            f"{self._path} is not a readable store ({in_one_line}): use --fresh to start over"
+        )
 
-def unit_key(unit: Unit) -> Key:
-    """Return the key of a unit in the store."""
-    return (unit.cell.repeat, group_name(unit.cell.group), unit.role, unit.chunk)
+    def _foreign(self, reason: str) -> StoreError:
+        return StoreError(
+            f"{self._path} {reason}: use --fresh to start over, or --output for another folder"
+        )
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's own code of an error, without the details."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _locked(path: Path) -> StoreError:
@@ -199,16 +310,11 @@ def _locked(path: Path) -> StoreError:
     )
 
 
-def _pack(sums: dict[str, Array]) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, **sums)  # type: ignore[arg-type]
-    return buffer.getvalue()
+def _decoded(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _unpack(blob: bytes) -> dict[str, Array]:
-    with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
-        return dict(arrays)
-
-
-def _users(result: AlgorithmResult) -> str:
-    return json.dumps([list(asdict(user).values()) for user in result.users])
+def _shown(value: Any) -> str:
+    """Write part of a key, which may be damaged, in one line; counts begin with 1."""
+    text = str(value + 1 if isinstance(value, int) else _decoded(value))
+    return text if text.isprintable() else ascii(text)

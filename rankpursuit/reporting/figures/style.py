@@ -20,6 +20,7 @@ from matplotlib.lines import Line2D
 
 from rankpursuit.experiments.catalogue import METHODS, METRICS, Look
 from rankpursuit.reporting.results import Results
+from rankpursuit.writing import replacing
 
 INK = "#1f2933"
 """Colour of text and axes; on a web page it becomes the colour of the text around it."""
@@ -116,8 +117,13 @@ def to_svg(figure: Figure) -> str:
 
 def save(figure: Figure, path: Path) -> list[Path]:
     """Write a figure as ``path.svg`` and ``path.png`` on white; return both."""
-    paths = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png")]
-    with figure_style():
-        figure.savefig(paths[0], facecolor="white", metadata=_NO_METADATA)
-        figure.savefig(paths[1], facecolor="white", dpi=150, metadata={"Software": None})
+    options: dict[str, dict[str, Any]] = {
+        "svg": {"metadata": _NO_METADATA},
+        "png": {"metadata": {"Software": None}, "dpi": 150},
+    }
+    paths = []
+    for kind, own in options.items():
+        paths.append(path.with_name(f"{path.name}.{kind}"))
+        with figure_style(), replacing(paths[-1]) as file:
+            figure.savefig(file, format=kind, facecolor="white", **own)
     return paths
