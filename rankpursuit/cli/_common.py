@@ -7,6 +7,21 @@ from typing import IO, Any
 import click
 
 from rankpursuit.errors import ClusterError, RankpursuitError
+from rankpursuit.visible import one_line, visible
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text; of what it has from outside, nothing is obeyed by a terminal.
+
+    Parameters
+    ----------
+    text : str
+    err : bool
+        Whether to print on standard error.
+    nl : bool
+        Whether to end the line.
+    """
+    click.echo(visible(text, keep="\n"), err=err, nl=nl)
 
 
 class Failure(click.ClickException):
@@ -14,7 +29,7 @@ class Failure(click.ClickException):
 
     def __init__(self, *messages: str, exit_code: int = 1) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
-        self.messages = [" ".join(message.splitlines()) for message in messages]
+        self.messages = [one_line(message) for message in messages]
         super().__init__("; ".join(self.messages))
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -29,10 +44,22 @@ class _OneLineErrors(click.Command):
         if self.help:  # docstrings are raw; click wants the character itself
             self.help = self.help.replace(r"\b", "\b")
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the words of the command line; wrong ones are told with nothing invisible."""
+        try:
+            return super().make_context(*arguments, **options)
+        except click.UsageError as error:
+            raise _visible(error) from error
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error that the user can mend becomes a `Failure`, others are bugs."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _visible(error) from error
+        except MemoryError as error:
+            reason = f" ({error})" if str(error) else ""
+            raise Failure(f"out of memory{reason}: ask for less, or use more memory") from error
         except ClusterError as error:
             raise Failure(*error.faults) from error
         except RankpursuitError as error:
@@ -41,6 +68,11 @@ class _OneLineErrors(click.Command):
             if error.filename is None:
                 raise
             raise Failure(f"{error.filename}: {error.strerror}") from error
+
+
+def _visible(error: click.UsageError) -> click.UsageError:
+    error.message = one_line(error.message)  # type: ignore[misc]  # it is shown by its own class
+    return error
 
 
 class Command(_OneLineErrors):

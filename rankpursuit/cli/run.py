@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure
+from rankpursuit.cli._common import Command, Failure, echo
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
         from rankpursuit.experiments.config import json_schema
 
-        click.echo(json.dumps(json_schema(), indent=2))
+        echo(json.dumps(json_schema(), indent=2))
         ctx.exit()
 
 
@@ -105,7 +105,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
             done = [_run(run, workers, options) for run in runs]
     except KeyboardInterrupt:
         again = _command([word for word in sys.argv if word != "--fresh"])
-        click.echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
+        echo(f"stopped; what was finished is kept. To go on: {again}", err=True)
         raise SystemExit(130) from None
     if not all(done):
         raise SystemExit(1)
@@ -114,7 +114,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 def _backend_options(options: dict[str, Any]) -> Options:
     def tell(line: str) -> None:
         if not options["quiet"]:
-            click.echo(line, err=True)
+            echo(line, err=True)
 
     return Options(n_jobs=options["n_jobs"], scheduler=options["scheduler"], tell=tell)
 
@@ -143,7 +143,7 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
     if options["dry_run"]:
         from rankpursuit.experiments.run.estimate import estimate
 
-        click.echo(_described(run.experiment.name, estimate(run), workers.count()))
+        echo(_described(run.experiment.name, estimate(run), workers.count()))
         return True
     folder = RunFolder(options["output"] / run.experiment.name)
     failures = run_session(
@@ -155,10 +155,10 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
         command=_command(sys.argv),
     )
     for failure in failures:
-        click.echo(f"error: {failure}", err=True)
+        echo(f"error: {failure}", err=True)
     if not options["quiet"]:
-        click.echo(summary(folder))
-        click.echo(f"results: {folder.path}")
+        echo(summary(folder))
+        echo(f"results: {folder.path}")
     return not failures
 
 

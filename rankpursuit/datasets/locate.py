@@ -17,10 +17,15 @@ DATA_VARIABLE = "RANKPURSUIT_DATA"
 CACHE_VARIABLE = "RANKPURSUIT_CACHE"
 
 
+def _expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path with ``~`` written out, where there is such a user."""
+    return Path(os.path.expanduser(path))
+
+
 def cache_folder() -> Path:
     """Return the user's cache folder: ``$RANKPURSUIT_CACHE``, else the custom of the system."""
     if os.environ.get(CACHE_VARIABLE):
-        return Path(os.environ[CACHE_VARIABLE]).expanduser()
+        return _expanded(os.environ[CACHE_VARIABLE])
     import pooch
 
     return Path(pooch.os_cache("rankpursuit"))
@@ -36,7 +41,7 @@ def data_folders() -> list[Path]:
     """Return the folders that are searched when no path is given, in order."""
     folders = []
     if os.environ.get(DATA_VARIABLE):
-        folders.append(Path(os.environ[DATA_VARIABLE]).expanduser())
+        folders.append(_expanded(os.environ[DATA_VARIABLE]))
     root = working_copy()
     if root is not None:
         folders.append(root / "data")
@@ -63,7 +68,7 @@ def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) ->
         Naming the places searched and what to do.
     """
     name, layouts = data_set.name, data_set.layouts
-    explicit = None if path is None else Path(path).expanduser()
+    explicit = None if path is None else _expanded(path)
     if explicit is not None and explicit.is_file():
         return [explicit]
     roots = data_folders() if explicit is None else [explicit]

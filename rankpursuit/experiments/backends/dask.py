@@ -17,6 +17,7 @@ from typing import Any, Self
 from rankpursuit.datasets.locate import DATA_VARIABLE
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
 from rankpursuit.experiments.backends import Options, dask_worker
+from rankpursuit.experiments.backends.address import check_address
 from rankpursuit.experiments.backends.dask_worker import Facts, Parcel
 from rankpursuit.experiments.config import DataSpec, Experiment
 from rankpursuit.experiments.run.evaluate import Job, UnitResult
@@ -46,6 +47,7 @@ def check_options(options: Options) -> None:
         raise ConfigError(
             ["--n-jobs is for this machine; a cluster has the workers that were started for it"]
         )
+    check_address(options.scheduler)
 
 
 def connect(options: Options) -> Dask:

@@ -17,12 +17,20 @@ from rankpursuit.errors import ConfigError, RunError
 from rankpursuit.experiments.backends import Options
 from rankpursuit.experiments.config import DataSpec, Experiment
 from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_unit
+from rankpursuit.visible import cut
+
+MOST_JOBS = 256
+"""Worker processes of one machine, each with the data and the libraries in memory."""
 
 
 def check_options(options: Options) -> None:
-    """Refuse what is for a cluster."""
+    """Refuse what is for a cluster, and a number of processes that cannot be."""
     if options.scheduler is not None:
         raise ConfigError(["--scheduler needs --backend dask"])
+    n_jobs = options.n_jobs
+    if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
+        got = cut(str(n_jobs), 50)
+        raise ConfigError([f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {got}"])
 
 
 def connect(options: Options) -> Local:

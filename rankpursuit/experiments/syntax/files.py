@@ -69,7 +69,7 @@ def _read_extended(path: Path, inside: tuple[str, ...]) -> Mapping:
         raise ConfigError([f"{EXTENDS}: expected the path of a file, got {shown(base)}"])
     below, files = path.parent / base, (*inside, os.path.realpath(path))
     if os.path.realpath(below) in files:
-        circle = " -> ".join(os.path.basename(file) for file in (*files, below))
+        circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
         raise ConfigError([f"{path}: {EXTENDS} goes round in a circle: {circle}"])
     if len(files) >= MOST_FILES:
         raise ConfigError([f"{path}: {EXTENDS} puts more than {MOST_FILES} files on each other"])

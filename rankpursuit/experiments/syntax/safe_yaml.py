@@ -124,7 +124,7 @@ class _Dumper(yaml.SafeDumper):
     """PyYAML's safe dumper, which quotes what our loader would take for a number too."""
 
 
-def _refusal(problem: str, at: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
+def _refusal(problem: str, at: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
 
 
