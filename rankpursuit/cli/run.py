@@ -129,7 +129,8 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         experiment = load_experiment(path, options["overrides"])
         return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
-        raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
+        faults = (x if x.startswith(str(path)) else f"{path}: {x}" for x in error.faults)
+        raise Failure(*faults, exit_code=2) from error
     except TooFewUsersError as error:
         raise Failure(f"{path}: {error}", exit_code=2) from error
 

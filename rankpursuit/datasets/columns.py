@@ -33,7 +33,7 @@ def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> N
         times = list(header).count(column)
         if not times:
             raise DataError(
-                f"{file}: no column {column!r}; its columns are "
+                f"{file}: no column {cut(column, 100)!r}; its columns are "
                 f"{cut(', '.join(map(str, header)), 300)}; name yours with user=, item= and rating="
             )
         if times > 1:

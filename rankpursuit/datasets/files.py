@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ MOST_ROWS = 100_000_000
 """Rows of a Parquet file, in which a few bytes can stand for any number of rows."""
 LONGEST_ID = 200
 """Characters of the id of a user or an item."""
-_SHOWN = 40
+_SHOWN, _LONGEST_PATH = 40, 1000
+"""Characters of a rating and of a path in messages."""
 
 
 def load_ratings(
@@ -71,14 +72,15 @@ def load_ratings(
         raise DataError(f"user, item and rating must be three different columns, not {columns}")
     try:
         if not file.is_file():
-            raise DataNotFoundError(f"{file}: no such file")
+            raise DataNotFoundError(f"{cut(str(file), _LONGEST_PATH)}: no such file")
         if file.stat().st_size == 0:
             raise DataError(f"{file}: the file is empty")
         frame, place = _read(file, columns, separator)
     except DataNotFoundError:
         raise
     except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+        called, reason = cut(str(file), _LONGEST_PATH), error.strerror or error
+        raise DataError(f"{called}: cannot be read: {reason}") from error
     if frame.empty:
         raise DataError(f"{file}: the file has a header but no ratings")
     users, items = (_ids(frame[column], place) for column in (user, item))
@@ -121,13 +123,19 @@ def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
             table = opened.read(columns=list(columns)).select(list(columns))
         for column in columns:
             kind = table.schema.field(column).type
-            if pyarrow.types.is_nested(kind) or pyarrow.types.is_temporal(kind):
+            kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+            if not any(allowed(kind) for allowed in _allowed(pyarrow.types)):
                 raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
         return table.to_pandas(ignore_metadata=True)
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise DataError(f"{file}: cannot be read as Parquet: {error}") from error
+
+
+def _allowed(types: Any) -> tuple[Callable[[Any], bool], ...]:
+    text = types.is_string, types.is_large_string
+    return (*text, types.is_integer, types.is_floating, types.is_decimal, types.is_null)
 
 
 def _ids(column: pd.Series, place: Place) -> NDArray[np.object_]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rankpursuit.datasets.data_set import DataSet
 from rankpursuit.errors import DataNotFoundError
+from rankpursuit.visible import cut
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"
 CACHE_VARIABLE = "RANKPURSUIT_CACHE"
@@ -20,6 +21,14 @@ CACHE_VARIABLE = "RANKPURSUIT_CACHE"
 def _expanded(path: str | os.PathLike[str]) -> Path:
     """Return a path with ``~`` written out, where there is such a user."""
     return Path(os.path.expanduser(path))
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether there is such a file; none has a name that is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def cache_folder() -> Path:
@@ -69,18 +78,19 @@ def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) ->
     """
     name, layouts = data_set.name, data_set.layouts
     explicit = None if path is None else _expanded(path)
-    if explicit is not None and explicit.is_file():
+    if explicit is not None and _is_file(explicit):
         return [explicit]
     roots = data_folders() if explicit is None else [explicit]
     for root in roots:
         for folder in (root / name, root):
             for layout in layouts:
                 files = [folder / file for file in layout]
-                if all(file.is_file() for file in files):
+                if all(_is_file(file) for file in files):
                     return files
     wanted = " or ".join(", ".join(layout) for layout in layouts)
     if explicit is not None:
-        raise DataNotFoundError(f"{name}: {explicit} is not, and does not hold, {wanted}")
+        place = cut(str(explicit), 1000)
+        raise DataNotFoundError(f"{name}: {place} is not, and does not hold, {wanted}")
     raise DataNotFoundError(
         f"{name}: not found in {', '.join(map(str, roots))}; run `rp-data fetch {name}`, or put"
         f" {wanted} into {roots[0] / name}, or set {DATA_VARIABLE}"

@@ -93,7 +93,10 @@ class Ratings:
             the bounds, or a user rated an item twice. Rows are counted from 1.
         """
         user_labels, item_labels = np.asarray(users), np.asarray(items)
-        scores = np.asarray(values, dtype=np.float64)
+        try:
+            scores = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"{name}: ratings must be numbers ({error})") from error
         if not user_labels.shape == item_labels.shape == scores.shape or scores.ndim != 1:
             raise DataError(f"{name}: users, items and ratings must be columns of one length")
         if scores.size == 0:

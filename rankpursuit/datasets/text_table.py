@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-LONGEST_HEADER = 1_000_000
-"""Bytes of the first line."""
-_CHUNK = 1 << 20
+LONGEST_LINE = 1_000_000
+"""Bytes of a line."""
+_CHUNK = 500_000
 _ROWS = 200_000
 """Rows parsed at a time, so that columns that are not wanted take no memory for long."""
 
@@ -53,7 +53,13 @@ def read_text_table(file: Path, columns: Sequence[str], separator: str) -> pd.Da
     import pandas as pd
 
     _check_bytes(file)
-    check_columns(file, _header(file, separator), columns)
+    header, first = _first_rows(file, separator)
+    check_columns(file, header, columns)
+    if len(first) > len(header):
+        raise DataError(
+            f"{file}, line {line_of(file, 0, separator)}: malformed: has {len(first):,} fields, "
+            f"and the header {len(header):,}"
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -92,8 +98,9 @@ def line_of(file: Path, row: int, separator: str) -> int:
 
 
 def _check_bytes(file: Path) -> None:
-    """Refuse what is not text in UTF-8, and null characters, which end a text in many programs."""
-    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    """Refuse what is not text in UTF-8, null characters, which cut texts short, and long lines."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, length = 1, 0
     with file.open("rb") as opened:
         while chunk := opened.read(_CHUNK):
             try:
@@ -104,20 +111,25 @@ def _check_bytes(file: Path) -> None:
             if b"\0" in chunk:
                 line += chunk[: chunk.index(b"\0")].count(b"\n")
                 raise DataError(f"{file}, line {line}: holds a null character")
-            line += chunk.count(b"\n")
+            # A chunk is shorter than the longest line: only one that began before can be too long.
+            end = chunk.find(b"\n")
+            length += len(chunk) if end < 0 else end
+            if length > LONGEST_LINE:
+                raise DataError(f"{file}, line {line}: longer than {LONGEST_LINE:,} bytes")
+            if end >= 0:
+                length = len(chunk) - 1 - chunk.rfind(b"\n")
+                line += chunk.count(b"\n")
     try:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise DataError(f"{file}, line {line}: not text in UTF-8") from error
 
 
-def _header(file: Path, separator: str) -> list[str]:
-    """Return the names of the columns as they stand in the first line."""
+def _first_rows(file: Path, separator: str) -> tuple[list[str], list[str]]:
+    """Return the names of the columns as they stand in the file, and the fields below them."""
     with file.open(encoding="utf-8-sig", newline="") as lines:
-        text = lines.readline(LONGEST_HEADER + 1)
-    if len(text) > LONGEST_HEADER:
-        raise DataError(f"{file}, line 1: longer than {LONGEST_HEADER:,} characters")
-    try:
-        return next(csv.reader([text], delimiter=separator), [])
-    except csv.Error as error:
-        raise DataError(f"{file}, line 1: malformed: {error}") from error
+        reader = csv.reader(lines, delimiter=separator)
+        try:
+            return next(reader, []), next(reader, [])
+        except csv.Error as error:
+            raise DataError(f"{file}, line {reader.line_num}: malformed: {error}") from error

@@ -25,7 +25,12 @@ from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.catalogue import METHODS, METRICS, AlgorithmSpec
 from rankpursuit.experiments.catalogue.methods import check_labels, with_methods
 from rankpursuit.experiments.config.data import DATA_SPECS, DataSpec
-from rankpursuit.experiments.config.limits import MOST_REPEATS, algorithm_faults, excess_of_tasks
+from rankpursuit.experiments.config.limits import (
+    MOST_ALGORITHMS,
+    MOST_REPEATS,
+    algorithm_faults,
+    excess_of_tasks,
+)
 from rankpursuit.experiments.config.protocol import Protocol
 from rankpursuit.experiments.syntax import safe_yaml
 from rankpursuit.experiments.syntax.faults import Faults, Location, plain_faults
@@ -83,7 +88,7 @@ class Experiment(Section):
     """Seed of every random choice."""
     algorithms: Annotated[
         dict[Label, Annotated[AlgorithmSpec, Field(discriminator="method")]],
-        Field(min_length=1),
+        Field(min_length=1, max_length=MOST_ALGORITHMS),
         BeforeValidator(with_methods),
         AfterValidator(check_labels),
     ]

@@ -14,6 +14,10 @@ MOST_REPEATS = 1000
 """Repeats of an experiment."""
 MOST_TASKS = 2_000_000
 """Tasks of a run: test and hold-out users of all groups and repeats. The paper has 18,000."""
+MOST_ALGORITHMS = 100
+"""Algorithms of an experiment."""
+MOST_NUMBERS = 10_000
+"""Numbers of all grids together, which are written out in the config of a run."""
 MOST_POINTS = 100_000
 """Points of an algorithm's grid, widths included, each with predictions for every test item."""
 
@@ -46,8 +50,10 @@ def algorithm_faults(
         Number of widths of the kernel.
     protocol : Protocol
     """
+    n_numbers = n_widths
     for label, spec in algorithms.items():
         own = [len(getattr(spec, axis.key)) for axis in METHODS[spec.method].axes]
+        n_numbers += sum(own)
         n_points = n_widths * math.prod(own)
         if n_points > MOST_POINTS:
             sizes = " x ".join(map(str, [n_widths, *own]))
@@ -63,6 +69,11 @@ def algorithm_faults(
                     ("algorithms", label, "n_views"),
                     f"expected at most {most}, {why}, got {spec.n_views}",
                 )
+    if n_numbers > MOST_NUMBERS:
+        yield (
+            ("algorithms",),
+            f"the grids have {n_numbers:,} numbers together, and {MOST_NUMBERS:,} is the most",
+        )
 
 
 def _most_views(spec: SemiSupervisedSpec, protocol: Protocol) -> tuple[int, str]:

@@ -163,6 +163,7 @@ _EXPECTED = {
     "string_pattern_mismatch": "letters, digits, _ and -",
     "string_too_short": "text",
     "string_type": "text",
+    "string_unicode": "text that UTF-8 can hold",
     "tuple_type": "a list",
 }
 

@@ -104,6 +104,8 @@ def read_text(path: Path) -> str:
         if len(content) > LARGEST_FILE:
             raise ConfigError([f"{path}: too large: more than {LARGEST_FILE:,} bytes"])
         return content.decode("utf-8-sig")
+    except ConfigError:
+        raise
     except FileNotFoundError as error:
         raise ConfigError([f"{path}: no such file"]) from error
     except UnicodeDecodeError as error:

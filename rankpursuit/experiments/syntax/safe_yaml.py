@@ -16,7 +16,7 @@ from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.syntax.faults import LONGEST_VALUE, shown
 from rankpursuit.visible import cut
 
-MOST_VALUES = 50_000
+MOST_VALUES = 20_000
 """Keys and values of a file, those that its anchors repeat included."""
 DEEPEST = 50
 """Levels of lists and mappings in each other."""
