@@ -7,7 +7,10 @@ from typing import IO, Any
 import click
 
 from rankpursuit.errors import ClusterError, RankpursuitError
-from rankpursuit.visible import one_line, visible
+from rankpursuit.visible import cut, one_line, visible
+
+LONGEST_MESSAGE = 2000
+"""Characters of a message: more than it takes, unless a word from outside fills the screen."""
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -24,12 +27,16 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     click.echo(visible(text, keep="\n"), err=err, nl=nl)
 
 
+def _one_line(message: str) -> str:
+    return cut(one_line(message), LONGEST_MESSAGE)
+
+
 class Failure(click.ClickException):
     """Ends a command; for each message, ``error: ...`` on standard error."""
 
     def __init__(self, *messages: str, exit_code: int = 1) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
-        self.messages = [one_line(message) for message in messages]
+        self.messages = [_one_line(message) for message in messages]
         super().__init__("; ".join(self.messages))
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -71,7 +78,7 @@ class _OneLineErrors(click.Command):
 
 
 def _visible(error: click.UsageError) -> click.UsageError:
-    error.message = one_line(error.message)  # type: ignore[misc]  # it is shown by its own class
+    error.message = _one_line(error.message)  # type: ignore[misc]  # it is shown by its own class
     return error
 
 

@@ -243,7 +243,8 @@ def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np
         distinct = np.array(list(first))
     except (TypeError, ValueError) as error:
         raise DataError(f"{name}: labels must be numbers or text ({error})") from error
-    if distinct.dtype == object or distinct.ndim != 1:
+    mixed = len({isinstance(label, str) for label in first}) > 1  # 1 and "1" would become one
+    if mixed or distinct.dtype == object or distinct.ndim != 1:
         raise DataError(f"{name}: labels must be all numbers or all text")
     ids, ranks = np.unique(distinct, return_inverse=True)
     return ids, ranks[codes]

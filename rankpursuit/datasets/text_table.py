@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import csv
 import itertools
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,21 +60,17 @@ def read_text_table(file: Path, columns: Sequence[str], separator: str) -> pd.Da
             f"and the header {len(header):,}"
         )
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            with pd.read_csv(
-                file,
-                sep=separator,
-                dtype=str,
-                keep_default_na=False,
-                skip_blank_lines=False,
-                index_col=False,
-                compression=None,
-                chunksize=_ROWS,
-            ) as parts:
-                return pd.concat([part[list(columns)] for part in parts], ignore_index=True)
-    except pd.errors.ParserWarning as error:
-        raise DataError(f"{file}: malformed: every line has more fields than the header") from error
+        with pd.read_csv(
+            file,
+            sep=separator,
+            dtype=str,
+            keep_default_na=False,
+            skip_blank_lines=False,
+            index_col=False,
+            compression=None,
+            chunksize=_ROWS,
+        ) as parts:
+            return pd.concat([part[list(columns)] for part in parts], ignore_index=True)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise DataError(f"{file}: malformed: {reason}") from error
