@@ -12,16 +12,17 @@ PACKAGE = Path(rankpursuit.__file__).parent
 GROUND = {"errors", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
+    "visible": set(),
     "kernels": {"errors"},
     "preferences": {"errors"},
     "metrics": {"errors"},
     "writing": {"errors"},
     "solvers": GROUND,
     "estimators": GROUND | {"solvers"},
-    "datasets": {"errors", "writing"},
-    "experiments": GROUND | {"writing", "solvers", "datasets"},
-    "reporting": {"errors", "writing", "experiments"},
-    "cli": {"errors", "writing", "datasets", "experiments", "reporting"},
+    "datasets": {"errors", "visible", "writing"},
+    "experiments": GROUND | {"visible", "writing", "solvers", "datasets"},
+    "reporting": {"errors", "visible", "writing", "experiments"},
+    "cli": {"errors", "visible", "writing", "datasets", "experiments", "reporting"},
 }
 """Which parts of the package each part may import, besides itself."""
 

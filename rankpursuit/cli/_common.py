@@ -9,6 +9,28 @@ import click
 
 from rankpursuit.cli._signals import exit_status, terminable
 from rankpursuit.errors import ClusterError, RankpursuitError
+from rankpursuit.visible import cut, one_line, visible
+
+LONGEST_MESSAGE = 2000
+"""Characters of a message: more than it takes, unless a word from outside fills the screen."""
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text; of what it has from outside, nothing is obeyed by a terminal.
+
+    Parameters
+    ----------
+    text : str
+    err : bool
+        Whether to print on standard error.
+    nl : bool
+        Whether to end the line.
+    """
+    click.echo(visible(text, keep="\n"), err=err, nl=nl)
+
+
+def _one_line(message: str) -> str:
+    return cut(one_line(message), LONGEST_MESSAGE)
 
 
 class Failure(click.ClickException):
@@ -16,7 +38,7 @@ class Failure(click.ClickException):
 
     def __init__(self, *messages: str, exit_code: int = 1) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
-        self.messages = [" ".join(message.splitlines()) for message in messages]
+        self.messages = [_one_line(message) for message in messages]
         super().__init__("; ".join(self.messages))
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -45,6 +67,13 @@ class _OneLineErrors(click.Command):
         if self.help:  # docstrings are raw; click wants the character itself
             self.help = self.help.replace(r"\b", "\b")
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the words of the command line; wrong ones are told with nothing invisible."""
+        try:
+            return super().make_context(*arguments, **options)
+        except click.UsageError as error:
+            raise _visible(error) from error
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error that the user can mend becomes a `Failure`, others are bugs."""
         try:
@@ -52,6 +81,11 @@ class _OneLineErrors(click.Command):
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             raise Stopped(stop) from None
+        except click.UsageError as error:
+            raise _visible(error) from error
+        except MemoryError as error:
+            reason = f" ({error})" if str(error) else ""
+            raise Failure(f"out of memory{reason}: ask for less, or use more memory") from error
         except ClusterError as error:
             raise Failure(*error.faults) from error
         except RankpursuitError as error:
@@ -62,6 +96,11 @@ class _OneLineErrors(click.Command):
             if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO):
                 raise Failure(f"the output cannot be written: {error.strerror}") from error
             raise
+
+
+def _visible(error: click.UsageError) -> click.UsageError:
+    error.message = _one_line(error.message)  # type: ignore[misc]  # it is shown by its own class
+    return error
 
 
 class Command(_OneLineErrors):

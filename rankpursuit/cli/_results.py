@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankpursuit.cli._common import Failure
+from rankpursuit.cli._common import Failure, echo
 from rankpursuit.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def load_beside(runs: Sequence[Results]) -> list[Results]:
         try:
             run = load_results(folder)
         except ResultsError as error:
-            click.echo(f"left aside: {error}", err=True)
+            echo(f"left aside: {error}", err=True)
             continue
         if run.table in needed:
             needed.remove(run.table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankpursuit.cli._common import Command
+from rankpursuit.cli._common import Command, echo
 from rankpursuit.cli._results import load_all, results_argument
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ def main(
 
     check = check_results(load_all(results), load_expected(expected), allow_small=allow_small)
     if as_json:
-        click.echo(json.dumps(check.as_dict(), indent=2))
+        echo(json.dumps(check.as_dict(), indent=2))
     else:
-        click.echo(to_text(check_tables(check)))
+        echo(to_text(check_tables(check)))
         for line in [*(_evidence(check) if evidence else ()), *check.notes, *_closing(check)]:
-            click.echo(line)
+            echo(line)
     if not check.passed:
         raise SystemExit(1)
 

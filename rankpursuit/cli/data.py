@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankpursuit.cli._common import Failure, Group
+from rankpursuit.cli._common import Failure, Group, echo
 
 if TYPE_CHECKING:
     from rankpursuit.datasets.data_set import DataSet
@@ -48,12 +48,12 @@ def list_() -> None:
         except DataNotFoundError:
             size = sum(file.size for file in data_set.files)
             where = f"absent; `rp-data fetch {data_set.name}` downloads it"
-        click.echo(f"{data_set.name:<11}{data_set.title}")
-        click.echo(f"{'':<11}{where}")
-        click.echo(f"{'':<11}{size / 1e6:.1f} MB; {data_set.licence}")
-    click.echo(f"{'synthetic':<11}Synthetic ratings, drawn from a model; nobody gave them")
-    click.echo(f"{'':<11}always present; nothing to download")
-    click.echo(f"\nSearched, in this order: {', '.join(map(str, data_folders()))}")
+        echo(f"{data_set.name:<11}{data_set.title}")
+        echo(f"{'':<11}{where}")
+        echo(f"{'':<11}{size / 1e6:.1f} MB; {data_set.licence}")
+    echo(f"{'synthetic':<11}Synthetic ratings, drawn from a model; nobody gave them")
+    echo(f"{'':<11}always present; nothing to download")
+    echo(f"\nSearched, in this order: {', '.join(map(str, data_folders()))}")
 
 
 @main.command()
@@ -81,14 +81,14 @@ def fetch(names: tuple[str, ...], to: Path | None, patience: float) -> None:
     root = data_folders()[0] if to is None else to
     failures = []
     for data_set in data_sets:
-        click.echo(f"{data_set.title}\nTerms: {data_set.terms}\nCite: {data_set.citation}")
+        echo(f"{data_set.title}\nTerms: {data_set.terms}\nCite: {data_set.citation}")
         try:
             download(
                 data_set,
                 root / data_set.name,
                 patience=patience,
                 progress=sys.stderr.isatty(),
-                report=click.echo,
+                report=echo,
             )
         except DownloadError as error:  # the other data sets may still be had
             failures.append(str(error))
@@ -112,15 +112,15 @@ def verify(names: tuple[str, ...], path: Path | None) -> None:
 
     failures = []
     for data_set in _chosen(names):
-        click.echo(data_set.name)
+        echo(data_set.name)
         try:
             for check in checks(data_set, path):
                 found = check.found if check.passed else f"{check.found}, not {check.expected}"
-                click.echo(f"  {'ok   ' if check.passed else 'WRONG'} {check.what}: {found}")
+                echo(f"  {'ok   ' if check.passed else 'WRONG'} {check.what}: {found}")
                 if not check.passed:
                     failures.append(f"{data_set.name}: {check.what} is {found}")
         except RankpursuitError as error:  # the other data sets may still be sound
-            click.echo("  could not be checked")
+            echo("  could not be checked")
             failures.append(str(error))
     if failures:
         raise Failure(*failures)
@@ -160,10 +160,10 @@ def describe(source: str, plot: Path | None, user: str, item: str, rating: str) 
     else:
         raise DataError(f"{source}: neither a file nor one of {', '.join(NAMES)}")
     summary = summarise(ratings)
-    click.echo("\n".join(_description(summary)))
+    echo("\n".join(_description(summary)))
     if plot is not None:
         save_picture(ratings, summary, plot)
-        click.echo(f"\npicture      {plot}")
+        echo(f"\npicture      {plot}")
 
 
 def _chosen(names: tuple[str, ...]) -> list[DataSet]:

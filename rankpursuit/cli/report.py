@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankpursuit.cli._common import Command
+from rankpursuit.cli._common import Command, echo
 from rankpursuit.cli._results import load_all, results_argument
 
 
@@ -42,6 +42,6 @@ def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
     from rankpursuit.reporting.report import write_report
 
     write_report(load_all(results), output, figures)
-    click.echo(f"report: {output}")
+    echo(f"report: {output}")
     if figures is not None:
-        click.echo(f"figures: {figures}")
+        echo(f"figures: {figures}")

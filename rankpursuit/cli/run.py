@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure, Stopped
+from rankpursuit.cli._common import Command, Failure, Stopped, echo
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
         from rankpursuit.experiments.config import json_schema
 
-        click.echo(json.dumps(json_schema(), indent=2))
+        echo(json.dumps(json_schema(), indent=2))
         ctx.exit()
 
 
@@ -143,7 +143,7 @@ def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
 def _backend_options(options: dict[str, Any]) -> Options:
     def tell(line: str) -> None:
         if not options["quiet"]:
-            click.echo(line, err=True)
+            echo(line, err=True)
 
     names = ("n_jobs", "scheduler", "wait")
     return Options(**{name: options[name] for name in names}, tell=tell)
@@ -159,7 +159,8 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         experiment = load_experiment(path, options["overrides"])
         return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
-        raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
+        faults = (x if x.startswith(str(path)) else f"{path}: {x}" for x in error.faults)
+        raise Failure(*faults, exit_code=2) from error
     except TooFewUsersError as error:
         raise Failure(f"{path}: {error}", exit_code=2) from error
 
@@ -172,7 +173,7 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
     if options["dry_run"]:
         from rankpursuit.experiments.run.estimate import estimate
 
-        click.echo(_described(run.experiment.name, estimate(run), workers.count()))
+        echo(_described(run.experiment.name, estimate(run), workers.count()))
         return True
     folder = _folder(run, options)
     failures = run_session(
@@ -182,13 +183,13 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
         make_progress(run.experiment.name, quiet=options["quiet"]),
         fresh=options["fresh"],
         command=_command(sys.argv),
-        tell=lambda line: click.echo(line, err=True),
+        tell=lambda line: echo(line, err=True),
     )
     for failure in failures:
-        click.echo(f"error: {failure}", err=True)
+        echo(f"error: {failure}", err=True)
     if not options["quiet"]:
-        click.echo(summary(folder))
-        click.echo(f"results: {folder.path}")
+        echo(summary(folder))
+        echo(f"results: {folder.path}")
     return not failures
 
 

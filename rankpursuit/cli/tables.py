@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from rankpursuit.cli._common import Command
+from rankpursuit.cli._common import Command, echo
 from rankpursuit.cli._results import load_all, load_beside, results_argument
 from rankpursuit.reporting.table import Format
 
@@ -66,7 +66,7 @@ def main(
     verdicts = judge_claims(runs, beside=beside)
     tables_of = partial(all_tables, compare=compare, control=control)
     if format_ and output is None:
-        click.echo(FORMATS[format_](tables_of(runs, verdicts)), nl=False)
+        echo(FORMATS[format_](tables_of(runs, verdicts)), nl=False)
         return
     formats: tuple[Format, ...] = (format_,) if format_ else ("md", "tex", "csv")
     written = []
@@ -79,8 +79,8 @@ def main(
     else:
         written += write_tables(tables_of(runs, verdicts), output, formats)
     shown = [table for run in runs for table in main_tables(run, compare=compare)]
-    click.echo(to_text([*shown, *verdict_tables(verdicts, brief=True)]))
+    echo(to_text([*shown, *verdict_tables(verdicts, brief=True)]))
     for run in beside:
-        click.echo(f"for claims about two tables also read {run.folder.name}, beside them")
+        echo(f"for claims about two tables also read {run.folder.name}, beside them")
     for path in written:
-        click.echo(f"wrote {path}")
+        echo(f"wrote {path}")

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
-import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rankpursuit.datasets.columns import check_columns
 from rankpursuit.datasets.ratings import Ratings, check_values
+from rankpursuit.datasets.text_table import line_of, read_text_table, separator_of
 from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.visible import cut
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
+MOST_ROWS = 100_000_000
+"""Rows of a Parquet file, in which a few bytes can stand for any number of rows."""
+LONGEST_ID = 200
+"""Characters of the id of a user or an item."""
+_SHOWN, _LONGEST_PATH = 40, 1000
+"""Characters of a rating and of a path in messages."""
 
 
 def load_ratings(
@@ -36,10 +45,10 @@ def load_ratings(
     path : path
         A ``.csv``, ``.tsv`` or ``.parquet`` file with a header. Further columns are ignored.
     user, item, rating : str
-        Names of the three columns. Users and items may be numbers or text: ``7`` and ``07`` are
-        different.
+        Names of the three columns. Users and items may be numbers or text of up to `LONGEST_ID`
+        characters: ``7`` and ``07`` are different.
     separator : str, optional
-        What separates the fields of a text file; by default as its ending says.
+        What separates the fields of a text file, one character; by default as its ending says.
     bounds : (low, high), optional
         Refuse ratings outside of these bounds.
     name : str, optional
@@ -57,102 +66,103 @@ def load_ratings(
         If it cannot be read; the message names the line of a text file, or the row of a Parquet
         file.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise DataNotFoundError(f"{file}: no such file")
-    if file.stat().st_size == 0:
-        raise DataError(f"{file}: the file is empty")
+    file = Path(os.path.expanduser(path))
     columns = (user, item, rating)
     if len(set(columns)) != len(columns):
         raise DataError(f"user, item and rating must be three different columns, not {columns}")
-    if file.suffix.lower() in PARQUET:
-        frame, unit, first = _read_parquet(file), "row", 1
-    else:
-        frame, unit, first = _read_text(file, separator), "line", 2  # line 1 is the header
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise DataError(
-            f"{file}: no column {missing[0]!r}; its columns are "
-            f"{', '.join(map(str, frame.columns))}; name yours with user=, item= and rating="
-        )
+    try:
+        if not file.is_file():
+            raise DataNotFoundError(f"{cut(str(file), _LONGEST_PATH)}: no such file")
+        if file.stat().st_size == 0:
+            raise DataError(f"{file}: the file is empty")
+        frame, place = _read(file, columns, separator)
+    except DataNotFoundError:
+        raise
+    except OSError as error:
+        called, reason = cut(str(file), _LONGEST_PATH), error.strerror or error
+        raise DataError(f"{called}: cannot be read: {reason}") from error
     if frame.empty:
         raise DataError(f"{file}: the file has a header but no ratings")
-    values = _check(file, frame, columns, bounds, unit, first)
-    users, items = (frame[column].to_numpy(dtype=str) for column in (user, item))
+    users, items = (_ids(frame[column], place) for column in (user, item))
+    values = _values(frame[rating], place, bounds)
+    twice = np.flatnonzero(frame.duplicated([user, item]))
+    if twice.size:
+        at = twice[0]
+        raise DataError(
+            f"{place(at)}: user {users[at]} rated item {items[at]} a second time; keep one of them"
+        )
     return Ratings.from_arrays(users, items, values, name=name or file.stem)
 
 
-def _read_text(file: Path, separator: str | None) -> pd.DataFrame:
-    import pandas as pd
-
-    sep = separator or SEPARATORS.get(file.suffix.lower())
-    if sep is None:
-        raise DataError(
-            f"{file}: unknown ending {file.suffix!r}; use .csv, .tsv or .parquet, "
-            "or give separator="
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                file,
-                sep=sep,
-                dtype=str,
-                keep_default_na=False,
-                skip_blank_lines=False,
-                index_col=False,
-            )
-    except pd.errors.ParserWarning as error:
-        raise DataError(f"{file}: malformed: every line has more fields than the header") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: not a text file in UTF-8 ({error})") from error
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise DataError(f"{file}: malformed: {reason}") from error
+Place = Callable[[int], str]
+"""Names a row of a file, counted from 0."""
 
 
-def _read_parquet(file: Path) -> pd.DataFrame:
-    import pandas as pd
+def _read(file: Path, columns: Sequence[str], separator: str | None) -> tuple[pd.DataFrame, Place]:
+    if file.suffix.lower() in PARQUET:
+        return _read_parquet(file, columns), lambda row: f"{file}, row {row + 1}"
+    sep = separator_of(file, separator)
+    frame = read_text_table(file, columns, sep)
+    return frame, lambda row: f"{file}, line {line_of(file, row, sep)}"
 
+
+def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
     try:
         import pyarrow
+        from pyarrow import parquet
     except ImportError as error:
         raise DataError(
             f"{file}: reading Parquet needs pyarrow: pip install 'rankpursuit[parquet]'"
         ) from error
     try:
-        return pd.read_parquet(file, engine="pyarrow")
-    except (pyarrow.ArrowException, OSError) as error:
+        with parquet.ParquetFile(file) as opened:
+            n_rows = opened.metadata.num_rows
+            if n_rows > MOST_ROWS:
+                raise DataError(f"{file}: has {n_rows:,} rows, and {MOST_ROWS:,} is the most")
+            check_columns(file, opened.schema_arrow.names, columns)
+            table = opened.read(columns=list(columns)).select(list(columns))
+        for column in columns:
+            kind = table.schema.field(column).type
+            kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+            if not any(allowed(kind) for allowed in _allowed(pyarrow.types)):
+                raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
+        return table.to_pandas(ignore_metadata=True)
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise DataError(f"{file}: cannot be read as Parquet: {error}") from error
 
 
-def _check(
-    file: Path,
-    frame: pd.DataFrame,
-    columns: tuple[str, str, str],
-    bounds: tuple[float, float] | None,
-    unit: str,
-    first: int,
-) -> np.ndarray:
-    """Return the ratings as numbers; name the line or row of the first one that is wrong."""
+def _allowed(types: Any) -> tuple[Callable[[Any], bool], ...]:
+    text = types.is_string, types.is_large_string
+    return (*text, types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+
+
+def _ids(column: pd.Series, place: Place) -> NDArray[np.object_]:
+    """Return ids as text; name the row of the first that is none, or is too long."""
+    text = column.astype(str)
+    bad = np.flatnonzero(column.isna() | (text.str.strip() == ""))
+    if bad.size:
+        raise DataError(f"{place(bad[0])}: the field {str(column.name)!r} is empty")
+    bad = np.flatnonzero(text.str.len() > LONGEST_ID)
+    if bad.size:
+        raise DataError(
+            f"{place(bad[0])}: the field {str(column.name)!r} has {len(text.iloc[bad[0]]):,} "
+            f"characters, and {LONGEST_ID} is the most"
+        )
+    return text.to_numpy(dtype=object)
+
+
+def _values(
+    column: pd.Series, place: Place, bounds: tuple[float, float] | None
+) -> NDArray[np.float64]:
+    """Return ratings as numbers; name the row of the first that is none."""
     import pandas as pd
 
-    user, item, rating = columns
-    for column in (user, item):
-        bad = np.flatnonzero(frame[column].isna() | (frame[column].astype(str).str.strip() == ""))
-        if bad.size:
-            raise DataError(f"{file}, {unit} {bad[0] + first}: the field {column!r} is empty")
-    values = pd.to_numeric(frame[rating], errors="coerce").to_numpy(np.float64)
+    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        shown = str(frame[rating].iloc[bad[0]])[:40]
-        raise DataError(f"{file}, {unit} {bad[0] + first}: the rating {shown!r} is not a number")
-    check_values(values, str(file), bounds, unit=unit, first=first)
-    twice = np.flatnonzero(frame.duplicated([user, item]))
-    if twice.size:
-        row = frame.iloc[twice[0]]
-        raise DataError(
-            f"{file}, {unit} {twice[0] + first}: user {row[user]} rated item {row[item]} "
-            "a second time; keep one of them"
-        )
+        shown = cut(str(column.iloc[bad[0]]), _SHOWN)
+        raise DataError(f"{place(bad[0])}: the rating {shown!r} is not a number")
+    check_values(values, place, bounds)
     return values

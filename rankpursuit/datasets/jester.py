@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from rankpursuit.datasets.data_set import DataSet, RemoteFile
 from rankpursuit.datasets.locate import find_files
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import DataError
+from rankpursuit.visible import cut
 
 
 def _jester_file(number: int, size: int, sha256: str) -> RemoteFile:
@@ -130,7 +132,7 @@ def read_spreadsheet(archive: Path) -> NDArray[np.float64]:
             f"{where} has {sheet.nrows} rows and {sheet.ncols} columns, expected {N_JOKES + 1} "
             "columns: the number of jokes rated, then one column for each of the 100 jokes"
         )
-    table = _numbers([sheet.row_values(row) for row in range(sheet.nrows)], where)
+    table = _numbers(sheet, where)
     counts, ratings = table[:, 0], table[:, 1:]
     rated = ratings != NOT_RATED
     low, high = RANGE
@@ -151,14 +153,15 @@ def read_spreadsheet(archive: Path) -> NDArray[np.float64]:
     return ratings
 
 
-def _numbers(rows: list[list[object]], where: str) -> NDArray[np.float64]:
-    try:
-        return np.array(rows, dtype=np.float64)
-    except ValueError:
-        for number, row in enumerate(rows, start=1):
-            for column, value in enumerate(row, start=1):
-                if not isinstance(value, float):
-                    raise DataError(
-                        f"{where}, row {number}, column {column}: {value!r} is not a number"
-                    ) from None
-        raise
+def _numbers(sheet: Any, where: str) -> NDArray[np.float64]:
+    """Return the cells of a sheet, all of which must be numbers: not text, dates or errors."""
+    import xlrd
+
+    for row in range(sheet.nrows):
+        for column, kind in enumerate(sheet.row_types(row)):
+            if kind != xlrd.XL_CELL_NUMBER:
+                value = cut(repr(sheet.cell_value(row, column)), 40)
+                raise DataError(
+                    f"{where}, row {row + 1}, column {column + 1}: {value} is not a number"
+                )
+    return np.array([sheet.row_values(row) for row in range(sheet.nrows)], dtype=np.float64)

@@ -12,15 +12,29 @@ from pathlib import Path
 
 from rankpursuit.datasets.data_set import DataSet
 from rankpursuit.errors import DataNotFoundError
+from rankpursuit.visible import cut
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"
 CACHE_VARIABLE = "RANKPURSUIT_CACHE"
 
 
+def _expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path with ``~`` written out, where there is such a user."""
+    return Path(os.path.expanduser(path))
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether there is such a file; none has a name that is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def cache_folder() -> Path:
     """Return the user's cache folder: ``$RANKPURSUIT_CACHE``, else the custom of the system."""
     if os.environ.get(CACHE_VARIABLE):
-        return Path(os.environ[CACHE_VARIABLE]).expanduser()
+        return _expanded(os.environ[CACHE_VARIABLE])
     import pooch
 
     return Path(pooch.os_cache("rankpursuit"))
@@ -36,7 +50,7 @@ def data_folders() -> list[Path]:
     """Return the folders that are searched when no path is given, in order."""
     folders = []
     if os.environ.get(DATA_VARIABLE):
-        folders.append(Path(os.environ[DATA_VARIABLE]).expanduser())
+        folders.append(_expanded(os.environ[DATA_VARIABLE]))
     root = working_copy()
     if root is not None:
         folders.append(root / "data")
@@ -63,19 +77,20 @@ def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) ->
         Naming the places searched and what to do.
     """
     name, layouts = data_set.name, data_set.layouts
-    explicit = None if path is None else Path(path).expanduser()
-    if explicit is not None and explicit.is_file():
+    explicit = None if path is None else _expanded(path)
+    if explicit is not None and _is_file(explicit):
         return [explicit]
     roots = data_folders() if explicit is None else [explicit]
     for root in roots:
         for folder in (root / name, root):
             for layout in layouts:
                 files = [folder / file for file in layout]
-                if all(file.is_file() for file in files):
+                if all(_is_file(file) for file in files):
                     return files
     wanted = " or ".join(", ".join(layout) for layout in layouts)
     if explicit is not None:
-        raise DataNotFoundError(f"{name}: {explicit} is not, and does not hold, {wanted}")
+        place = cut(str(explicit), 1000)
+        raise DataNotFoundError(f"{name}: {place} is not, and does not hold, {wanted}")
     raise DataNotFoundError(
         f"{name}: not found in {', '.join(map(str, roots))}; run `rp-data fetch {name}`, or put"
         f" {wanted} into {roots[0] / name}, or set {DATA_VARIABLE}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankpursuit.datasets.archive import looks_like_html, read_member
+from rankpursuit.datasets.archive import LARGEST_MEMBER, looks_like_html, read_member
 from rankpursuit.datasets.cache import cached_table
 from rankpursuit.datasets.data_set import DataSet, RemoteFile
 from rankpursuit.datasets.locate import find_files
@@ -82,6 +82,9 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
 def _parse(file: Path) -> Ratings:
     if file.suffix.lower() == ".zip":
         return parse_ratings(read_member(file, MEMBER), f"{file}: {MEMBER}")
+    size = file.stat().st_size
+    if size > LARGEST_MEMBER:
+        raise DataError(f"{file}: {size:,} bytes, and {LARGEST_MEMBER:,} is the most")
     return parse_ratings(file.read_bytes(), str(file))
 
 
@@ -116,7 +119,7 @@ def parse_ratings(text: bytes, where: str) -> Ratings:
         dtype={"user": np.int64, "movie": np.int64, "rating": np.int64},
     )
     values = table["rating"].to_numpy(np.float64)
-    check_values(values, where, RANGE, unit="line")
+    check_values(values, lambda row: f"{where}, line {row + 1}", RANGE)
     try:
         return Ratings.from_arrays(
             table["user"].to_numpy(), table["movie"].to_numpy(), values, name="movielens"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -88,18 +89,21 @@ class Ratings:
         Raises
         ------
         DataError
-            If there is no rating, a rating is not finite or outside the bounds, or a user rated an
-            item twice. Rows are counted from 1.
+            If there is no rating, a rating is not finite, larger than `LARGEST_RATING` or outside
+            the bounds, or a user rated an item twice. Rows are counted from 1.
         """
         user_labels, item_labels = np.asarray(users), np.asarray(items)
-        scores = np.asarray(values, dtype=np.float64)
+        try:
+            scores = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"{name}: ratings must be numbers ({error})") from error
         if not user_labels.shape == item_labels.shape == scores.shape or scores.ndim != 1:
             raise DataError(f"{name}: users, items and ratings must be columns of one length")
         if scores.size == 0:
             raise DataError(f"{name}: there are no ratings")
-        check_values(scores, name, bounds)
-        user_ids, user_codes = np.unique(user_labels, return_inverse=True)
-        item_ids, item_codes = np.unique(item_labels, return_inverse=True)
+        check_values(scores, lambda row: f"{name}, row {row + 1}", bounds)
+        user_ids, user_codes = _numbered(user_labels, name)
+        item_ids, item_codes = _numbered(item_labels, name)
         # One integer per (user, item) sorts faster than two keys, and shows duplicates as
         # neighbours.
         keys = user_codes.astype(np.int64) * len(item_ids) + item_codes
@@ -193,39 +197,57 @@ class Ratings:
                 value.flags.writeable = False
 
 
+LARGEST_RATING = 1e15
+"""Size of a rating: beyond it whole numbers run into each other, and squares soon overflow."""
+
+
 def check_values(
     values: NDArray[np.float64],
-    where: str,
+    place: Callable[[int], str],
     bounds: tuple[float, float] | None = None,
-    *,
-    unit: str = "row",
-    first: int = 1,
 ) -> None:
-    """Refuse ratings that are not finite or lie outside the bounds, naming the first such row.
+    """Refuse ratings that are not finite, too large or outside the bounds, naming the first row.
 
     Parameters
     ----------
     values : array of shape (n_ratings,)
         The ratings.
-    where : str
-        What to call their source in the message.
+    place : callable
+        Names a row, counted from 0, in messages.
     bounds : (low, high), optional
-        The smallest and the largest rating allowed.
-    unit, first : str, int
-        What a row of the source is called, and the number of the first one.
+        The smallest and the largest rating allowed; by default `LARGEST_RATING` both ways.
     """
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise DataError(f"{where}, {unit} {bad[0] + first}: the rating is not a finite number")
-    if bounds is None:
-        return
-    low, high = bounds
+        raise DataError(f"{place(bad[0])}: the rating is not a finite number")
+    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
     bad = np.flatnonzero((values < low) | (values > high))
     if bad.size:
         raise DataError(
-            f"{where}, {unit} {bad[0] + first}: the rating {values[bad[0]]:g} is outside "
-            f"{low:g} to {high:g}"
+            f"{place(bad[0])}: the rating {values[bad[0]]:g} is outside {low:g} to {high:g}"
         )
+
+
+def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different labels, ascending, and the number of each row's label.
+
+    Labels that are Python objects, such as text of many lengths, are numbered first: an array of
+    text takes as much memory for every row as for its longest.
+    """
+    if labels.dtype != object:
+        ids, codes = np.unique(labels, return_inverse=True)
+        return ids, codes
+    first: dict[Any, int] = {}
+    try:
+        codes = np.fromiter((first.setdefault(label, len(first)) for label in labels), np.intp)
+        distinct = np.array(list(first))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name}: labels must be numbers or text ({error})") from error
+    mixed = len({isinstance(label, str) for label in first}) > 1  # 1 and "1" would become one
+    if mixed or distinct.dtype == object or distinct.ndim != 1:
+        raise DataError(f"{name}: labels must be all numbers or all text")
+    ids, ranks = np.unique(distinct, return_inverse=True)
+    return ids, ranks[codes]
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -15,6 +15,10 @@ from rankpursuit.errors import DataError
 
 Scale = Literal["jokes", "stars"]
 
+LARGEST_TABLE = 10_000_000
+"""Users times items, of which a draw takes about 70 bytes each."""
+MOST_NOISE = 1e6
+"""Spread of the noise: far below it, nothing is left of the tastes."""
 _MOST_RATINGS = 300
 _TASTE, _QUALITY = 1.0, 0.5  # spread of what a user's taste and an item's quality add to its appeal
 
@@ -65,12 +69,17 @@ def make_ratings(
     if scale not in get_args(Scale):
         known = " or ".join(map(repr, get_args(Scale)))
         raise DataError(f"scale must be {known}, not {scale!r}")
-    if n_users < 1 or n_tastes < 1 or noise < 0 or not 1 <= min_ratings <= most <= n_items:
+    possible = n_users >= 1 and n_tastes >= 1 and 1 <= min_ratings <= most <= n_items
+    if not possible or not 0 <= noise <= MOST_NOISE:
         raise DataError(
-            "make_ratings needs n_users >= 1, n_tastes >= 1, noise >= 0 and 1 <= min_ratings <= "
-            f"max_ratings <= n_items, not n_users={n_users}, n_tastes={n_tastes}, noise={noise}, "
-            f"min_ratings={min_ratings}, max_ratings={most}, n_items={n_items}"
+            f"make_ratings needs n_users >= 1, n_tastes >= 1, noise from 0 to {MOST_NOISE:g} and "
+            f"1 <= min_ratings <= max_ratings <= n_items, not n_users={n_users}, "
+            f"n_tastes={n_tastes}, noise={noise}, min_ratings={min_ratings}, max_ratings={most}, "
+            f"n_items={n_items}"
         )
+    excess = too_large(n_users, n_items, n_tastes)
+    if excess:
+        raise DataError(f"make_ratings: {excess}")
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     liking = _liking(rng, n_users, n_items, n_tastes)
     rated = _rated(rng, liking, min_ratings, most)
@@ -81,6 +90,19 @@ def make_ratings(
     values = _to_scale(generosity + temperament * appeal, scale)
     users, items = np.nonzero(rated)
     return Ratings.from_arrays(users, items, values[users, items], name=name)
+
+
+def too_large(n_users: int, n_items: int, n_tastes: int) -> str | None:
+    """Return what is wrong with the size of a table, if it is too large to draw."""
+    sizes = {
+        f"n_users {n_users} times n_items {n_items}": n_users * n_items,
+        f"n_tastes {n_tastes} times n_users, n_items or n_tastes": n_tastes
+        * max(n_users, n_items, n_tastes),
+    }
+    for words, size in sizes.items():
+        if size > LARGEST_TABLE:
+            return f"{words} is {size:,}, and {LARGEST_TABLE:,} is the most"
+    return None
 
 
 def most_ratings(n_items: int, max_ratings: int | None) -> int:

@@ -7,11 +7,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
-from rankpursuit.errors import ResultsError
+from rankpursuit.errors import ConfigError, ResultsError
 from rankpursuit.experiments.syntax.faults import Faults, Location, plain_faults, suggestion
+from rankpursuit.experiments.syntax.files import read_text
+from rankpursuit.experiments.syntax.safe_yaml import parse_yaml
 from rankpursuit.experiments.syntax.sections import Section
 from rankpursuit.reporting.claims import Outcome
 from rankpursuit.reporting.published import published_claims, published_tables
@@ -124,16 +125,12 @@ def load_expected(path: str | Path | None = None) -> Expected:
     ResultsError
         If the file is missing or is not what it should be, with all faults, each with its key.
     """
-    source = (
-        files("rankpursuit.reporting").joinpath("expected.yaml") if path is None else Path(path)
-    )
     name = path or "expected.yaml"
     try:
-        found = yaml.safe_load(source.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ResultsError(f"{name}: no such file") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ResultsError(f"{name}: not readable: {error}") from error
+        text = _of_the_package() if path is None else read_text(Path(path))
+        found = parse_yaml(text, str(name), numbered_keys=True)
+    except ConfigError as error:
+        raise ResultsError(str(error)) from error
     if not isinstance(found, dict):
         raise ResultsError(f"{name}: expected a mapping with {', '.join(Expected.keys())}")
     try:
@@ -141,6 +138,10 @@ def load_expected(path: str | Path | None = None) -> Expected:
     except ValidationError as error:
         faults = plain_faults(error.errors(include_url=False), _key_of, _known_keys)
         raise ResultsError(f"{name}: {'; '.join(faults)}") from error
+
+
+def _of_the_package() -> str:
+    return files("rankpursuit.reporting").joinpath("expected.yaml").read_text(encoding="utf-8")
 
 
 def _key_of(location: Location) -> Location:

@@ -19,6 +19,9 @@ _SPECIAL = {
     ">": "$>$",
 }
 
+_NOT_OF_A_LABEL = re.compile(r"[^A-Za-z0-9_.-]")
+"""LaTeX escapes nothing in a label."""
+
 _PREAMBLE = r"""\documentclass{article}
 \usepackage[utf8]{inputenc}
 \usepackage[a4paper, margin=2cm]{geometry}
@@ -52,7 +55,7 @@ def _latex(table: Table) -> str:
             r"\begin{table}[htbp]",
             rf"\centering{size}{gap}\setlength{{\belowcaptionskip}}{{6pt}}",
             rf"\caption{{{_latex_words(table.title)}}}",
-            rf"\label{{tab:{table.id}}}",
+            rf"\label{{tab:{re.sub(_NOT_OF_A_LABEL, '-', table.id)}}}",
             rf"\begin{{tabular}}{{l{align}}}",
             r"\toprule",
             rows,

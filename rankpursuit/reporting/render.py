@@ -12,6 +12,9 @@ from rankpursuit.reporting.columns import markdown_columns, text_columns
 from rankpursuit.reporting.latex import to_latex
 from rankpursuit.reporting.table import Cell, Format, Part, Table
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell begins with that spreadsheets compute."""
+
 
 def to_text(tables: Sequence[Table]) -> str:
     """Return tables for the terminal; a star marks the best."""
@@ -24,7 +27,10 @@ def to_markdown(tables: Sequence[Table]) -> str:
 
 
 def to_csv(tables: Sequence[Table]) -> str:
-    """Return every number of the tables, a line each, in full precision."""
+    """Return every number of the tables, a line each, in full precision.
+
+    A word that a spreadsheet would take for a formula has an apostrophe before it.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", "part", "row", "column", "quantity", "value"])
@@ -34,7 +40,8 @@ def to_csv(tables: Sequence[Table]) -> str:
                 for at, cell in enumerate(cells):
                     column = _full_name(table.columns, at)
                     for quantity, value in cell.numbers.items():
-                        writer.writerow([table.id, part.heading, name, column, quantity, value])
+                        words = [table.id, part.heading, name, column, quantity]
+                        writer.writerow([*map(_no_formula, words), value])
     return text.getvalue()
 
 
@@ -45,6 +52,10 @@ FORMATS: dict[Format, Callable[[Sequence[Table]], str]] = {
     "text": to_text,
 }
 """What writes each format."""
+
+
+def _no_formula(word: str) -> str:
+    return f"'{word}" if word.startswith(_FORMULA) else word
 
 
 def _full_name(columns: Sequence[str], at: int) -> str:

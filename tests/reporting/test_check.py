@@ -207,7 +207,11 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "no such file"), ("a: [", "not readable"), ("- a", "expected a mapping with tables")],
+    [
+        (None, "no such file"),
+        ("a: [", "line 1: expected the node content"),
+        ("- a", "expected a mapping with tables"),
+    ],
 )
 def test_an_unreadable_file_of_expectations_is_refused(tmp_path, content, said):
     if content:

@@ -19,6 +19,7 @@ from typing import Any, Self
 from rankpursuit.datasets.locate import DATA_VARIABLE
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
 from rankpursuit.experiments.backends import Options, dask_worker
+from rankpursuit.experiments.backends.address import check_address
 from rankpursuit.experiments.backends.dask_scheduler import check_scheduler
 from rankpursuit.experiments.backends.dask_worker import Facts, Parcel
 from rankpursuit.experiments.backends.patience import Patience, Waiting
@@ -50,6 +51,7 @@ def check_options(options: Options) -> None:
         raise ConfigError(
             ["--n-jobs is for this machine; a cluster has the workers that were started for it"]
         )
+    check_address(options.scheduler)
 
 
 def connect(options: Options) -> Dask:

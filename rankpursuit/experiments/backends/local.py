@@ -20,14 +20,22 @@ from rankpursuit.errors import ConfigError, WorkerLostError
 from rankpursuit.experiments.backends import Options
 from rankpursuit.experiments.config import DataSpec, Experiment
 from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_unit
+from rankpursuit.visible import cut
+
+MOST_JOBS = 256
+"""Worker processes of one machine, each with the data and the libraries in memory."""
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def check_options(options: Options) -> None:
-    """Refuse what is for a cluster."""
+    """Refuse what is for a cluster, and a number of processes that cannot be."""
     given = {"--scheduler": options.scheduler, "--wait": options.wait}
     faults = [f"{name} needs --backend dask" for name, value in given.items() if value is not None]
+    n_jobs = options.n_jobs
+    if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
+        got = cut(str(n_jobs), 50)
+        faults.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {got}")
     if faults:
         raise ConfigError(faults)
 

@@ -12,12 +12,21 @@ from pydantic import Field, model_validator
 
 from rankpursuit.experiments.catalogue.axes import BETA, LAMBDA, N_BASIS, NU, Axis, C
 from rankpursuit.experiments.syntax.faults import Faults
-from rankpursuit.experiments.syntax.grids import BasisGrid, PositiveGrid, ShareGrid, WeightGrid
+from rankpursuit.experiments.syntax.grids import (
+    LARGEST,
+    BasisGrid,
+    PositiveGrid,
+    ShareGrid,
+    WeightGrid,
+)
 from rankpursuit.experiments.syntax.sections import Section
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
 from rankpursuit.solvers.coregularised.views import Views
 from rankpursuit.solvers.pursuit import Fitting
 from rankpursuit.solvers.rank_svm import Loss
+
+MOST_VIEWS = 50
+"""Each view has kernels of its own."""
 
 
 class RLSSpec(Section):
@@ -66,7 +75,7 @@ class _Pursuit(Section):
     """What a step refits: nothing, everything, or everything already when it is chosen."""
     repeat: bool = False
     """Whether basic fitting may choose a function again."""
-    ridge: Annotated[float, Field(ge=0)] = 0.0
+    ridge: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     """Weight of a ridge term in the least-squares problem."""
 
     @model_validator(mode="after")
@@ -110,7 +119,7 @@ class SemiSupervisedSpec(Section):
     """What a step brings together: the whole functions so far, or only its increments."""
     views: Views = "points"
     """What is split into views: the dictionary, the dictionary and the loss, or the features."""
-    n_views: Annotated[int, Field(ge=1)] = 2
+    n_views: Annotated[int, Field(ge=1, le=MOST_VIEWS)] = 2
     """Number of views."""
 
 

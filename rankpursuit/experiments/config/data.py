@@ -6,14 +6,23 @@ from functools import lru_cache
 from inspect import signature
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
-from rankpursuit.datasets.synthetic import Scale, most_ratings
-from rankpursuit.experiments.syntax.faults import Faults
+from rankpursuit.datasets.synthetic import MOST_NOISE, Scale, most_ratings, too_large
+from rankpursuit.experiments.syntax.faults import Faults, shown
+from rankpursuit.experiments.syntax.files import is_path
 from rankpursuit.experiments.syntax.sections import Section
 
-Text = Annotated[str, Field(min_length=1)]
+
+def _can_be_path(path: str) -> str:
+    if not is_path(path):
+        raise Faults(f"expected the path of a file, got {shown(path)}")
+    return path
+
+
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
+FilePath = Annotated[str, Field(min_length=1), AfterValidator(_can_be_path)]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -21,7 +30,7 @@ class JesterSpec(Section):
     """Jester data set 1."""
 
     name: Literal["jester"]
-    path: Text | None = None
+    path: FilePath | None = None
     """Where it is; null: in the usual places, see ``rp-data``."""
 
 
@@ -29,7 +38,7 @@ class MovieLensSpec(Section):
     """MovieLens 1M."""
 
     name: Literal["movielens"]
-    path: Text | None = None
+    path: FilePath | None = None
     """Where it is; null: in the usual places, see ``rp-data``."""
 
 
@@ -37,7 +46,7 @@ class RatingsSpec(Section):
     """A file of ratings of one's own."""
 
     name: Literal["ratings"]
-    path: Text
+    path: FilePath
     """A .csv, .tsv or .parquet file; relative to the file in which it is written."""
     user: Text = "user"
     """Name of the column of users."""
@@ -72,7 +81,7 @@ class SyntheticSpec(Section):
     """Real numbers from -10 to 10, or whole numbers from 1 to 5."""
     n_tastes: Count = _default("n_tastes")
     """Number of tastes."""
-    noise: Annotated[float, Field(ge=0)] = _default("noise")
+    noise: Annotated[float, Field(ge=0, le=MOST_NOISE)] = _default("noise")
     """Spread of the noise; a taste has spread 1."""
     min_ratings: Count = _default("min_ratings")
     """Least ratings of a user."""
@@ -80,7 +89,10 @@ class SyntheticSpec(Section):
     """Most ratings of a user; null: 300, or all items."""
 
     @model_validator(mode="after")
-    def _rising(self) -> Self:
+    def _fits(self) -> Self:
+        excess = too_large(self.n_users, self.n_items, self.n_tastes)
+        if excess:
+            raise Faults(excess)
         most = most_ratings(self.n_items, self.max_ratings)
         if most > self.n_items:
             raise Faults(

@@ -10,17 +10,30 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.catalogue import METHODS, METRICS, AlgorithmSpec
 from rankpursuit.experiments.catalogue.methods import check_labels, with_methods
 from rankpursuit.experiments.config.data import DATA_SPECS, DataSpec
+from rankpursuit.experiments.config.limits import (
+    MOST_ALGORITHMS,
+    MOST_REPEATS,
+    algorithm_faults,
+    excess_of_tasks,
+)
 from rankpursuit.experiments.config.protocol import Protocol
-from rankpursuit.experiments.syntax.faults import Location, plain_faults
+from rankpursuit.experiments.syntax import safe_yaml
+from rankpursuit.experiments.syntax.faults import Faults, Location, plain_faults
 from rankpursuit.experiments.syntax.files import read_config
 from rankpursuit.experiments.syntax.grids import PositiveGrid, expand
 from rankpursuit.experiments.syntax.sections import Label, Section, all_different, one_of
@@ -69,17 +82,28 @@ class Experiment(Section):
     """By which hold-out error parameters are chosen: the reported one, or the method's own."""
     offset: Literal["raw", "training_mean"] = "raw"
     """What the squared error of a rank-only method is of: f, or f shifted to the training mean."""
-    repeats: Annotated[int, Field(ge=1)] = 10
+    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = 10
     """Number of repeats, each with other users."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
     """Seed of every random choice."""
     algorithms: Annotated[
         dict[Label, Annotated[AlgorithmSpec, Field(discriminator="method")]],
-        Field(min_length=1),
+        Field(min_length=1, max_length=MOST_ALGORITHMS),
         BeforeValidator(with_methods),
         AfterValidator(check_labels),
     ]
     """The algorithms by label; the label is the method unless another one is given."""
+
+    @model_validator(mode="after")
+    def _is_of_a_size_to_run(self) -> Self:
+        protocol = self.protocol
+        faults = list(algorithm_faults(self.algorithms, len(self.kernel.widths), protocol))
+        excess = excess_of_tasks(protocol, len(protocol.groups), self.repeats)
+        if excess:
+            faults.append((("repeats",), excess))
+        if faults:
+            raise Faults(*faults)
+        return self
 
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain values, with every default and every grid written out."""
@@ -134,9 +158,7 @@ def parse_experiment(config: Mapping[str, Any]) -> Experiment:
 
 def dump_yaml(experiment: Experiment) -> str:
     """Return the resolved config as YAML: a file that loads as an experiment of the same digest."""
-    return yaml.safe_dump(
-        experiment.resolved(), sort_keys=False, default_flow_style=None, width=100
-    )
+    return safe_yaml.dump_yaml(experiment.resolved())
 
 
 def _key_of(location: Location) -> Location:

@@ -15,11 +15,17 @@ Fill = Literal["median", "mean", "zero"]
 Role = Literal["test", "holdout"]
 
 
+_LARGEST_BOUND = 2**32 - 1
+"""Bounds are keys of random generators."""
+
+
 def _bounds(value: Any) -> Group:
     pair = isinstance(value, list | tuple) and len(value) == 2
     if not pair or not all(type(bound) is int and bound >= 1 for bound in value):
         raise Faults(f"expected two whole numbers of at least 1, got {shown(value)}")
     low, high = value
+    if high > _LARGEST_BOUND:
+        raise Faults(f"expected numbers of at most {_LARGEST_BOUND}, got {shown(value)}")
     if low > high:
         raise Faults(f"expected low <= high, got {shown(value)}")
     return low, high
@@ -31,12 +37,14 @@ Bounds = Annotated[
     WithJsonSchema(
         {
             "type": "array",
-            "items": {"type": "integer", "minimum": 1},
+            "items": {"type": "integer", "minimum": 1, "maximum": _LARGEST_BOUND},
             "minItems": 2,
             "maxItems": 2,
         }
     ),
 ]
+MOST_GROUPS = 20
+"""Groups of a protocol."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 Users = Annotated[int, Field(ge=1)]
 
@@ -45,7 +53,9 @@ class Protocol(Section):
     """How ratings become ranking problems; the defaults are the paper's supervised experiment."""
 
     groups: Annotated[
-        tuple[Bounds, ...], Field(min_length=1, strict=False), AfterValidator(all_different)
+        tuple[Bounds, ...],
+        Field(min_length=1, max_length=MOST_GROUPS, strict=False),
+        AfterValidator(all_different),
     ] = ((20, 40), (40, 60), (60, 80))
     """Groups of reference users by how many items they rated; both ends belong to the group."""
     test_user_bounds: Bounds = (50, 300)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.config import Experiment, Role, group_name, ratings_of
+from rankpursuit.experiments.config.limits import excess_of_tasks
 from rankpursuit.experiments.run.evaluate import AlgorithmResult, Array
 from rankpursuit.experiments.run.plan import Cell, Plan, make_plan
 from rankpursuit.experiments.run.selection import (
@@ -53,7 +54,8 @@ class Run:
         Raises
         ------
         ConfigError
-            With a fault for each algorithm and group that the experiment does not have.
+            With a fault for each algorithm and group that the experiment does not have, and one
+            for too many repeats.
         TooFewUsersError
             If there are too few users to draw test, hold-out or reference users from.
         """
@@ -67,13 +69,18 @@ class Run:
             for word in words
             if word not in known
         ]
+        excess = excess_of_tasks(
+            experiment.protocol, len(names), repeats := repeats or experiment.repeats
+        )
+        if excess:
+            faults.append(f"--repeats: {excess}")
         if faults:
             raise ConfigError(faults)
         plan = make_plan(
             ratings_of(experiment.data),
             experiment.protocol,
             seed=experiment.seed,
-            repeats=repeats or experiment.repeats,
+            repeats=repeats,
             groups=[group for name, group in names.items() if not groups or name in groups],
         )
         labels = [label for label in experiment.algorithms if not only or label in only]

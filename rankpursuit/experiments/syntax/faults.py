@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from rankpursuit.visible import cut, visible
+
 Location = tuple[int | str, ...]
 LONGEST_VALUE = 70
+"""Characters of a value, or of a key, that a message shows."""
+MOST_FAULTS = 50
+"""Faults of a config that are told; of more than that, their number."""
 
 
 class Faults(ValueError):
@@ -19,26 +24,57 @@ class Faults(ValueError):
     Parameters
     ----------
     *faults : str or (key, str)
-        Messages.
+        Messages; a key is one word, or a tuple of them.
     at : str, optional
         Key of the messages that come without one.
     """
 
-    def __init__(self, *faults: str | tuple[str, str], at: str | None = None) -> None:
+    def __init__(self, *faults: str | tuple[str | Location, str], at: str | None = None) -> None:
         here: Location = () if at is None else (at,)
-        self.faults: list[tuple[Location, str]] = [
-            (here, fault) if isinstance(fault, str) else ((fault[0],), fault[1]) for fault in faults
-        ]
+        self.faults: list[tuple[Location, str]] = []
+        for fault in faults:
+            key, message = (here, fault) if isinstance(fault, str) else fault
+            self.faults.append(((key,) if isinstance(key, str) else key, message))
         super().__init__("; ".join(message for _, message in self.faults))
 
 
 def shown(value: Any) -> str:
-    """Return a value as one would write it in YAML, on one line, cut if it is long."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except ValueError:  # a list that contains itself
-        text = repr(value)
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
+    """Return a value as one would write it in YAML, on one line, cut if it is long.
+
+    No more of the value is looked at than is shown.
+    """
+    text = ""
+    for piece in _pieces(value):
+        text += piece
+        if len(text) > LONGEST_VALUE:
+            break
+    return cut(visible(text), LONGEST_VALUE)
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """Return a value as text, piece by piece."""
+    if isinstance(value, str):
+        yield json.dumps(value[: LONGEST_VALUE + 1], ensure_ascii=False)
+    elif isinstance(value, Mapping):
+        yield "{"
+        for at, (key, below) in enumerate(value.items()):
+            yield ", " if at else ""
+            yield from _pieces(key if isinstance(key, str) else shown(key))
+            yield ": "
+            yield from _pieces(below)
+        yield "}"
+    elif isinstance(value, list | tuple):
+        yield "["
+        for at, below in enumerate(value):
+            yield ", " if at else ""
+            yield from _pieces(below)
+        yield "]"
+    elif isinstance(value, int) and value.bit_length() > 8 * LONGEST_VALUE:
+        yield f"a number of {value.bit_length():,} bits"
+    elif value is None or isinstance(value, bool | int | float):
+        yield json.dumps(value)
+    else:
+        yield from _pieces(str(value))
 
 
 def unknown_key(key: object, known: Iterable[str]) -> str:
@@ -49,7 +85,7 @@ def unknown_key(key: object, known: Iterable[str]) -> str:
 def suggestion(word: object, known: Iterable[str]) -> str:
     """Return ``did you mean ...?`` if a known word is close, or else the known words."""
     words = list(known)
-    close = difflib.get_close_matches(str(word), words, n=1)
+    close = difflib.get_close_matches(str(word)[:LONGEST_VALUE], words, n=1)
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(words)}"
 
 
@@ -57,7 +93,7 @@ def dotted(location: Sequence[int | str]) -> str:
     """Return a location as text, such as ``protocol.groups[1]``."""
     text = ""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+        text += f"[{part}]" if isinstance(part, int) else f".{cut(visible(part), LONGEST_VALUE)}"
     return text.removeprefix(".")
 
 
@@ -81,9 +117,13 @@ def plain_faults(
     Returns
     -------
     list of str
+        Of more than `MOST_FAULTS`, the last line tells how many are left out.
     """
-    lines = []
-    for error in errors:
+    lines: list[str] = []
+    found = list(errors)
+    for number, error in enumerate(found):
+        if len(lines) >= MOST_FAULTS:
+            return [*lines, f"and so on: {len(found) - number:,} more faults"]
         if error["type"] == "too_short" and error["input"]:
             continue  # pydantic did not count the elements that have faults of their own
         place = key_of(error["loc"])
@@ -97,7 +137,8 @@ def plain_faults(
             lines.append(_unknown_kind(error, place))
         else:
             lines.append(f"{dotted(place)}: {_plain(error)}")
-    return list(dict.fromkeys(lines))
+        lines = list(dict.fromkeys(lines))
+    return lines
 
 
 def _unknown_kind(error: ErrorDetails, place: Location) -> str:
@@ -122,6 +163,7 @@ _EXPECTED = {
     "string_pattern_mismatch": "letters, digits, _ and -",
     "string_too_short": "text",
     "string_type": "text",
+    "string_unicode": "text that UTF-8 can hold",
     "tuple_type": "a list",
 }
 
@@ -149,4 +191,8 @@ def _plain(error: ErrorDetails) -> str:
         return f"expected {choices}, got {got}"
     if kind == "too_short":
         return f"expected at least one, got {got}"
+    if kind == "string_too_long":
+        return f"expected at most {context['max_length']} characters, got {got}"
+    if kind == "too_long":
+        return f"expected at most {context['max_length']}, got {len(error['input'])}"
     return f"{error['msg']}, got {got}"

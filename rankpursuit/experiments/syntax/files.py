@@ -1,64 +1,26 @@
-"""Reading the files of a config: safe YAML, `extends`, and overrides from the command line."""
+"""Reading the files of a config: `extends`, and overrides from the command line."""
 
 from __future__ import annotations
 
-import re
+import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments.syntax.faults import shown, suggestion
+from rankpursuit.experiments.syntax.faults import LONGEST_VALUE, shown, suggestion
+from rankpursuit.experiments.syntax.safe_yaml import DEEPEST, parse_yaml
+from rankpursuit.visible import cut
 
 Mapping = dict[str, Any]
 EXTENDS = "extends"
-_YAML = "tag:yaml.org,2002:"
-_PLAIN_TAGS = {_YAML + kind for kind in ("str", "int", "float", "bool", "null", "map", "seq")}
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader: plain values only, keys are text, no key twice."""
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        node = super().compose_node(parent, index)
-        merge_key = node is not None and node.tag == _YAML + "merge"
-        if node is not None and node.tag not in _PLAIN_TAGS and not merge_key:
-            tag = node.tag.replace(_YAML, "!!")
-            raise yaml.MarkedYAMLError(problem=f"the tag {tag} is not allowed", **_at(node))
-        return node
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)
-        seen: dict[str, int] = {}
-        for key, _ in node.value:
-            if key.tag == _YAML + "merge":
-                continue
-            if key.tag != _YAML + "str":
-                text = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
-                raise yaml.MarkedYAMLError(problem=f"a key must be text, got {text}", **_at(key))
-            if key.value in seen:
-                problem = f"the key {key.value} is also on line {seen[key.value]}"
-                raise yaml.MarkedYAMLError(problem=problem, **_at(key))
-            seen[key.value] = key.start_mark.line + 1
-        return node
-
-
-def _at(node: yaml.Node) -> dict[str, Any]:
-    return {"problem_mark": node.start_mark}
-
-
-# As in YAML 1.2: 1e-3 is a number (PyYAML wants 1.0e-3), and a date is text.
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _YAML + "timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    _YAML + "float",
-    re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
-    list("-+.0123456789"),
-)
+LARGEST_FILE = 1_000_000
+"""Bytes of a file; no more of one is read."""
+LONGEST_PATH = 4096
+"""Characters of a path."""
+MOST_FILES = 20
+"""Files on top of each other."""
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> Mapping:
@@ -98,51 +60,68 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> Mapping:
     return config
 
 
-def parse_yaml(text: str, source: str) -> Any:
-    """Return what safe YAML says; `source` is how faults call it."""
-    try:
-        return yaml.load(text, _Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = source if mark is None else f"{source}, line {mark.line + 1}"
-        raise ConfigError([f"{where}: {error.problem or error.context}"]) from error
-    except RecursionError as error:
-        raise ConfigError([f"{source}: nested too deeply"]) from error
-    except (yaml.YAMLError, ValueError) as error:  # a control character, an impossible number
-        reason = " ".join(str(error).split())
-        raise ConfigError([f"{source}: not YAML: {reason}"]) from error
-
-
-def _read_extended(path: Path, inside: tuple[Path, ...]) -> Mapping:
-    if path.resolve() in inside:
-        circle = " -> ".join(file.name for file in (*inside, path))
-        raise ConfigError([f"{inside[-1]}: {EXTENDS} goes round in a circle: {circle}"])
+def _read_extended(path: Path, inside: tuple[str, ...]) -> Mapping:
     config = read_file(path)
     base = config.pop(EXTENDS, None)
     if base is None:
         return config
-    if not isinstance(base, str):
+    if not isinstance(base, str) or not base or not is_path(base):
         raise ConfigError([f"{EXTENDS}: expected the path of a file, got {shown(base)}"])
-    return _merge(_read_extended(path.parent / base, (*inside, path.resolve())), config, ())
+    below, files = path.parent / base, (*inside, os.path.realpath(path))
+    if os.path.realpath(below) in files:
+        circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
+        raise ConfigError([f"{path}: {EXTENDS} goes round in a circle: {circle}"])
+    if len(files) >= MOST_FILES:
+        raise ConfigError([f"{path}: {EXTENDS} puts more than {MOST_FILES} files on each other"])
+    return _merge(_read_extended(below, files), config, ())
 
 
 def read_file(path: Path) -> Mapping:
     """Return the mapping of one file as it stands there, but for paths, which become absolute."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise ConfigError([f"{path}: no such file"]) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
-    except OSError as error:
-        raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from error
-    config = parse_yaml(text, str(path))
+    config = parse_yaml(read_text(path), str(path))
     if config is None:
         raise ConfigError([f"{path}: the file is empty"])
     if not isinstance(config, dict):
         raise ConfigError([f"{path}: expected a mapping of keys, got {shown(config)}"])
     _anchor_path(config.get("data"), path.parent)
     return config
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8, of at most `LARGEST_FILE` bytes.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, is larger, or is no regular file, such as a pipe, which may never end.
+    """
+    try:
+        kind = path.stat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise ConfigError([f"{path}: cannot be read: not a regular file"])
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise ConfigError([f"{path}: too large: more than {LARGEST_FILE:,} bytes"])
+        return content.decode("utf-8-sig")
+    except ConfigError:
+        raise
+    except FileNotFoundError as error:
+        raise ConfigError([f"{path}: no such file"]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
+    except OSError as error:
+        raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from error
+    except ValueError as error:  # a null character, or half a surrogate pair
+        raise ConfigError([f"{path}: no file can have this name"]) from error
+
+
+def is_path(text: str) -> bool:
+    """Tell whether a text can be the path of a file: in UTF-8, not too long, without a null."""
+    try:
+        return b"\0" not in text.encode() and len(text) <= LONGEST_PATH
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
 
 
 def _merge(below: Mapping, above: Mapping, place: tuple[str, ...]) -> Mapping:
@@ -171,11 +150,12 @@ def _apply(config: Mapping, override: str) -> None:
     """Set one key of the config, or drop one algorithm."""
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
-    if not equals or not all(path):
-        raise ConfigError([f"{override}: expected key=value, such as protocol.test_users=50"])
+    called, key = cut(override, LONGEST_VALUE), cut(key, LONGEST_VALUE)
+    if not equals or not all(path) or len(path) > DEEPEST:
+        raise ConfigError([f"{called}: expected key=value, such as protocol.test_users=50"])
     if path[0] == EXTENDS:
-        raise ConfigError([f"{EXTENDS}: can be given in a file only, got {override}"])
-    value = parse_yaml(text, override)
+        raise ConfigError([f"{EXTENDS}: can be given in a file only, got {called}"])
+    value = parse_yaml(text, called)
     here = config
     for depth, part in enumerate(path[:-1], start=1):
         # A copy: YAML's anchors can make two places of a file one object.
@@ -183,6 +163,7 @@ def _apply(config: Mapping, override: str) -> None:
         here = here[part]
         if not isinstance(here, dict):
             above = ".".join(path[:depth])
+            above = cut(above, LONGEST_VALUE)
             raise ConfigError([f"{key}: no such key: {above} is {shown(here)}, not a mapping"])
     if value is None and path[0] == "algorithms" and len(path) == 2:
         if path[1] not in here:
@@ -196,5 +177,6 @@ def _apply(config: Mapping, override: str) -> None:
 
 def _anchor_path(data: Any, folder: Path) -> None:
     """Make the path of a data set absolute: it is relative to where it was written."""
-    if isinstance(data, dict) and isinstance(data.get("path"), str) and data["path"]:
-        data["path"] = str((folder / Path(data["path"]).expanduser()).resolve())
+    path = data.get("path") if isinstance(data, dict) else None
+    if isinstance(path, str) and path and is_path(path):
+        data["path"] = os.path.realpath(folder / os.path.expanduser(path))

@@ -22,6 +22,11 @@ from rankpursuit.experiments.syntax.faults import Faults, shown, unknown_key
 
 Number = int | float
 LARGEST_GRID = 1000
+"""Numbers of a grid."""
+MOST_BASIS = 10_000
+"""Basis functions: a pursuit that may choose one again makes as many steps."""
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Widths and weights: their squares, and products with those, are numbers too."""
 _SHARES_OR_COUNTS = (
     "whole numbers of at least 1 (counts), or numbers with a decimal point above 0 and up to 1.0 "
     "(shares), not both"
@@ -63,10 +68,10 @@ def expand(value: Any) -> tuple[Number, ...]:
         numbers = list(value) if isinstance(value, Sequence) and value != "" else [value]
         if not numbers:
             raise Faults("expected at least one number, got []")
+        if len(numbers) > LARGEST_GRID and not isinstance(value, str):
+            raise Faults(f"expected at most {LARGEST_GRID} numbers, got {len(numbers)}")
         if isinstance(value, str) or not all(map(is_number, numbers)):
             raise Faults(f"expected a list of numbers, got {shown(value)}")
-    if len(numbers) > LARGEST_GRID:
-        raise Faults(f"expected at most {LARGEST_GRID} numbers, got {len(numbers)}")
     rising = sorted(numbers)
     for low, high in pairwise(rising):
         if low == high:
@@ -121,7 +126,7 @@ def _steps(low: Number, high: Number, step: Number) -> list[Decimal]:
         raise Faults(f"expected from <= to, got from {shown(low)} to {shown(high)}")
     count = int((last - first) / width) + 1
     if count > LARGEST_GRID:
-        raise Faults(f"expected at most {LARGEST_GRID} numbers, got {count}")
+        raise Faults(f"expected at most {LARGEST_GRID} numbers, got {shown(count)}")
     return [first + i * width for i in range(count)]
 
 
@@ -130,6 +135,8 @@ def _real_grid(kind: str, allowed: Callable[[Number], bool]) -> Callable[[Any], 
         numbers = expand(value)
         if not all(map(allowed, numbers)):
             raise Faults(f"expected a list of {kind}, got {shown(value)}")
+        if numbers[-1] > LARGEST or any(0 < number < SMALLEST for number in numbers[:2]):
+            raise Faults(f"expected numbers from {SMALLEST} to {LARGEST}, got {shown(value)}")
         return tuple(map(float, numbers))
 
     return parse
@@ -140,6 +147,8 @@ def _basis_grid(value: Any) -> tuple[int, ...] | tuple[float, ...]:
     counts = tuple(number for number in numbers if isinstance(number, int) and number >= 1)
     shares = tuple(number for number in numbers if isinstance(number, float) and 0 < number <= 1)
     if len(counts) == len(numbers):
+        if counts[-1] > MOST_BASIS:
+            raise Faults(f"expected numbers of at most {MOST_BASIS}, got {shown(value)}")
         return counts
     if len(shares) == len(numbers):
         return shares
@@ -200,7 +209,10 @@ BasisGrid = Annotated[
     _schema(
         _SHARES_OR_COUNTS,
         type="number",
-        anyOf=[{"exclusiveMinimum": 0, "maximum": 1}, {"minimum": 1, "multipleOf": 1}],
+        anyOf=[
+            {"exclusiveMinimum": 0, "maximum": 1},
+            {"minimum": 1, "multipleOf": 1, "maximum": MOST_BASIS},
+        ],
     ),
 ]
 """n_basis: counts are ints, shares of the points are floats."""

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from rankpursuit.experiments.syntax.faults import Faults, shown
 
 LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]*$"
-Label = Annotated[str, Field(pattern=LABEL)]
-"""A name that can be that of a folder: letters, digits, _ and -."""
+Label = Annotated[str, Field(pattern=LABEL, max_length=100)]
+"""A name that can be that of a folder, and no formula of a spreadsheet: letters, digits, _, -."""
 
 
 class Section(BaseModel):

@@ -1,0 +1,42 @@
+"""The columns of a table: which there are, and that each of those wanted is there once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rankpursuit.errors import DataError
+from rankpursuit.visible import cut
+
+MOST_COLUMNS = 10_000
+"""Columns of a table."""
+
+
+def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse a table that lacks a wanted column, has it twice, or has too many columns.
+
+    Parameters
+    ----------
+    file : Path
+        For messages.
+    header : sequence of str
+        Names of the columns as they stand in the file.
+    wanted : sequence of str
+
+    Raises
+    ------
+    DataError
+    """
+    if len(header) > MOST_COLUMNS:
+        raise DataError(f"{file}: has {len(header):,} columns, and {MOST_COLUMNS:,} is the most")
+    for column in wanted:
+        times = list(header).count(column)
+        if not times:
+            raise DataError(
+                f"{file}: no column {cut(column, 100)!r}; its columns are "
+                f"{cut(', '.join(map(str, header)), 300)}; name yours with user=, item= and rating="
+            )
+        if times > 1:
+            raise DataError(
+                f"{file}: {times} columns are called {column!r}; rename all but the one that counts"
+            )
