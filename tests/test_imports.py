@@ -9,12 +9,13 @@ import rankpursuit
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
-GROUND = {"errors", "kernels", "preferences", "metrics"}
+GROUND = {"errors", "labels", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
+    "labels": {"errors"},
     "kernels": {"errors"},
-    "preferences": {"errors"},
-    "metrics": {"errors"},
+    "preferences": {"errors", "labels"},
+    "metrics": {"errors", "labels"},
     "solvers": GROUND,
     "estimators": GROUND | {"solvers"},
     "datasets": {"errors"},

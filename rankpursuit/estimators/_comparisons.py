@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.labels import checked_labels
 from rankpursuit.preferences import GroupPreferences
 
 
@@ -14,7 +15,9 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     """Check the label of each training point; one group if there are no groups."""
     if groups is None:
         return np.zeros(n_points, dtype=np.intp)
-    labels = column_or_1d(groups)
+    # As objects, lest a list of numbers and strings become one of strings.
+    column = groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object)
+    labels = checked_labels(column_or_1d(column))
     if len(labels) != n_points:
         raise ValueError(
             f"groups must have one label for each of the {n_points} samples; got {len(labels)}"
