@@ -136,7 +136,7 @@ class RankSVM(Ranker, ExpansionEstimator):
         kernel = self._training_kernel(X, np.arange(len(X)))
         path = rank_svm_path(kernel[None], ordered, [self.C], loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
-        if abs(self.duality_gap_) > self.tol:
+        if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
                 f"tol={self.tol:g}; scale the features, lower C or use a positive definite kernel",
