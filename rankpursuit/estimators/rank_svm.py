@@ -21,9 +21,13 @@ from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS
+from rankpursuit.estimators._scaling import shifted
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
 from rankpursuit.solvers.judgements import add_up_ordered
 from rankpursuit.solvers.rank_svm import Loss
+
+LARGEST_C = 1e300
+"""C times the size of the kernel counts as at most this, and as at least one over it."""
 
 
 @documented
@@ -133,8 +137,9 @@ class RankSVM(Ranker, ExpansionEstimator):
             if y is not None:
                 raise ValueError("y and pairs both say what is preferred; pass one of them")
             ordered = OrderedPairs(len(X), *add_up_ordered(*told))
-        kernel = self._training_kernel(X, np.arange(len(X)))
-        path = rank_svm_path(kernel[None], ordered, [self.C], loss=self.loss, tol=self.tol)
+        kernel, exponent = self._training_kernel(X, np.arange(len(X)))
+        C = np.clip(shifted(float(self.C), exponent), 1.0 / LARGEST_C, LARGEST_C)
+        path = rank_svm_path(kernel[None], ordered, [C], loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
         if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
@@ -143,6 +148,6 @@ class RankSVM(Ranker, ExpansionEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        coef = path.coefficients[0, 0]
+        coef = shifted(path.coefficients[0, 0], -exponent)
         support = np.flatnonzero(coef)
         return self._keep(X, support, coef[support])

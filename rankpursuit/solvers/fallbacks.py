@@ -66,14 +66,14 @@ def solve(systems: Array, right: Array) -> Array:
         NaN where a system is not finite.
     """
     try:
-        return np.linalg.solve(systems, right[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(systems, right[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.stack([_solve_one(A, y) for A, y in zip(systems, right, strict=True)])
 
 
 def _solve_one(system: Array, right: Array) -> Array:
     try:
-        return np.linalg.solve(system, right)
+        return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         if not (np.isfinite(system).all() and np.isfinite(right).all()):
             return np.full(len(right), np.nan)

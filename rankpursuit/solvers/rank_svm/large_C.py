@@ -73,14 +73,14 @@ def improve(
         As for the solver.
     """
     sizes = magnitudes(kernel, pairs)
-    for b in np.flatnonzero((~(path.gap <= tol)).any(axis=1)):
+    for b in map(int, np.flatnonzero((~(path.gap <= tol)).any(axis=1))):
         unsolved = np.flatnonzero(~(path.gap[b] <= tol))
         smaller = 10.0**_DECADES / (sizes[b] or 1.0)
         smaller = smaller[(smaller < Cs[unsolved].max()) & (smaller > 0.0)]
         if len(smaller):
             own, one = kernel[b : b + 1], [pairs[b]]
             easier = solver(own, one, smaller, _SHARPER * tol, max_iter)
-            for c in unsolved:
+            for c in map(int, unsolved):
                 below = smaller < Cs[c]
                 _take_best(path, easier, (b, c), below, own, pairs[b], float(Cs[c]), power)
 
