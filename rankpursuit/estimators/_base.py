@@ -89,17 +89,14 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def _check_points(self, X: ArrayLike, *, min_samples: int = 1) -> Array:
         """Check the parameters, and training points that come without scores."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_samples)
-        return self._check_for_kernel(X)
+        return self._check_for_kernel(_validated(self, X, ensure_min_samples=min_samples))
 
     def _check_scored(
         self, X: ArrayLike, y: ArrayLike, *, min_samples: int = 1
     ) -> tuple[Array, Array]:
         """Check the parameters, and training points with their scores."""
         self._check_parameters()
-        X, y = validate_data(
-            self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=min_samples
-        )
+        X, y = _validated(self, X, y, y_numeric=True, ensure_min_samples=min_samples)
         return self._check_for_kernel(X), check_scores(np.asarray(y, dtype=np.float64))
 
     def _check_for_kernel(self, X: Array) -> Array:
@@ -132,7 +129,19 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _new_points(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return _validated(self, X, reset=False)
+
+
+def _validated(estimator: KernelEstimator, *data: ArrayLike, **options: Any) -> Any:
+    """Data as scikit-learn checks them, in double precision.
+
+    Its sum of all entries, a quick test for NaN, may overflow where every entry is finite.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            return validate_data(estimator, *data, dtype=np.float64, **options)
+        except OverflowError:
+            raise ValueError("X or y contains a whole number too large for a float") from None
 
 
 class ExpansionEstimator(KernelEstimator):

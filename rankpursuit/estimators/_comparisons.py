@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._scaling import LARGE
@@ -20,8 +19,8 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     if groups is None:
         return np.zeros(n_points, dtype=np.intp)
     # As objects, lest a list of numbers and strings become one of strings.
-    column = groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object)
-    labels = checked_labels(column_or_1d(column))
+    column = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    labels = checked_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
     if len(labels) != n_points:
         raise ValueError(
             f"groups must have one label for each of the {n_points} samples; got {len(labels)}"

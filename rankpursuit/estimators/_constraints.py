@@ -160,10 +160,10 @@ def check_parameter(name: str, value: Any, admitted: tuple[Constraint, ...]) -> 
     if not any(constraint.admits(value) for constraint in admitted):
         *others, last = map(str, admitted)
         wanted = f"{', '.join(others)} or {last}" if others else last
-        raise ValueError(f"{name} must be {wanted}; got {_shown(value)}")
+        raise ValueError(f"{name} must be {wanted}; got {shown(value)}")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Show a value in one line of reasonable length."""
     try:
         text = " ".join(repr(value).split())

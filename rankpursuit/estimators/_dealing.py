@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rankpursuit.estimators._constraints import shown
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers.coregularised.views import split_points
 
@@ -27,12 +28,12 @@ def check_number_of_views(n_views: int, n_points: int | None, n_features: int | 
     """
     if n_points is not None and n_points < n_views:
         raise ValueError(
-            f"n_views={n_views} views need at least as many points; got {n_points}: "
+            f"n_views={shown(n_views)} views need at least as many points; got {n_points}: "
             "lower n_views or add samples or candidates"
         )
     if n_features is not None and n_features < n_views:
         raise ValueError(
-            f"n_views={n_views} views need at least as many features; got {n_features}: "
+            f"n_views={shown(n_views)} views need at least as many features; got {n_features}: "
             "lower n_views or use views='points'"
         )
 

@@ -27,6 +27,7 @@ from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
     Whole,
+    shown,
 )
 from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
 from rankpursuit.estimators._scaling import check_coefficients, shifted
@@ -79,7 +80,7 @@ class Pursuit(LeastSquaresEstimator):
         candidates = draw_candidates(n_points, self.n_candidates, self.random_state)
         if self.repeat and n_steps * len(candidates) > MOST_STAGED:
             raise ValueError(
-                f"n_basis={n_steps} steps with repeat=True, times {len(candidates)} candidates, "
+                f"n_basis={shown(n_steps)} steps with repeat=True, times {len(candidates)} candidates, "
                 f"must be at most {MOST_STAGED} coefficients; lower n_basis or n_candidates"
             )
         kernel, of_kernel = self._training_kernel(X, candidates, symmetric=self.ridge > 0.0)

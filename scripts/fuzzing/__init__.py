@@ -1,0 +1,1 @@
+"""Attacks on the package with random hostile input, one module a subject."""
