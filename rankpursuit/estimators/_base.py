@@ -133,7 +133,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
 
 def _validated(estimator: KernelEstimator, *data: ArrayLike, **options: Any) -> Any:
-    """Data as scikit-learn checks them, in double precision.
+    """Return the data as scikit-learn checks them, in double precision.
 
     Its sum of all entries, a quick test for NaN, may overflow where every entry is finite.
     """

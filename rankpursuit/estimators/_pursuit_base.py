@@ -80,8 +80,9 @@ class Pursuit(LeastSquaresEstimator):
         candidates = draw_candidates(n_points, self.n_candidates, self.random_state)
         if self.repeat and n_steps * len(candidates) > MOST_STAGED:
             raise ValueError(
-                f"n_basis={shown(n_steps)} steps with repeat=True, times {len(candidates)} candidates, "
-                f"must be at most {MOST_STAGED} coefficients; lower n_basis or n_candidates"
+                f"n_basis={shown(n_steps)} steps with repeat=True, times {len(candidates)} "
+                f"candidates, must be at most {MOST_STAGED} coefficients; lower n_basis or "
+                "n_candidates"
             )
         kernel, of_kernel = self._training_kernel(X, candidates, symmetric=self.ridge > 0.0)
         kernel = kernel[None]

@@ -47,7 +47,8 @@ class RankSVM(Ranker, ExpansionEstimator):
         Loss of a pair: its slack, or the square of that, which is solved faster.
     {kernel_parameters}
     tol : float, default 1e-3
-        Relative duality gap at which the solution is good enough.
+        Relative duality gap at which the solution is good enough. If it is not reached, the best
+        solution that was met is kept, and a ConvergenceWarning names its gap.
 
     Attributes
     ----------
@@ -65,7 +66,9 @@ class RankSVM(Ranker, ExpansionEstimator):
     -----
     With a kernel that is not positive definite, the problem is not convex: the solution is where
     the solver stopped, and a warning says so. "additive_chi2" does no harm, for it is positive
-    definite on differences.
+    definite on differences. Pairs that no function of the kernel separates have dual variables of
+    the size of C: from about 1e12 times the inverse of the kernel values on, they cannot be told
+    to a small gap in double precision.
 
     Examples
     --------

@@ -211,7 +211,7 @@ def _require_stages(model: Any, X: Any, predictions: np.ndarray) -> None:
 
 
 def _rounding(model: Any, X: Any) -> float:
-    """Rounding error that predictions at points may have: a small share of the sum of the terms.
+    """Return the rounding error that predictions may have: a small share of the sum of the terms.
 
     Exponents of kernels, which the error of a distance enters, are as large as gamma times the
     squares of the points; those of powers as the degree.

@@ -113,12 +113,9 @@ def _take_best(
     objectives = 0.5 * norms + C * pairs.weighted(slack**power).sum(axis=1)
     objectives[~(objectives > 0.0)] = np.inf
     best = int(np.argmin(objectives))
-    reached = float((objectives[best] - bounds.max()) / objectives[best])
-    if np.isfinite(objectives[best]) and abs(reached) < _or_inf(abs(path.gap[place])):
+    before = path.objective[place]
+    if objectives[best] < before or (np.isnan(before) and np.isfinite(objectives[best])):
+        lowest = np.fmax(before * (1.0 - path.gap[place]), bounds.max())
         path.coefficients[place] = functions[best]
         path.objective[place] = objectives[best]
-        path.gap[place] = reached
-
-
-def _or_inf(gap: float) -> float:
-    return np.inf if np.isnan(gap) else gap
+        path.gap[place] = 1.0 - lowest / objectives[best]
