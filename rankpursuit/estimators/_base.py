@@ -97,7 +97,10 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Check the parameters, and training points with their scores."""
         self._check_parameters()
         X, y = _validated(self, X, y, y_numeric=True, ensure_min_samples=min_samples)
-        return self._check_for_kernel(X), check_scores(np.asarray(y, dtype=np.float64))
+        y = np.asarray(y, dtype=np.float64)  # from strings, which may say "nan"
+        if np.isnan(y).any():
+            raise ValueError("y contains NaN; leave points without a score out")
+        return self._check_for_kernel(X), check_scores(y)
 
     def _check_for_kernel(self, X: Array) -> Array:
         if self._precomputed and X.shape[0] != X.shape[1]:

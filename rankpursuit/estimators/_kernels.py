@@ -83,8 +83,8 @@ def gamma_in_use(kernel: Kernel, gamma: Gamma, X: Array) -> float | None:
         return 1.0 / X.shape[1]
     if isinstance(gamma, str):
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            variance = float(X.var())
-        scaled = X.shape[1] * (variance if variance > 0.0 else 1.0)
+            variance = float(X.var()) if X.min() < X.max() else 1.0
+        scaled = X.shape[1] * variance
         if not 1.0 / LARGEST_GAMMA <= scaled < np.inf:
             raise ValueError(
                 f"gamma='scale' needs features whose variance is a usual number; got {variance:.3g}"

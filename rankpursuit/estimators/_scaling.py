@@ -52,6 +52,8 @@ def shifted(values: Any, exponent: int) -> Any:
 
 def check_scores(y: Array) -> Array:
     """Return scores whose squares are finite; a ValueError otherwise. NaN is passed over."""
+    if np.isinf(y).any():
+        raise ValueError("y contains infinity; a score is a finite number")
     largest = np.fmax.reduce(np.abs(y), initial=0.0)
     if largest > LARGEST_SCORE:
         raise ValueError(

@@ -111,7 +111,9 @@ def _use(rng: Random, model: Any, kind: str, caught: list[warnings.WarningMessag
             raise Wrong(f"score {score!r}")
     if pickle.dumps((X, y)) != before:
         raise Wrong("the data of the caller were changed")
-    _finite(model.predict(_new_points(rng, model, X)), "predict at new points")
+    far = 1.0 if kind == "plain" else magnitude(rng)
+    new = far * rng.normal(size=(int(rng.integers(1, 5)), model.n_features_in_))
+    _finite(model.predict(new), "predict at new points")
 
 
 def _estimator(rng: Random) -> tuple[Any, str]:
@@ -157,12 +159,6 @@ def _training_data(rng: Random, model: Any, kind: str) -> tuple[Any, Any, dict[s
             arguments.pop("groups", None)
             y = None
     return X, y, arguments
-
-
-def _new_points(rng: Random, model: Any, X: Any) -> np.ndarray:
-    """Points for prediction: near, or far away."""
-    shape = (int(rng.integers(1, 5)), model.n_features_in_)
-    return rng.normal(size=shape) * magnitude(rng)
 
 
 def _finite(values: Any, what: str) -> np.ndarray:
