@@ -18,6 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from rankpursuit.labels import checked_labels
+
 Array = NDArray[np.float64]
 
 
@@ -82,7 +84,7 @@ class GroupPreferences(Preferences):
     """
 
     def __init__(self, groups: ArrayLike) -> None:
-        labels = np.asarray(groups)
+        labels = checked_labels(groups)
         self.n_points = len(labels)
         _, codes = np.unique(labels, return_inverse=True)
         self._codes = codes.reshape(-1)

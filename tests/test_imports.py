@@ -9,13 +9,14 @@ import rankpursuit
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
-GROUND = {"errors", "kernels", "preferences", "metrics"}
+GROUND = {"errors", "labels", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
     "visible": set(),
+    "labels": {"errors"},
     "kernels": {"errors"},
-    "preferences": {"errors"},
-    "metrics": {"errors"},
+    "preferences": {"errors", "labels"},
+    "metrics": {"errors", "labels"},
     "writing": {"errors"},
     "solvers": GROUND,
     "estimators": GROUND | {"solvers"},

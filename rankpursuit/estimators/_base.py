@@ -24,8 +24,16 @@ from rankpursuit.estimators._kernels import (
     Array,
     Gamma,
     Kernel,
+    check_symmetric,
     gamma_in_use,
     kernel_values,
+)
+from rankpursuit.estimators._scaling import (
+    check_coefficients,
+    check_predictions,
+    check_scores,
+    exponent_of,
+    shifted,
 )
 from rankpursuit.preferences import Preferences
 
@@ -81,18 +89,18 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def _check_points(self, X: ArrayLike, *, min_samples: int = 1) -> Array:
         """Check the parameters, and training points that come without scores."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_samples)
-        return self._check_for_kernel(X)
+        return self._check_for_kernel(_validated(self, X, ensure_min_samples=min_samples))
 
     def _check_scored(
         self, X: ArrayLike, y: ArrayLike, *, min_samples: int = 1
     ) -> tuple[Array, Array]:
         """Check the parameters, and training points with their scores."""
         self._check_parameters()
-        X, y = validate_data(
-            self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=min_samples
-        )
-        return self._check_for_kernel(X), np.asarray(y, dtype=np.float64)
+        X, y = _validated(self, X, y, y_numeric=True, ensure_min_samples=min_samples)
+        y = np.asarray(y, dtype=np.float64)  # from strings, which may say "nan"
+        if np.isnan(y).any():
+            raise ValueError("y contains NaN; leave points without a score out")
+        return self._check_for_kernel(X), check_scores(y)
 
     def _check_for_kernel(self, X: Array) -> Array:
         if self._precomputed and X.shape[0] != X.shape[1]:
@@ -124,21 +132,59 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _new_points(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return _validated(self, X, reset=False)
+
+
+def _validated(estimator: KernelEstimator, *data: ArrayLike, **options: Any) -> Any:
+    """Return the data as scikit-learn checks them, in double precision.
+
+    Its sum of all entries, a quick test for NaN, may overflow where every entry is finite.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            return validate_data(estimator, *data, dtype=np.float64, **options)
+        except OverflowError:
+            raise ValueError("X or y contains a whole number too large for a float") from None
 
 
 class ExpansionEstimator(KernelEstimator):
     """Base of the estimators with one function ``f(x) = sum_j coef_j k(x_j, x)``."""
 
-    def _training_kernel(self, X: Array, columns: NDArray[np.intp]) -> Array:
-        """Kernel values of the training points with some of them, shape (n, len(columns))."""
+    def _training_kernel(
+        self, X: Array, columns: NDArray[np.intp], *, symmetric: bool = True
+    ) -> tuple[Array, int]:
+        """Kernel values of the training points with some of them, of a size to compute with.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+        columns : ndarray of shape (r,)
+            Indices of these points.
+        symmetric : bool
+            Whether the method needs a kernel that is symmetric.
+
+        Returns
+        -------
+        kernel : ndarray of shape (n, r)
+        exponent : int
+            The kernel is the one returned times two to this power.
+        """
         self.gamma_ = gamma_in_use(self.kernel, self.gamma, X)
-        return X[:, columns] if self._precomputed else self._kernel(X, X[columns], self.gamma_)
+        kernel = X[:, columns] if self._precomputed else self._kernel(X, X[columns], self.gamma_)
+        if symmetric and (self._precomputed or callable(self.kernel)):
+            check_symmetric(kernel[columns])
+        exponent = exponent_of(kernel)
+        return shifted(kernel, -exponent), exponent
 
     def _keep(self, X: Array, basis: NDArray[np.intp], coef: Array) -> Self:
-        """Keep the expansion over the training points `basis`."""
-        self.basis_, self.coef_ = basis, coef
-        self.X_basis_ = None if self._precomputed else X[basis]
+        """Keep the expansion over the training points `basis`.
+
+        Copies, in one piece each: a model that is saved and loaded then computes with arrays of
+        the same layout, to the same last digit.
+        """
+        check_coefficients(coef)
+        self.basis_, self.coef_ = np.array(basis, order="C"), np.array(coef, order="C")
+        self.X_basis_ = None if self._precomputed else np.array(X[basis], order="C")
         return self
 
     def _basis_kernel(self, X: ArrayLike) -> Array:
@@ -159,15 +205,35 @@ class ExpansionEstimator(KernelEstimator):
         -------
         ndarray of shape (m,)
         """
-        return self._basis_kernel(X) @ self.coef_
+        return function_of(self._basis_kernel(X), self.coef_)
 
 
 class LeastSquaresEstimator(ExpansionEstimator):
     """Base of the estimators that fit scores in the quadratic form of some preferences."""
 
-    @abstractmethod
     def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
-        """Fit to checked training data."""
+        """Fit to checked training data, to scores of a size to compute with."""
+        exponent = exponent_of(scores)
+        # What is lost by overflow or underflow is found in the coefficients.
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            return self._solve(X, shifted(scores, -exponent), exponent, preferences)
+
+    @abstractmethod
+    def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
+        """Fit to scores that are those given divided by two to the power of `exponent`."""
+
+
+def function_of(kernel: Array, coefficients: Array) -> Array:
+    """Values of an expansion, of shape (m,), from its kernel values of shape (m, n).
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        values = kernel @ coefficients
+    return check_predictions(values)
 
 
 def random_generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:

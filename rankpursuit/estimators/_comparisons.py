@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._scaling import LARGE
+from rankpursuit.labels import checked_labels
 from rankpursuit.preferences import GroupPreferences
+
+MOST_UNEVEN = 1e12
+"""Ratio of two weights; more would leave no digits of the smaller one's part in a sum."""
 
 
 def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     """Check the label of each training point; one group if there are no groups."""
     if groups is None:
         return np.zeros(n_points, dtype=np.intp)
-    labels = column_or_1d(groups)
+    # As objects, lest a list of numbers and strings become one of strings.
+    column = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    labels = checked_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
     if len(labels) != n_points:
         raise ValueError(
             f"groups must have one label for each of the {n_points} samples; got {len(labels)}"
@@ -57,7 +63,10 @@ def checked_pairs(
         raise ValueError("weights are those of explicit pairs; pass pairs= too")
     if groups is not None:
         raise ValueError("groups and pairs both say what is compared; pass one of them")
-    rows = np.asarray(pairs)
+    try:
+        rows = np.asarray(pairs)
+    except ValueError:
+        raise ValueError("pairs must be rows of two whole numbers each") from None
     if rows.size == 0:
         raise ValueError("pairs must hold at least one pair to learn from; got none")
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
@@ -78,7 +87,10 @@ def checked_pairs(
         )
     if weights is None:
         return rows.astype(np.intp), np.ones(len(rows))
-    values = np.asarray(weights, dtype=np.float64)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("weights must be one finite number for each pair") from None
     if values.shape != (len(rows),):
         raise ValueError(
             f"weights must have one number for each of the {len(rows)} pairs; got the shape "
@@ -86,4 +98,10 @@ def checked_pairs(
         )
     if not (np.all(np.isfinite(values)) and np.all(values > 0.0)):
         raise ValueError("weights must be positive finite numbers; leave out pairs of no weight")
+    low, high = values.min(), values.max()
+    if not (low >= 1.0 / LARGE and high <= LARGE and high <= MOST_UNEVEN * low):
+        raise ValueError(
+            f"weights must lie between {1.0 / LARGE:g} and {LARGE:g}, and the largest must be at "
+            f"most {MOST_UNEVEN:g} times the smallest; got {low:.3g} to {high:.3g}"
+        )
     return rows.astype(np.intp), values

@@ -6,6 +6,7 @@ scikit-learn has constraints of this kind for its own estimators. They are priva
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args
@@ -32,6 +33,13 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, float | np.floating)
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number above the largest float
+        return False
+
+
 @dataclass(frozen=True)
 class Number:
     """A finite number from `low` to `high`, or above `low` if that end is open."""
@@ -42,7 +50,7 @@ class Number:
 
     def admits(self, value: Any) -> bool:
         """Say whether the value is a number in the range; a bool is none."""
-        if not ((_is_whole(value) or _is_float(value)) and np.isfinite(value)):
+        if not ((_is_whole(value) or _is_float(value)) and _is_finite(value)):
             return False
         return bool(
             (value > self.low if self.open_low else value >= self.low) and value <= self.high
@@ -58,15 +66,18 @@ class Number:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number of at least `low`."""
+    """A whole number from `low` to `high`."""
 
     low: int
+    high: int | None = None
 
     def admits(self, value: Any) -> bool:
         """Say whether the value is such a number; a bool or a float is none."""
-        return _is_whole(value) and value >= self.low
+        return _is_whole(value) and value >= self.low and (self.high is None or value <= self.high)
 
     def __str__(self) -> str:
+        if self.high is not None:
+            return f"a whole number from {self.low} to {self.high}"
         return f"a whole number of at least {self.low}"
 
 
@@ -129,11 +140,18 @@ class Function:
         return "a callable"
 
 
+_SHOWN = 100
+"""Characters of a value that a message shows."""
+
 POSITIVE = (Number(low=0.0, open_low=True),)
 NOT_NEGATIVE = (Number(low=0.0),)
 FLAG = (Instance((bool, np.bool_), "True or False"),)
 NONE = Instance((type(None),), "None")
-SEED = (Whole(0), Instance((np.random.Generator, np.random.RandomState), "a numpy generator"), NONE)
+SEED = (
+    Whole(0, 2**32 - 1),
+    Instance((np.random.Generator, np.random.RandomState), "a numpy generator"),
+    NONE,
+)
 NUMBER_OF_BASIS = (Whole(1), Share())
 
 
@@ -142,4 +160,13 @@ def check_parameter(name: str, value: Any, admitted: tuple[Constraint, ...]) -> 
     if not any(constraint.admits(value) for constraint in admitted):
         *others, last = map(str, admitted)
         wanted = f"{', '.join(others)} or {last}" if others else last
-        raise ValueError(f"{name} must be {wanted}; got {value!r}")
+        raise ValueError(f"{name} must be {wanted}; got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Show a value in one line of reasonable length."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python does not print whole numbers of thousands of digits
+        text = f"a number of {value.bit_length()} bits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

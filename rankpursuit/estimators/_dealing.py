@@ -1,27 +1,59 @@
-"""Dealing points, losses and features out to the views, with errors where there are too few."""
+"""Dealing out to the views: what there must be enough of, and the losses."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankpursuit.estimators._constraints import shown
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers.coregularised.views import split_features, split_points
+from rankpursuit.solvers.coregularised.views import split_points
 
 Indices = NDArray[np.intp]
 Generator = np.random.Generator | np.random.RandomState
 
 
-def deal_points(
-    scored: NDArray[np.bool_], candidates: Indices, n_views: int, generator: Generator
-) -> list[Indices]:
-    """Deal the candidates out: for each view the points of its dictionary, in rising order."""
-    if len(candidates) < n_views:
+MOST_NUMBERS = 250_000_000
+"""Kernel values of all views and differences of every two of them in memory: 2 GB."""
+
+
+def check_number_of_views(n_views: int, n_points: int | None, n_features: int | None) -> None:
+    """Raise a ValueError if views cannot have a point, or a feature, each.
+
+    Parameters
+    ----------
+    n_views : int
+    n_points, n_features : int or None
+        How many are dealt out; None if they are not.
+    """
+    if n_points is not None and n_points < n_views:
         raise ValueError(
-            f"n_views={n_views} views need at least as many points; got {len(candidates)}: "
+            f"n_views={shown(n_views)} views need at least as many points; got {n_points}: "
             "lower n_views or add samples or candidates"
         )
-    return [candidates[part] for part in split_points(scored[candidates], n_views, generator)]
+    if n_features is not None and n_features < n_views:
+        raise ValueError(
+            f"n_views={shown(n_views)} views need at least as many features; got {n_features}: "
+            "lower n_views or use views='points'"
+        )
+
+
+def check_size_of_views(n_views: int, n_points: int, n_candidates: int, *, dealt: bool) -> None:
+    """Raise a ValueError if more than two views would take too much memory.
+
+    Parameters
+    ----------
+    n_views, n_points, n_candidates : int
+    dealt : bool
+        Whether each view has a part of the candidates only.
+    """
+    values = n_points * n_candidates * (1 if dealt else n_views)
+    differences = n_points * n_views * (n_views - 1) // 2
+    if n_views > 2 and values + differences > MOST_NUMBERS:
+        raise ValueError(
+            f"n_views={n_views} views of {n_points} samples take {values + differences} numbers; "
+            f"at most {MOST_NUMBERS} fit: lower n_views or n_candidates"
+        )
 
 
 def deal_losses(
@@ -54,13 +86,3 @@ def deal_losses(
                 "lower n_views, score more points, or use views='points'"
             )
     return losses
-
-
-def deal_features(n_features: int, n_views: int, generator: Generator) -> list[Indices]:
-    """Deal the features out: for each view those that it sees, in rising order."""
-    if n_features < n_views:
-        raise ValueError(
-            f"n_views={n_views} views need at least as many features; got {n_features}: "
-            "lower n_views or use views='points'"
-        )
-    return split_features(n_features, n_views, generator)

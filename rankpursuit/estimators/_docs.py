@@ -13,7 +13,8 @@ Class = TypeVar("Class", bound=type)
 
 _ENTRIES = """\
 alpha : float, default 1
-    Weight of the regulariser, the paper's lambda; positive.
+    Weight of the regulariser, the paper's lambda; positive. One below the rounding error of the
+    kernel counts as none: directions that are rounding errors get no weight.
 n_basis : int or float, default 0.5
     Number of basis functions, or a share of the training points in (0, 1].
 fitting : {"basic", "backfit", "prefit"}, default "basic"
@@ -21,8 +22,10 @@ fitting : {"basic", "backfit", "prefit"}, default "basic"
     step, "prefit" chooses each function by the cost after the refit.
 repeat : bool, default False
     Whether "basic" may choose a function again; a refit leaves nothing to gain from that.
+    `n_basis` is then the number of choices, times the candidates at most 50 million.
 ridge : float, default 0
-    Weight of a penalty ``a' K a`` in the least-squares problem; the paper has none.
+    Weight of a penalty ``a' K a`` in the least-squares problem; the paper has none. It needs a
+    symmetric kernel.
 n_candidates : int or None, default None
     Number of training points, drawn at random, whose functions make up the dictionary.
     Memory grows as samples times candidates. None: all points.
@@ -34,13 +37,14 @@ kernel : str or callable, default "rbf"
     ``-sum (x - y)^2 / (x + y)`` and "chi2", the exponential of gamma times that. With
     "precomputed", `X` holds kernel values: of the training points with each other in `fit`, of
     new points with the training points in `predict`. A callable takes two matrices of points,
-    one point a row, and returns the matrix of their kernel values. "sigmoid" and
+    one point a row, and returns the matrix of their kernel values. Values must be finite, and,
+    but for a pursuit without `ridge`, symmetric to single precision. "sigmoid" and
     "additive_chi2" are not positive definite, nor is "poly" with a negative `coef0`; see Notes.
 gamma : float, "scale" or None, default None
     None is 1 / number of features, for "chi2" too, and "scale" 1 / (number of features times
     the variance of all entries of the training data).
 degree : int, default 3
-    Degree of the polynomial kernel.
+    Degree of the polynomial kernel, up to 1000.
 coef0 : float, default 1
     Constant of the polynomial and the sigmoid kernel.
 kernel_params : mapping or None, default None
@@ -48,13 +52,13 @@ kernel_params : mapping or None, default None
 random_state : int, Generator, RandomState or None, default None
     Draws the candidates.
 basis_ : ndarray of shape (n_basis,)
-    The chosen training points, in the order in which they were chosen.
+    The chosen training points, in the order in which they were first chosen, each once.
 coef_ : ndarray of shape (n_basis,)
     Coefficients of the basis functions.
-staged_coef_ : ndarray of shape (n_basis, n_basis)
-    Row p holds the coefficients of the model with p + 1 basis functions.
-cost_ : ndarray of shape (n_basis + 1,)
-    Training cost with 0, 1, 2, ... basis functions.
+staged_coef_ : ndarray of shape (n_steps, n_basis)
+    Row p holds the coefficients after p + 1 steps, a basis function each but for `repeat`.
+cost_ : ndarray of shape (n_steps + 1,)
+    Training cost after 0, 1, 2, ... steps.
 X_basis_ : ndarray of shape (n_basis, n_features) or None
     Features of the basis points; None with a precomputed kernel.
 gamma_ : float or None

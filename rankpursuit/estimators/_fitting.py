@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Self
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._base import KernelEstimator, LeastSquaresEstimator
 from rankpursuit.estimators._comparisons import (
@@ -60,7 +62,9 @@ class Ranker(KernelEstimator):
         float
             Between 0 and 1; a pair tied in the prediction counts half.
         """
-        return float(pairwise_accuracy(y, self.predict(X), groups))
+        scores = column_or_1d(y, dtype=np.float64, warn=True)
+        labels = None if groups is None else group_labels(groups, len(scores))
+        return float(pairwise_accuracy(scores, self.predict(X), labels))
 
 
 class FitsOrder(Ranker, LeastSquaresEstimator):

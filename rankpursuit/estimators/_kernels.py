@@ -19,6 +19,7 @@ from rankpursuit.estimators._constraints import (
     Number,
     Whole,
 )
+from rankpursuit.estimators._scaling import LARGE
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
 Array = NDArray[np.float64]
@@ -41,14 +42,21 @@ Kernel = KernelName | Precomputed | KernelFunction
 Gamma = float | Scale | None
 
 WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
+LARGEST_GAMMA = 1e300
+"""Where "scale" asks for more, the squares of the features have lost their digits."""
 NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
 """Kernels of histograms, whose features must not be negative."""
+
+ASYMMETRIC = 1e-5
+"""Values of a pair of points in both orders may differ by this share of the largest value."""
+HIGHEST_DEGREE = 1000
+"""Of a higher degree even the powers of 2 would overflow."""
 
 VIEW_KERNEL = (Choice.of(KernelName), Function())
 KERNEL_CONSTRAINTS: Constraints = {
     "kernel": (Choice.of(KernelName, Precomputed), Function()),
     "gamma": (*POSITIVE, Choice.of(Scale), NONE),
-    "degree": (Whole(1),),
+    "degree": (Whole(1, HIGHEST_DEGREE),),
     "coef0": (Number(),),
     "kernel_params": (Instance((Mapping,), "a mapping"), NONE),
 }
@@ -74,8 +82,15 @@ def gamma_in_use(kernel: Kernel, gamma: Gamma, X: Array) -> float | None:
     if gamma is None:
         return 1.0 / X.shape[1]
     if isinstance(gamma, str):
-        variance = float(X.var())
-        return 1.0 / (X.shape[1] * (variance if variance > 0.0 else 1.0))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            variance = float(X.var()) if X.min() < X.max() else 1.0
+        scaled = X.shape[1] * variance
+        if not 1.0 / LARGEST_GAMMA <= scaled < np.inf:
+            raise ValueError(
+                f"gamma='scale' needs features whose variance is a usual number; got {variance:.3g}"
+                ": scale the features"
+            )
+        return 1.0 / scaled
     return float(gamma)
 
 
@@ -104,9 +119,35 @@ def kernel_values(
     Returns
     -------
     ndarray of shape (m, n)
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite.
     """
     if len(Y) == 0:  # a model without a basis function
         return np.empty((len(X), 0))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        values = _values(kernel, X, Y, gamma, degree, coef0, kernel_params)
+    if not np.isfinite(values).all():
+        name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
+        raise ValueError(
+            f"X leads to values of the kernel {name!r} that are not finite; scale the features, or "
+            "lower gamma, degree or coef0"
+        )
+    return values
+
+
+def _values(
+    kernel: Kernel,
+    X: Array,
+    Y: Array,
+    gamma: float | None,
+    degree: int,
+    coef0: float,
+    kernel_params: Mapping[str, Any] | None,
+) -> Array:
+    """Kernel values, finite or not."""
     if not isinstance(kernel, str):
         values = np.asarray(kernel(X, Y, **(kernel_params or {})), dtype=np.float64)
         if values.shape != (len(X), len(Y)):
@@ -117,7 +158,32 @@ def kernel_values(
         return values
     if kernel == "rbf" and gamma is not None:
         return gaussian_stack(squared_distances(X, Y), [gamma])[0]
+    if kernel == "cosine":
+        X, Y = _of_moderate_length(X), _of_moderate_length(Y)
     X, Y = (np.require(points, requirements="W") for points in (X, Y))  # "chi2" asks for it
     return pairwise_kernels(
         X, Y, metric=kernel, filter_params=True, gamma=gamma, degree=degree, coef0=coef0
     )
+
+
+def _of_moderate_length(X: Array) -> Array:
+    """Points of the same direction, none so long or short that its square is not a usual number."""
+    largest = np.abs(X).max(axis=1)
+    extreme = (largest > 0.0) & ((largest > LARGE) | (largest < 1.0 / LARGE))
+    if not extreme.any():
+        return X
+    exponents = np.where(extreme, np.frexp(largest)[1], 0)
+    return np.ldexp(X, -exponents[:, None])
+
+
+def check_symmetric(kernel: Array) -> None:
+    """Raise a ValueError unless a kernel of points with themselves is symmetric.
+
+    To single precision, for kernels that were computed or kept in that.
+    """
+    apart = float(np.abs(kernel - kernel.T).max(initial=0.0))
+    if apart > ASYMMETRIC * float(np.abs(kernel).max(initial=0.0)):
+        raise ValueError(
+            "kernel must be symmetric: its values of two training points, in one order and in the "
+            f"other, differ by up to {apart:.3g}; a pursuit without ridge takes such a kernel"
+        )

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankpursuit.estimators._base import (
     LeastSquaresEstimator,
     RandomState,
+    function_of,
     parameters,
     random_generator,
 )
@@ -26,11 +27,18 @@ from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
     Whole,
+    shown,
 )
 from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
+from rankpursuit.estimators._scaling import check_coefficients, shifted
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, pursue, ridge_rows
 from rankpursuit.solvers.pursuit import Fitting
+
+MOST_STAGED = 50_000_000
+"""Coefficients, over all steps, that a pursuit with repeated choices keeps: 400 MB."""
+LARGEST_RIDGE = 1e60
+"""A larger one counts as this: beside any kernel value in use it leaves no coefficient but zero."""
 
 DICTIONARY_CONSTRAINTS: Constraints = {
     **KERNEL_CONSTRAINTS,
@@ -66,22 +74,32 @@ class Pursuit(LeastSquaresEstimator):
                 "gain from choosing a function again"
             )
 
-    def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
+    def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
         n_points = len(X)
         n_steps = count_basis(self.n_basis, n_points)
         candidates = draw_candidates(n_points, self.n_candidates, self.random_state)
-        kernel = self._training_kernel(X, candidates)[None]
+        if self.repeat and n_steps * len(candidates) > MOST_STAGED:
+            raise ValueError(
+                f"n_basis={shown(n_steps)} steps with repeat=True, times {len(candidates)} "
+                f"candidates, must be at most {MOST_STAGED} coefficients; lower n_basis or "
+                "n_candidates"
+            )
+        kernel, of_kernel = self._training_kernel(X, candidates, symmetric=self.ridge > 0.0)
+        kernel = kernel[None]
         preferences = preferences.slim(len(candidates))
         rows, target = preferences.root(kernel), preferences.root(scores)
         if self.ridge > 0.0:
-            rows, target = ridge_rows(rows, target, kernel[:, candidates], self.ridge)
+            ridge = min(shifted(float(self.ridge), -of_kernel), LARGEST_RIDGE)
+            rows, target = ridge_rows(rows, target, kernel[:, candidates], ridge)
         path = pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
         reached = int(path.n_steps[0])
         warn_of_early_end(reached, n_steps)
-        self.cost_ = path.cost[0, : reached + 1]
-        self.staged_coef_ = path.coefficients()[0, :reached, :reached]
+        chosen, staged = path.expansion(0)
+        self.staged_coef_ = np.array(shifted(staged, exponent - of_kernel), order="C")
+        check_coefficients(self.staged_coef_)
+        self.cost_ = np.array(shifted(path.cost[0, : reached + 1], 2 * exponent))
         coef = self.staged_coef_[-1] if reached else np.empty(0)
-        return self._keep(X, candidates[path.selected[0, :reached]], coef)
+        return self._keep(X, candidates[chosen], coef)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
@@ -96,7 +114,7 @@ class Pursuit(LeastSquaresEstimator):
         """
         kernel = self._basis_kernel(X)
         for coef in self.staged_coef_:
-            yield kernel @ coef
+            yield function_of(kernel, coef)
 
 
 def draw_candidates(

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from rankpursuit.estimators._base import parameters
+from rankpursuit.estimators._base import function_of, parameters
+from rankpursuit.estimators._comparisons import group_labels
 from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
@@ -24,6 +26,7 @@ from rankpursuit.estimators._kernels import (
     KernelName,
     gamma_in_use,
 )
+from rankpursuit.estimators._scaling import check_predictions
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.solvers.coregularised.views import Views
 
@@ -86,7 +89,10 @@ class FunctionsOfViews(Ranker):
         ndarray of shape (m, n_views)
         """
         return np.column_stack(
-            [kernel @ coef for kernel, coef in zip(self._kernels(X), self.coef_, strict=True)]
+            [
+                function_of(kernel, coef)
+                for kernel, coef in zip(self._kernels(X), self.coef_, strict=True)
+            ]
         )
 
     def predict(self, X: ArrayLike) -> Array:
@@ -100,7 +106,7 @@ class FunctionsOfViews(Ranker):
         -------
         ndarray of shape (m,)
         """
-        return self.view_predict(X).mean(axis=1)
+        return _mean_of_views(self.view_predict(X).T)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions in each view.
@@ -115,8 +121,8 @@ class FunctionsOfViews(Ranker):
         """
         kernels = self._kernels(X)
         for coefs in zip(*self.staged_coef_, strict=True):
-            views = [kernel @ coef for kernel, coef in zip(kernels, coefs, strict=True)]
-            yield np.mean(views, axis=0)
+            views = [function_of(kernel, coef) for kernel, coef in zip(kernels, coefs, strict=True)]
+            yield _mean_of_views(np.stack(views))
 
     def _kernels(self, X: ArrayLike) -> list[Array]:
         X = self._new_points(X)
@@ -140,7 +146,13 @@ class FunctionsOfViews(Ranker):
         float
             Between 0 and 1; a pair tied in the prediction counts half.
         """
-        y = np.asarray(y, dtype=np.float64)
-        scored = ~np.isnan(y)
-        groups = None if groups is None else np.asarray(groups)[scored]
-        return float(pairwise_accuracy(y[scored], self.predict(X)[scored], groups))
+        scores = column_or_1d(y, dtype=np.float64, warn=True)
+        labels, scored = group_labels(groups, len(scores)), ~np.isnan(scores)
+        check_consistent_length(X, scores)
+        return float(pairwise_accuracy(scores[scored], self.predict(X)[scored], labels[scored]))
+
+
+def _mean_of_views(values: Array) -> Array:
+    """Mean of the views' values of shape (M, m); a ValueError if one is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return check_predictions(values.mean(axis=0))

@@ -21,9 +21,13 @@ from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS
+from rankpursuit.estimators._scaling import shifted
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
 from rankpursuit.solvers.judgements import add_up_ordered
 from rankpursuit.solvers.rank_svm import Loss
+
+LARGEST_C = 1e300
+"""C times the size of the kernel counts as at most this, and as at least one over it."""
 
 
 @documented
@@ -43,7 +47,8 @@ class RankSVM(Ranker, ExpansionEstimator):
         Loss of a pair: its slack, or the square of that, which is solved faster.
     {kernel_parameters}
     tol : float, default 1e-3
-        Relative duality gap at which the solution is good enough.
+        Relative duality gap at which the solution is good enough. If it is not reached, the best
+        solution that was met is kept, and a ConvergenceWarning names its gap.
 
     Attributes
     ----------
@@ -61,7 +66,9 @@ class RankSVM(Ranker, ExpansionEstimator):
     -----
     With a kernel that is not positive definite, the problem is not convex: the solution is where
     the solver stopped, and a warning says so. "additive_chi2" does no harm, for it is positive
-    definite on differences.
+    definite on differences. Pairs that no function of the kernel separates have dual variables of
+    the size of C: from about 1e12 times the inverse of the kernel values on, they cannot be told
+    to a small gap in double precision.
 
     Examples
     --------
@@ -133,16 +140,17 @@ class RankSVM(Ranker, ExpansionEstimator):
             if y is not None:
                 raise ValueError("y and pairs both say what is preferred; pass one of them")
             ordered = OrderedPairs(len(X), *add_up_ordered(*told))
-        kernel = self._training_kernel(X, np.arange(len(X)))
-        path = rank_svm_path(kernel[None], ordered, [self.C], loss=self.loss, tol=self.tol)
+        kernel, exponent = self._training_kernel(X, np.arange(len(X)))
+        C = np.clip(shifted(float(self.C), exponent), 1.0 / LARGEST_C, LARGEST_C)
+        path = rank_svm_path(kernel[None], ordered, [C], loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
-        if abs(self.duality_gap_) > self.tol:
+        if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
                 f"tol={self.tol:g}; scale the features, lower C or use a positive definite kernel",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        coef = path.coefficients[0, 0]
+        coef = shifted(path.coefficients[0, 0], -exponent)
         support = np.flatnonzero(coef)
         return self._keep(X, support, coef[support])

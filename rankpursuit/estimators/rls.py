@@ -17,6 +17,7 @@ from rankpursuit.estimators._constraints import NUMBER_OF_BASIS, POSITIVE, SEED,
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores
 from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
+from rankpursuit.estimators._scaling import shifted
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, rls_path, sparse_rls_path
 
@@ -29,11 +30,12 @@ class _RegularisedLeastSquares(LeastSquaresEstimator):
 
     _constraints: ClassVar[Constraints] = {**KERNEL_CONSTRAINTS, "alpha": POSITIVE}
 
-    def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
+    def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
         basis = np.arange(len(X))
-        kernel = self._training_kernel(X, basis)
-        coef = rls_path(kernel[None], scores, [self.alpha], preferences)[0, 0]
-        return self._keep(X, basis, coef)
+        kernel, of_kernel = self._training_kernel(X, basis)
+        alpha = shifted(float(self.alpha), -of_kernel)
+        coef = rls_path(kernel[None], scores, [alpha], preferences)[0, 0]
+        return self._keep(X, basis, shifted(coef, exponent - of_kernel))
 
 
 @documented
@@ -173,12 +175,13 @@ class SparseRankRLS(FitsOrder):
         "random_state": SEED,
     }
 
-    def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
+    def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
         n_points = len(X)
         size = min(n_points, count_basis(self.n_basis, n_points))
         subset = random_generator(self.random_state).permutation(n_points)[:size]
-        columns = self._training_kernel(X, subset)
+        columns, of_kernel = self._training_kernel(X, subset)
+        alpha = shifted(float(self.alpha), -of_kernel)
         coef = sparse_rls_path(
-            columns[None], columns[None, subset], scores, [self.alpha], preferences.slim(size)
+            columns[None], columns[None, subset], scores, [alpha], preferences.slim(size)
         )[0, 0]
-        return self._keep(X, subset, coef)
+        return self._keep(X, subset, shifted(coef, exponent - of_kernel))

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.metrics import make_scorer
+from sklearn.utils.validation import column_or_1d
 
-from rankpursuit.metrics import disagreement_error
-
-
-def _accuracy(y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None) -> float:
-    return 1.0 - float(disagreement_error(y_true, y_pred, groups))
+from rankpursuit.estimators._comparisons import group_labels
+from rankpursuit.metrics import Ties, disagreement_error
 
 
-def group_scorer() -> Any:
+def _accuracy(
+    y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None, *, ties: Ties
+) -> float:
+    """One minus the disagreement error of the points that have a score."""
+    scores = column_or_1d(y_true, dtype=np.float64)
+    labels, scored = group_labels(groups, len(scores)), ~np.isnan(scores)
+    prediction = np.asarray(y_pred)[scored]
+    return 1.0 - float(disagreement_error(scores[scored], prediction, labels[scored], ties=ties))
+
+
+def group_scorer(*, ties: Ties = "half") -> Any:
     """Make a scorer that compares points only inside their groups, for ``GridSearchCV``.
 
-    The score is one minus the normalised disagreement error. With scikit-learn's metadata
-    routing switched on, and ``estimator.set_fit_request(groups=True)``, the `groups` given to
-    ``GridSearchCV.fit`` reach the splitter, the estimator and this scorer alike.
+    The score is one minus the normalised disagreement error, of the points that have a score: NaN
+    marks one that has none. With scikit-learn's metadata routing switched on, and
+    ``estimator.set_fit_request(groups=True)``, the `groups` given to ``GridSearchCV.fit`` reach
+    the splitter, the estimator and this scorer alike.
+
+    Parameters
+    ----------
+    ties : {"half", "all", "untied"}, default "half"
+        How tied pairs count, see :func:`rankpursuit.metrics.disagreement_error`. With "all" and
+        scores with many ties, a model that predicts a constant may win.
 
     Returns
     -------
@@ -45,5 +61,9 @@ def group_scorer() -> Any:
     >>> search.best_params_
     {'alpha': 0.1}
     """
+    if ties not in get_args(Ties):
+        raise ValueError(
+            f"ties must be one of {', '.join(map(repr, get_args(Ties)))}; got {ties!r}"
+        )
     with config_context(enable_metadata_routing=True):
-        return make_scorer(_accuracy).set_score_request(groups=True)
+        return make_scorer(_accuracy, ties=ties).set_score_request(groups=True)

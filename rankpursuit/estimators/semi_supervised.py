@@ -12,7 +12,11 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from rankpursuit.estimators._base import RandomState, parameters, random_generator
 from rankpursuit.estimators._comparisons import group_labels, group_preferences
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
-from rankpursuit.estimators._dealing import deal_features, deal_losses, deal_points
+from rankpursuit.estimators._dealing import (
+    check_number_of_views,
+    check_size_of_views,
+    deal_losses,
+)
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._pursuit_base import (
@@ -20,10 +24,20 @@ from rankpursuit.estimators._pursuit_base import (
     draw_candidates,
     warn_of_early_end,
 )
+from rankpursuit.estimators._scaling import (
+    check_coefficients,
+    check_scores,
+    exponent_of,
+    shifted,
+)
 from rankpursuit.estimators._view_functions import VIEW_CONSTRAINTS, FunctionsOfViews
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import coregularised_pursuit, count_basis
-from rankpursuit.solvers.coregularised import Agreement, JointFitting
+from rankpursuit.solvers.coregularised import Agreement, CoregularisedPath, JointFitting
+from rankpursuit.solvers.coregularised.views import split_features, split_points
+
+LARGEST_NU = 1e30
+"""A larger one counts as this: beside it the loss has no digit left already."""
 
 
 @documented
@@ -39,9 +53,10 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     n_basis : int or float, default 0.5
         Number of basis functions of each view, or a share in (0, 1] of its dictionary.
     nu : float, default 1
-        Weight of the agreement.
+        Weight of the agreement; above 1e30 it counts as that.
     n_views : int, default 2
-        Number of views.
+        Number of views: at most one for each point or feature that is dealt out, and no more
+        than 2 GB of kernel values and differences of every two views.
     views : {"points", "loss", "features"} or list of kernels, default "points"
         What sets the views apart. "points": the points are dealt out, and each view is an
         expansion over its own scored and unscored points. "loss": the same, and the loss of each
@@ -159,36 +174,63 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         if agreeing.n_pairs == 0:
             agreeing, unscored = common, scored
         points, losses = self._deal(X, scored, labels)
-        kernels = [
-            X[:, own] if self._precomputed else self._kernel_at(X, X[own], view)
-            for view, own in enumerate(points)
-        ]
         forms = [GroupPreferences(labels[loss]) for loss in losses]
         n_steps = count_basis(self.n_basis, min(len(own) for own in points))
-        path = coregularised_pursuit(
-            [
-                form.root(kernel[None, loss])
-                for form, kernel, loss in zip(forms, kernels, losses, strict=True)
-            ],
-            [agreeing.root(kernel[None, unscored]) for kernel in kernels],
-            [form.root(y[loss]) for form, loss in zip(forms, losses, strict=True)],
-            [self.nu],
-            n_steps,
-            fitting=self.fitting,
-            agreement=self.agreement,
-            shared=self.shared_basis,
-        )
-        reached = int(path.n_steps[0, 0])
-        warn_of_early_end(reached, n_steps)
-        self.cost_ = path.cost[0, 0, : reached + 1]
-        chosen = path.selected[0, 0, :reached]
-        self.basis_ = [own[chosen[:, view]] for view, own in enumerate(points)]
-        self.X_basis_ = None if self._precomputed else [X[basis] for basis in self.basis_]
-        self.staged_coef_ = [
-            path.coefficients(view)[0, 0, :reached, :reached] for view in range(self.n_views)
-        ]
-        self.coef_ = [staged[-1] if reached else np.empty(0) for staged in self.staged_coef_]
+        of_scores = exponent_of(y[scored])
+        # What is lost by overflow or underflow is found in the coefficients.
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            kernels, of_kernels = self._dictionaries(X, points)
+            target = shifted(y, -of_scores)
+            path = coregularised_pursuit(
+                [
+                    form.root(kernel[None, loss])
+                    for form, kernel, loss in zip(forms, kernels, losses, strict=True)
+                ],
+                [agreeing.root(kernel[None, unscored]) for kernel in kernels],
+                [form.root(target[loss]) for form, loss in zip(forms, losses, strict=True)],
+                [min(float(self.nu), LARGEST_NU)],
+                n_steps,
+                fitting=self.fitting,
+                agreement=self.agreement,
+                shared=self.shared_basis,
+            )
+        warn_of_early_end(int(path.n_steps[0, 0]), n_steps)
+        self._keep(X, path, points, [of_scores - of_kernel for of_kernel in of_kernels])
+        self.cost_ = np.array(shifted(path.cost[0, 0, : path.n_steps[0, 0] + 1], 2 * of_scores))
         return self
+
+    def _dictionaries(
+        self, X: Array, points: list[NDArray[np.intp]]
+    ) -> tuple[list[Array], list[int]]:
+        """Kernel values of each view, of a size to compute with, and the powers of two left out."""
+        kernels, exponents = [], []
+        for view, own in enumerate(points):
+            kernel = X[:, own] if self._precomputed else self._kernel_at(X, X[own], view)
+            exponents.append(exponent_of(kernel))
+            kernels.append(shifted(kernel, -exponents[-1]))
+        return kernels, exponents
+
+    def _keep(
+        self,
+        X: Array,
+        path: CoregularisedPath,
+        points: list[NDArray[np.intp]],
+        exponents: list[int],
+    ) -> None:
+        """Keep the functions of a path, copies in one piece each; see `ExpansionEstimator`."""
+        reached = int(path.n_steps[0, 0])
+        chosen = path.selected[0, 0, :reached]
+        staged = [
+            shifted(path.coefficients(view)[0, 0, :reached, :reached], exponent)
+            for view, exponent in enumerate(exponents)
+        ]
+        check_coefficients(*staged)
+        self.staged_coef_ = [np.array(own, order="C") for own in staged]
+        self.coef_ = [own[-1] if reached else np.empty(0) for own in self.staged_coef_]
+        self.basis_ = [own[chosen[:, view]] for view, own in enumerate(points)]
+        self.X_basis_ = None
+        if not self._precomputed:
+            self.X_basis_ = [np.array(X[basis], order="C") for basis in self.basis_]
 
     def _deal(
         self, X: Array, scored: NDArray[np.bool_], labels: NDArray
@@ -196,15 +238,22 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         """Set up the views; return of each its dictionary points and the points of its loss."""
         generator = random_generator(self.random_state)
         candidates = draw_candidates(len(X), self.n_candidates, generator)
+        check_number_of_views(
+            self.n_views,
+            len(candidates) if self._deals_points else None,
+            X.shape[1] if self.views == "features" else None,
+        )
+        check_size_of_views(self.n_views, len(X), len(candidates), dealt=self._deals_points)
         points = [candidates] * self.n_views
         losses = [np.flatnonzero(scored)] * self.n_views
         self.view_features_ = [np.arange(X.shape[1])] * self.n_views
         if self._deals_points:
-            points = deal_points(scored, candidates, self.n_views, generator)
+            parts = split_points(scored[candidates], self.n_views, generator)
+            points = [candidates[part] for part in parts]
         if self.views == "loss":
             losses = deal_losses(scored, labels, points, generator)
         if self.views == "features":
-            self.view_features_ = deal_features(X.shape[1], self.n_views, generator)
+            self.view_features_ = split_features(X.shape[1], self.n_views, generator)
         self.gamma_ = self._gammas(X)
         return points, losses
 
@@ -215,6 +264,4 @@ def _checked_scores(X: Array, y: ArrayLike) -> Array:
         raise ValueError("fit requires y to be passed, but the target y is None")
     scores = column_or_1d(y, dtype=np.float64, warn=True)
     check_consistent_length(X, scores)
-    if np.isinf(scores).any():
-        raise ValueError("y contains infinity; a score is a finite number, NaN if there is none")
-    return scores
+    return check_scores(scores)

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankpursuit.labels import checked_labels
+
 
 def rows_and_stack(
     scores: NDArray[np.float64], predictions: NDArray[np.float64]
@@ -32,7 +34,7 @@ def groups_of(groups: ArrayLike | None, n_points: int) -> list[NDArray[np.intp] 
     """Points of each group that has at least one pair."""
     if groups is None:
         return [slice(None)]
-    labels = np.asarray(groups)
+    labels = checked_labels(groups)
     if labels.shape != (n_points,):
         raise ValueError(f"groups: expected {n_points} labels, got the shape {labels.shape}")
     _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)

@@ -25,7 +25,7 @@ def disagreement_error(
     groups: ArrayLike | None = None,
     *,
     normalized: bool = True,
-    ties: Ties = "all",
+    ties: Ties = "half",
 ) -> NDArray[np.float64] | float:
     """Disagreement error of formula (1), for one prediction or for a whole stack of them.
 
@@ -40,12 +40,13 @@ def disagreement_error(
     groups : array-like of shape (m,), optional
         Only pairs inside a group count. Default: all pairs.
     normalized : bool, default True
-        Divide by twice the number of pairs, so that 0 is perfect, 1 is reversed and a constant
-        prediction of scores without ties has 1/2.
-    ties : {"all", "half", "untied"}, default "all"
-        "all" counts every pair as the formula does: one that is tied on both sides costs nothing,
-        so that a constant prediction is right about all tied scores. "half": a pair that is tied
-        on either side is half wrong; normalised, this is ``(1 - tau_a) / 2`` with Kendall's tau_a.
+        Divide by twice the number of pairs, so that without ties 0 is perfect, 1 is reversed and
+        a constant prediction has 1/2.
+    ties : {"half", "all", "untied"}, default "half"
+        "half": a pair that is tied on either side is half wrong; normalised, this is
+        ``(1 - tau_a) / 2`` with Kendall's tau_a, and a constant prediction has 1/2. "all" counts
+        every pair as the formula does: one that is tied on both sides costs nothing, so that a
+        constant prediction is right about all tied scores, and among scores with many ties wins.
         "untied" counts only the pairs whose scores differ.
 
     Returns

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankpursuit.solvers.fallbacks import eigh
 from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis, nonzero_columns
 from rankpursuit.solvers.ties import first_best
 
@@ -59,6 +60,28 @@ class PursuitPath:
         n_steps = self.selected.shape[1]
         directions = np.eye(n_steps) if self.directions is None else self.directions
         return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
+
+    def expansion(self, problem: int) -> tuple[NDArray[np.intp], Array]:
+        """Coefficients of every prefix of one path, over each chosen function once.
+
+        Returns
+        -------
+        functions : ndarray of shape (f,)
+            In the order in which they were first chosen.
+        coefficients : ndarray of shape (n_steps, f)
+        """
+        n_steps = int(self.n_steps[problem])
+        chosen, lengths = self.selected[problem, :n_steps], self.weights[problem, :n_steps]
+        if self.directions is not None:  # with a refit no function is chosen twice
+            steps = self.directions[problem, :n_steps, :n_steps] * lengths
+            return chosen, np.cumsum(steps, axis=1).T
+        functions, first, which = np.unique(chosen, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        coefficients = np.zeros((n_steps, len(functions)))
+        coefficients[np.arange(n_steps), place[which]] = lengths
+        return functions[order], np.cumsum(coefficients, axis=0, out=coefficients)
 
     def predict(self, kernel: Array, steps: NDArray[np.intp] | None = None) -> Array:
         """Predictions of every prefix, or of some.
@@ -187,7 +210,7 @@ def ridge_rows(
     dictionary : ndarray of shape (b, m + N, N)
     target : ndarray of shape (m + N,) or (b, m + N)
     """
-    values, vectors = np.linalg.eigh(kernel)
+    values, vectors = eigh(kernel)
     root = np.sqrt(ridge * np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
     padded = np.concatenate([target, np.zeros((*target.shape[:-1], kernel.shape[-1]))], axis=-1)
     return np.concatenate([dictionary, root], axis=1), padded

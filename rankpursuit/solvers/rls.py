@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.preferences import Preferences
+from rankpursuit.solvers.fallbacks import eigh
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,8 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     kernel : ndarray of shape (b, n, n)
     scores : ndarray of shape (n,) or (b, n)
     lambdas : array-like of shape (k,)
-        Positive.
+        Positive. For one that is below the rounding error of the largest eigenvalue, directions
+        whose eigenvalues are below that too get no weight.
     preferences : Preferences
         Of the n points.
 
@@ -64,7 +66,7 @@ def sparse_rls_path(
     ndarray of shape (b, k, r)
         Coefficients of the subset.
     """
-    values, vectors = np.linalg.eigh(subset)
+    values, vectors = eigh(subset)
     floor = values[:, -1:] * (_EPS * subset.shape[-1])
     kept = values > floor
     inverse_root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
@@ -104,9 +106,15 @@ def _solve_shifted(
     -------
     ndarray of shape (b, r, k)
     """
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = eigh(matrix)
     along = np.matmul(right, vectors)[:, 0, :]
     if rounding is not None:
         along[values < -rounding[:, None]] = 0.0
-    shrunk = along[:, :, None] / (np.maximum(values, 0.0)[:, :, None] + np.asarray(lambdas))
+    lambdas = np.asarray(lambdas)
+    shifted = np.maximum(values, 0.0)[:, :, None] + lambdas
+    noise = values.max(axis=1, initial=0.0, keepdims=True) * (_EPS * values.shape[1])
+    if np.all(lambdas > noise):
+        return np.matmul(vectors, along[:, :, None] / shifted)
+    kept = (values > noise)[:, :, None] | (lambdas > noise)[:, None, :]
+    shrunk = np.divide(along[:, :, None], shifted, out=np.zeros_like(shifted), where=kept)
     return np.matmul(vectors, shrunk)

@@ -49,7 +49,11 @@ BAD = [
     ("RankRLS", {"alpha": True}, "alpha must be a number above 0; got True"),
     ("RankRLS", {"kernel_params": 3}, "kernel_params must be a mapping or None"),
     ("RankRLS", {"kernel_params": {"a": 1}}, "kernel_params are the keyword arguments of a kernel"),
-    ("SparseRankRLS", {"random_state": "one"}, "random_state must be a whole number of at least 0"),
+    (
+        "SparseRankRLS",
+        {"random_state": "one"},
+        "random_state must be a whole number from 0 to 4294967295",
+    ),
     ("RankingPursuit", {"repeat": "maybe"}, "repeat must be True or False; got 'maybe'"),
     ("RankingPursuit", {"repeat": 1}, "repeat must be True or False; got 1"),
     (

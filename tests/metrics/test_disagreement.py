@@ -13,6 +13,8 @@ from rankpursuit.metrics import (
     squared_error,
 )
 
+TIES = ["all", "half", "untied"]
+
 
 def disagreement_by_loops(scores, prediction, groups, normalized, ties):
     wrong, pairs = 0.0, 0
@@ -136,7 +138,24 @@ def test_disagreement_over_untied_pairs_is_somers_d():
 
 def test_constant_prediction_is_half_wrong():
     assert disagreement_error([3.0, 1.0, 2.0], [5.0, 5.0, 5.0]) == 0.5
+    assert disagreement_error([1.0, 1.0, 2.0], [5.0, 5.0, 5.0]) == 0.5
     assert pairwise_accuracy([3.0, 1.0, 2.0], [5.0, 5.0, 5.0]) == 0.5
+
+
+def test_good_prediction_of_tied_scores_beats_a_constant_unless_told_otherwise():
+    rng = np.random.default_rng(7)
+    scores = rng.integers(0, 2, size=60)
+    good, constant = scores + rng.normal(scale=0.8, size=60), np.zeros(60)
+    assert disagreement_error(scores, good) < 0.4 < disagreement_error(scores, constant)
+    readings = {ties: disagreement_error(scores, [good, constant], ties=ties) for ties in TIES}
+    assert np.diff(readings["untied"]) > 0.0 > np.diff(readings["all"])
+    np.testing.assert_array_equal(disagreement_error(scores, [good, constant]), readings["half"])
+
+
+@pytest.mark.parametrize("groups", [[0, 0, np.nan, np.nan], [None, None, 1, 1], [1, 1, "1", "1"]])
+def test_labels_that_are_missing_or_of_mixed_types_are_refused(groups):
+    with pytest.raises(ValueError, match="groups: "):
+        disagreement_error([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], groups)
 
 
 def test_half_wrong_ties_are_kendalls_tau_a():

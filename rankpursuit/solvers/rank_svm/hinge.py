@@ -4,6 +4,10 @@ The dual is ``min alpha' G alpha / 2 - sum alpha`` in the box ``0 <= alpha_ij <=
 ``G = B K B'`` and the weights w_ij of the pairs; z and s are the multipliers of the two bounds,
 and s is also the slack of the primal. A Newton step solves ``(G + D) d = r`` with a diagonal D,
 through the identity ``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
+
+Of all iterates the one with the smallest gap is kept. A problem whose iterates leave the finite
+numbers, as they may for a large C, stops there. What is not solved is tried once more in the
+factors of the kernel, see :mod:`rankpursuit.solvers.rank_svm.kernel_forms`.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.kernels import function_values
+from rankpursuit.solvers.rank_svm.kernel_forms import KernelForm, PlainForm, factored
 from rankpursuit.solvers.rank_svm.point_pairs import OrderedPairs
 from rankpursuit.solvers.rank_svm.solutions import RankSVMPath
 
@@ -35,7 +39,9 @@ def hinge_path(
         grid = (len(members), len(Cs))
         repeated = kernel[np.repeat(members, len(Cs))]
         C = np.tile(Cs, len(members))[:, None]
-        solved = _solve(repeated, C, pairs[members[0]], tol, max_iter)
+        solved = _solve(PlainForm(repeated), C, pairs[members[0]], tol, max_iter)
+        if not (solved[2] <= tol).all():
+            _solve_again(solved, repeated, C, pairs[members[0]], tol, max_iter)
         path.put(members, RankSVMPath(*(part.reshape(*grid, *part.shape[1:]) for part in solved)))
     return path
 
@@ -49,36 +55,60 @@ def _sharing(pairs: Sequence[OrderedPairs]) -> list[list[int]]:
 
 
 def _solve(
-    K: Array, C: Array, pairs: OrderedPairs, tol: float, max_iter: int
+    form: KernelForm, C: Array, pairs: OrderedPairs, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Coefficients, objective and gap for kernels of shape (b, n, n) and C of shape (b, 1)."""
+    """Coefficients, objective and gap for b kernels and C of shape (b, 1)."""
     # For small C every pair is at its upper bound: that is tried first.
     bound = pairs.weighted(np.repeat(C, pairs.n_pairs, axis=1))
-    coefficients, objective, gap = _judge(pairs, K, C, bound)
+    coefficients, objective, gap = _judge(pairs, form, C, bound)
+    lost = ~np.isfinite(gap)
+    coefficients[lost], objective[lost], gap[lost] = 0.0, bound[lost].sum(axis=1), 1.0
     live = np.flatnonzero(gap > tol)
-    K, C = K[live], C[live]
+    form, C = form.take(live), C[live]
     alpha = 0.5 * bound[live]
-    surplus = pairs.margins(function_values(K, pairs.gather(alpha))) - 1.0
+    surplus = pairs.margins(form.values(pairs.gather(alpha))) - 1.0
     z, s = np.maximum(surplus, 0.0) + 0.5, np.maximum(-surplus, 0.0) + 0.5
     centring = np.full(len(live), 0.1)
     for _ in range(max_iter):
         if not len(live):
             break
-        alpha, z, s, centring = _interior_step(pairs, K, C, alpha, z, s, centring)
-        coefficients[live], objective[live], gap[live] = _judge(pairs, K, C, alpha)
-        unsolved = gap[live] > tol
+        alpha, z, s, centring = _interior_step(pairs, form, C, alpha, z, s, centring)
+        reached = _judge(pairs, form, C, alpha)
+        better = reached[2] < gap[live]
+        for kept, new in zip((coefficients, objective, gap), reached, strict=True):
+            kept[live[better]] = new[better]
+        unsolved = (gap[live] > tol) & np.isfinite(reached[2])
         if not unsolved.all():
-            live, K, C, centring = live[unsolved], K[unsolved], C[unsolved], centring[unsolved]
+            live, C, centring = live[unsolved], C[unsolved], centring[unsolved]
             alpha, z, s = alpha[unsolved], z[unsolved], s[unsolved]
+            form = form.take(np.flatnonzero(unsolved))
     return coefficients, objective, gap
 
 
+def _solve_again(
+    solved: tuple[Array, Array, Array],
+    kernel: Array,
+    C: Array,
+    pairs: OrderedPairs,
+    tol: float,
+    max_iter: int,
+) -> None:
+    """Put in better solutions where a kernel without negative directions was not solved."""
+    again = np.flatnonzero(~(solved[2] <= tol))
+    form, definite = factored(kernel[again])
+    again, form = again[definite], form.take(np.flatnonzero(definite))
+    second = _solve(form, C[again], pairs, tol, max_iter)
+    better = second[2] < solved[2][again]
+    for kept, new in zip(solved, second, strict=True):
+        kept[again[better]] = new[better]
+
+
 def _judge(
-    pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array
+    pairs: OrderedPairs, form: KernelForm, C: Array, alpha: Array
 ) -> tuple[Array, Array, Array]:
     """Coefficients, primal objective and relative duality gap of dual variables of shape (b, p)."""
     a = pairs.gather(alpha)
-    values = function_values(kernel, a)
+    values = form.values(a)
     norm = np.einsum("bn,bn->b", a, values)
     loss = pairs.weighted(np.maximum(1.0 - pairs.margins(values), 0.0))
     objective = 0.5 * norm + C[:, 0] * loss.sum(axis=1)
@@ -87,7 +117,7 @@ def _judge(
 
 def _interior_step(
     pairs: OrderedPairs,
-    kernel: Array,
+    form: KernelForm,
     C: Array,
     alpha: Array,
     z: Array,
@@ -100,10 +130,8 @@ def _interior_step(
     aim = (centring * products / (2 * pairs.n_pairs))[:, None]
     inverse = alpha * room / (z * room + s * alpha)  # of D
     pull = aim / alpha - z - aim / room + s
-    system = np.matmul(pairs.laplacian(inverse), kernel)
-    np.einsum("bii->bi", system)[...] += 1.0
-    v = np.linalg.solve(system, pairs.gather(inverse * pull)[..., None])[..., 0]
-    d_alpha = inverse * (pull - pairs.margins(function_values(kernel, v)))
+    moved = form.newton_values(pairs.laplacian(inverse), pairs.gather(inverse * pull))
+    d_alpha = inverse * (pull - pairs.margins(moved))
     d_z = (aim - z * d_alpha) / alpha - z
     d_s = (aim + s * d_alpha) / room - s
     blocked = np.maximum.reduce(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.solvers.rank_svm.hinge import hinge_path
+from rankpursuit.solvers.rank_svm.large_C import LARGEST, improve, magnitudes, zero_functions
 from rankpursuit.solvers.rank_svm.point_pairs import OrderedPairs
 from rankpursuit.solvers.rank_svm.solutions import RankSVMPath
 from rankpursuit.solvers.rank_svm.squared_hinge import squared_hinge_path
@@ -17,6 +18,7 @@ Array = NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]
 
 _SOLVERS = {"hinge": hinge_path, "squared_hinge": squared_hinge_path}
+_POWERS = {"hinge": 1, "squared_hinge": 2}
 
 
 def rank_svm_path(
@@ -42,11 +44,13 @@ def rank_svm_path(
     tol : float
         Relative duality gap at which a problem is solved.
     max_iter : int
-        Largest number of steps for each problem.
+        Largest number of steps for each problem, at each attempt.
 
     Returns
     -------
     RankSVMPath
+        Finite, whatever C is. A problem that could not be solved has the solution with the
+        smallest gap that was met, and a gap above `tol`.
     """
     if loss not in _SOLVERS:
         raise ValueError(f"loss: expected one of {', '.join(_SOLVERS)}; got {loss!r}")
@@ -56,9 +60,27 @@ def rank_svm_path(
         raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
     paired = [index for index, own in enumerate(each) if own.n_pairs]
     if len(paired) == len(kernel):
-        return _SOLVERS[loss](kernel, each, Cs, tol, max_iter)
+        return _solve(kernel, each, Cs, loss, tol, max_iter)
     path = RankSVMPath.zeros(len(kernel), len(Cs), kernel.shape[1])
     if paired:
         some = [each[index] for index in paired]
-        path.put(paired, _SOLVERS[loss](kernel[paired], some, Cs, tol, max_iter))
+        path.put(paired, _solve(kernel[paired], some, Cs, loss, tol, max_iter))
+    return path
+
+
+def _solve(
+    kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, loss: Loss, tol: float, max_iter: int
+) -> RankSVMPath:
+    """Solve problems that have pairs, at second attempt if need be."""
+    solver = _SOLVERS[loss]
+    # What overflows is found by its gap.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        moderate = Cs <= LARGEST / max(magnitudes(kernel, pairs).max(), 1.0)
+        if moderate.all():
+            path = solver(kernel, pairs, Cs, tol, max_iter)
+        else:
+            path = zero_functions(pairs, Cs)
+            path.put_Cs(moderate, solver(kernel, pairs, Cs[moderate], tol, max_iter))
+        if not (path.gap <= tol).all():
+            improve(path, solver, _POWERS[loss], kernel, pairs, Cs, tol, max_iter)
     return path

@@ -40,3 +40,9 @@ class RankSVMPath:
         self.coefficients[kernels] = path.coefficients
         self.objective[kernels] = path.objective
         self.gap[kernels] = path.gap
+
+    def put_Cs(self, Cs: NDArray[np.bool_], path: RankSVMPath) -> None:
+        """Set the solutions of some values of C, for all kernels."""
+        self.coefficients[:, Cs] = path.coefficients
+        self.objective[:, Cs] = path.objective
+        self.gap[:, Cs] = path.gap

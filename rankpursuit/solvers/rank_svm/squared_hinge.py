@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.kernels import function_values
+from rankpursuit.solvers.fallbacks import solve
 from rankpursuit.solvers.rank_svm.point_pairs import OrderedPairs
 from rankpursuit.solvers.rank_svm.solutions import RankSVMPath
 
@@ -139,7 +140,7 @@ class _Problems(NamedTuple):
         diagonal = _diagonal(system)
         diagonal += 1.0
         right = 2.0 * C * (of_preferred - of_other)
-        return np.linalg.solve(system, right[..., None])[..., 0]
+        return solve(system, right)
 
 
 def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
@@ -176,13 +177,18 @@ def _step(
     reached = problems.evaluate(start + direction)
     new_bounds = reached.sums @ of_sums
     for _ in range(_HALVINGS):
-        worse = (new_bounds[:, 0] > bounds[:, 0]).nonzero()[0]
+        # NaN, of a step that overflows, is worse too.
+        worse = (~(new_bounds[:, 0] <= bounds[:, 0])).nonzero()[0]
         if not len(worse):
             break
         direction[worse] *= 0.5
         nearer = start[worse] + direction[worse]
         reached.put(worse, problems.take(worse).evaluate(nearer))
         new_bounds = reached.sums @ of_sums
+    lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
+    if len(lost):
+        reached.put(lost, points.take(lost))
+        new_bounds[lost] = bounds[lost]
     return reached, new_bounds
 
 

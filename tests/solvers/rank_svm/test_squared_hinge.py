@@ -37,12 +37,11 @@ def test_squared_hinge_with_a_linear_kernel_is_linear_svc():
 @pytest.mark.parametrize("seed", [118, 125, 179])
 def test_squared_hinge_halves_the_steps_that_would_raise_the_objective(seed, monkeypatch):
     problem = generic_problem(seed, n_points=10)
+    pairs = [ordered(problem)] * 2
 
     def rises():
         paths = [
-            rank_svm_path(
-                problem.kernel, ordered(problem), [1e4], loss="squared_hinge", max_iter=steps
-            )
+            squared_hinge.squared_hinge_path(problem.kernel, pairs, np.array([1e4]), 1e-3, steps)
             for steps in range(9)
         ]
         return np.diff([path.objective[:, 0] for path in paths], axis=0) > 0.0

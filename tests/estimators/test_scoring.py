@@ -1,0 +1,92 @@
+"""The scorer for model selection."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.dummy import DummyRegressor
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from rankpursuit import RankRLS, SemiSupervisedRankingPursuit, group_scorer
+from rankpursuit.metrics import disagreement_error
+
+
+@pytest.fixture(autouse=True)
+def _metadata_routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.fixture
+def liked():
+    """Points that are liked or not, so that half of the pairs are tied, in four groups."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + rng.normal(scale=0.7, size=80) > 0.0).astype(float)
+    return X, y, np.repeat(np.arange(4), 20)
+
+
+def test_a_good_model_of_tied_scores_beats_a_constant(liked):
+    X, y, groups = liked
+    scorer = group_scorer()
+    good = scorer(RankRLS().fit(X, y, groups), X, y, groups=groups)
+    constant = scorer(DummyRegressor().fit(X, y), X, y, groups=groups)
+    assert constant == pytest.approx(0.5)
+    assert good > 0.6
+
+
+def test_model_selection_on_tied_scores_does_not_choose_to_learn_nothing(liked):
+    X, y, _ = liked
+    grid = {"gamma": [1e9, 0.3]}  # so narrow a kernel is zero at all new points
+    search = GridSearchCV(RankRLS(), grid, scoring=group_scorer(), cv=4).fit(X, y)
+    assert search.best_params_["gamma"] == 0.3
+
+
+def test_the_rule_of_ties_is_that_of_the_metric(liked):
+    X, y, groups = liked
+    for model in (RankRLS().fit(X, y, groups), DummyRegressor().fit(X, y)):
+        for ties in ("half", "all", "untied"):
+            error = disagreement_error(y, model.predict(X), groups, ties=ties)
+            assert group_scorer(ties=ties)(model, X, y, groups=groups) == 1.0 - error
+
+
+def test_unscored_points_are_left_out_of_the_score(liked):
+    X, y, groups = liked
+    model = RankRLS().fit(X, y, groups)
+    hidden = np.where(np.arange(80) % 3 == 0, np.nan, y)
+    scored = ~np.isnan(hidden)
+    expected = group_scorer()(model, X[scored], y[scored], groups=groups[scored])
+    assert group_scorer()(model, X, hidden, groups=groups) == pytest.approx(expected)
+
+
+def test_cross_validation_goes_through_with_unscored_points(liked):
+    X, y, groups = liked
+    hidden = np.where(np.arange(80) % 4 == 0, np.nan, y)
+    model = SemiSupervisedRankingPursuit(n_basis=4, random_state=0)
+    scores = cross_val_score(
+        model.set_fit_request(groups=True),
+        X,
+        hidden,
+        scoring=group_scorer(),
+        params={"groups": groups},
+        error_score="raise",
+    )
+    assert np.isfinite(scores).all()
+
+
+def test_scores_may_be_a_column(liked):
+    X, y, groups = liked
+    model = RankRLS().fit(X, y, groups)
+    flat, column = (group_scorer()(model, X, scores, groups=groups) for scores in (y, y[:, None]))
+    assert flat == column
+
+
+def test_an_unknown_rule_is_refused_when_the_scorer_is_made():
+    with pytest.raises(ValueError, match="ties must be one of 'half', 'all', 'untied'; got 'none'"):
+        group_scorer(ties="none")
+
+
+def test_labels_that_do_not_fit_are_refused(liked):
+    X, y, groups = liked
+    model = RankRLS().fit(X, y, groups)
+    with pytest.raises(ValueError, match="groups must have one label for each of the 80 samples"):
+        group_scorer()(model, X, y, groups=groups[1:])

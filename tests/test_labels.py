@@ -1,0 +1,69 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from rankpursuit.labels import checked_labels
+from rankpursuit.preferences import GroupPreferences
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [3, 1, 3, 2],
+        [3.0, 1.5, 3.0, np.inf],
+        [True, False, True, True],
+        [1, 2.5, True, np.int8(3)],
+        ["b", "a", "b", "c"],
+        np.array(["b", "a", "b", "c"], dtype=object),
+        np.array(["2020-01-01", "2020-01-02", "2020-01-01", "2020-01-03"], dtype="datetime64[D]"),
+        pd.Series(["b", "a", "b", "c"], dtype="category"),
+        pd.Series([3, 1, 3, 2], dtype="Int64"),
+        [b"b", b"a", b"b", b"c"],
+        [10**30, 1, 10**30, 2],
+        [],
+    ],
+    ids=str,
+)
+def test_labels_of_one_type_are_kept(groups):
+    labels = checked_labels(groups)
+    assert labels.shape == (len(groups),)
+    assert labels.tolist() == np.asarray(groups).tolist()
+
+
+@pytest.mark.parametrize(
+    ("groups", "place"),
+    [
+        ([0.0, np.nan, np.nan], 1),
+        (np.array([0.0, 1.0, np.nan]), 2),
+        (["a", "b", np.nan], 2),
+        (["a", None, "b"], 1),
+        ([None, None, None], 0),
+        (np.array([1, np.nan, "a"], dtype=object), 1),
+        (np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), 1),
+        ([pd.NaT, pd.NaT], 0),
+        (pd.Series([1, None, 2], dtype="Int64"), 1),
+        (pd.Series(["a", None, "b"], dtype="category"), 1),
+        (pd.Series(["a", None, "b"], dtype="string"), 1),
+    ],
+    ids=str,
+)
+def test_a_missing_label_is_refused_with_its_place(groups, place):
+    with pytest.raises(ValueError, match=f"groups: the label of point {place} is missing"):
+        checked_labels(groups)
+
+
+@pytest.mark.parametrize("groups", [[1, "1"], [1.0, "a", 2.0], ["a", b"a"], [0, (1, 2)]], ids=str)
+def test_labels_of_different_types_are_refused(groups):
+    with pytest.raises(ValueError, match="groups: labels of different types, as "):
+        checked_labels(groups)
+
+
+@pytest.mark.parametrize("groups", [[[1, 2], [3, 4]], 7, [(1, 2), (1, 2)], [{}, {}]], ids=str)
+def test_what_is_no_list_of_labels_is_refused(groups):
+    with pytest.raises(ValueError, match="groups: "):
+        checked_labels(groups)
+
+
+def test_preferences_refuse_missing_labels():
+    with pytest.raises(ValueError, match="groups: the label of point 0 is missing"):
+        GroupPreferences([np.nan, np.nan])
