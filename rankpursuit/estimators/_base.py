@@ -51,6 +51,12 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     _constraints: ClassVar[Constraints] = KERNEL_CONSTRAINTS
 
+    @classmethod
+    def constraints(cls) -> Constraints:
+        """Return what each parameter may be, from all classes that bring parameters in."""
+        declared = (vars(base).get("_constraints", {}) for base in reversed(cls.__mro__))
+        return {name: admitted for part in declared for name, admitted in part.items()}
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
@@ -70,7 +76,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter that is out of its range or does not fit another."""
-        for name, admitted in self._constraints.items():
+        for name, admitted in self.constraints().items():
             check_parameter(name, getattr(self, name), admitted)
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(

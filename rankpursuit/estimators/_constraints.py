@@ -12,6 +12,8 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
+from rankpursuit.preferences import GroupWeight
+
 
 class Constraint(Protocol):
     """One kind of value that a parameter may have; ``str`` says which, for messages."""
@@ -135,6 +137,7 @@ FLAG = (Instance((bool, np.bool_), "True or False"),)
 NONE = Instance((type(None),), "None")
 SEED = (Whole(0), Instance((np.random.Generator, np.random.RandomState), "a numpy generator"), NONE)
 NUMBER_OF_BASIS = (Whole(1), Share())
+GROUP_WEIGHT = (Choice.of(GroupWeight), Instance((Mapping,), "a mapping from labels to weights"))
 
 
 def check_parameter(name: str, value: Any, admitted: tuple[Constraint, ...]) -> None:

@@ -27,13 +27,12 @@ from rankpursuit.estimators._constraints import (
     Constraints,
     Whole,
 )
-from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
+from rankpursuit.estimators._kernels import Array
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, pursue, ridge_rows
 from rankpursuit.solvers.pursuit import Fitting
 
 DICTIONARY_CONSTRAINTS: Constraints = {
-    **KERNEL_CONSTRAINTS,
     "n_basis": NUMBER_OF_BASIS,
     "n_candidates": (Whole(1), NONE),
     "random_state": SEED,
@@ -74,7 +73,7 @@ class Pursuit(LeastSquaresEstimator):
         preferences = preferences.slim(len(candidates))
         rows, target = preferences.root(kernel), preferences.root(scores)
         if self.ridge > 0.0:
-            rows, target = ridge_rows(rows, target, kernel[:, candidates], self.ridge)
+            rows, target = ridge_rows(rows, target, kernel[:, candidates], [self.ridge])
         path = pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
         reached = int(path.n_steps[0])
         warn_of_early_end(reached, n_steps)

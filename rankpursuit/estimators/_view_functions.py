@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,11 +30,6 @@ from rankpursuit.solvers.coregularised.views import Views
 
 ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunction, ...]
 
-VIEW_CONSTRAINTS: Constraints = {
-    "n_views": (Whole(1),),
-    "views": (Choice.of(Views), Instance((list, tuple), "a list of kernels")),
-}
-
 
 @parameters
 class FunctionsOfViews(Ranker):
@@ -41,6 +37,11 @@ class FunctionsOfViews(Ranker):
 
     n_views: int = 2
     views: Views | ViewKernels = "points"
+
+    _constraints: ClassVar[Constraints] = {
+        "n_views": (Whole(1),),
+        "views": (Choice.of(Views), Instance((list, tuple), "a list of kernels")),
+    }
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         if isinstance(self.views, list | tuple):

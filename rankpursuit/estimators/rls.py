@@ -16,7 +16,7 @@ from rankpursuit.estimators._base import (
 from rankpursuit.estimators._constraints import NUMBER_OF_BASIS, POSITIVE, SEED, Constraints
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores
-from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
+from rankpursuit.estimators._kernels import Array
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, rls_path, sparse_rls_path
 
@@ -27,7 +27,7 @@ class _RegularisedLeastSquares(LeastSquaresEstimator):
 
     alpha: float = field(default=1.0, kw_only=False)
 
-    _constraints: ClassVar[Constraints] = {**KERNEL_CONSTRAINTS, "alpha": POSITIVE}
+    _constraints: ClassVar[Constraints] = {"alpha": POSITIVE}
 
     def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
         basis = np.arange(len(X))
@@ -76,6 +76,7 @@ class RLS(FitsScores, _RegularisedLeastSquares):
 
 
 @documented
+@parameters
 class RankRLS(FitsOrder, _RegularisedLeastSquares):
     """Regularised least squares on the differences of all pairs inside a group.
 
@@ -83,7 +84,7 @@ class RankRLS(FitsOrder, _RegularisedLeastSquares):
 
     Parameters
     ----------
-    {alpha, kernel_parameters}
+    {alpha, group_weight, kernel_parameters}
 
     Attributes
     ----------
@@ -132,7 +133,7 @@ class SparseRankRLS(FitsOrder):
     ----------
     n_basis : int or float, default 0.5
         Size of the subset: a number of points, or a share of them in (0, 1].
-    {alpha, kernel_parameters}
+    {alpha, group_weight, kernel_parameters}
     random_state : int, Generator, RandomState or None, default None
         Draws the subset.
 
@@ -167,7 +168,6 @@ class SparseRankRLS(FitsOrder):
     random_state: RandomState = None
 
     _constraints: ClassVar[Constraints] = {
-        **KERNEL_CONSTRAINTS,
         "n_basis": NUMBER_OF_BASIS,
         "alpha": POSITIVE,
         "random_state": SEED,

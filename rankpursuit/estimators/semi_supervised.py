@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from rankpursuit.estimators._base import RandomState, parameters, random_generator
-from rankpursuit.estimators._comparisons import group_labels, group_preferences
+from rankpursuit.estimators._comparisons import group_labels, group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
 from rankpursuit.estimators._dealing import deal_features, deal_losses, deal_points
 from rankpursuit.estimators._docs import documented
@@ -20,9 +20,8 @@ from rankpursuit.estimators._pursuit_base import (
     draw_candidates,
     warn_of_early_end,
 )
-from rankpursuit.estimators._view_functions import VIEW_CONSTRAINTS, FunctionsOfViews
-from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers import coregularised_pursuit, count_basis
+from rankpursuit.estimators._view_functions import FunctionsOfViews
+from rankpursuit.solvers import coregularised_pursuit, count_basis, ridge_rows
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
 
 
@@ -54,7 +53,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         Whether a step refits all coefficients of all views jointly.
     agreement : {"cumulative", "incremental"}, default "cumulative"
         Whether a step is chosen to bring the whole functions together or only its increments.
-    {n_candidates, kernel_parameters}
+    {ridge, group_weight, n_candidates, kernel_parameters}
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates and deals out points or features.
 
@@ -101,6 +100,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
 
     n_basis: int | float = field(default=0.5, kw_only=False)
     nu: float = 1.0
+    ridge: float = 0.0
     shared_basis: bool = False
     fitting: JointFitting = "basic"
     agreement: Agreement = "cumulative"
@@ -109,8 +109,8 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
 
     _constraints: ClassVar[Constraints] = {
         **DICTIONARY_CONSTRAINTS,
-        **VIEW_CONSTRAINTS,
         "nu": NOT_NEGATIVE,
+        "ridge": NOT_NEGATIVE,
         "shared_basis": FLAG,
         "fitting": (Choice.of(JointFitting),),
         "agreement": (Choice.of(Agreement),),
@@ -154,8 +154,8 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         scored = ~np.isnan(y)
         if np.count_nonzero(scored) < 2:
             raise ValueError("y must hold at least two scores; NaN marks an unscored point")
-        common, unscored = group_preferences(labels[scored]), ~scored
-        agreeing = GroupPreferences(labels[unscored])
+        common, unscored = group_preferences(labels[scored], self.group_weight), ~scored
+        agreeing = weighted_groups(labels[unscored], self.group_weight)
         if agreeing.n_pairs == 0:
             agreeing, unscored = common, scored
         points, losses = self._deal(X, scored, labels)
@@ -163,15 +163,18 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
             X[:, own] if self._precomputed else self._kernel_at(X, X[own], view)
             for view, own in enumerate(points)
         ]
-        forms = [GroupPreferences(labels[loss]) for loss in losses]
+        forms = [weighted_groups(labels[loss], self.group_weight) for loss in losses]
         n_steps = count_basis(self.n_basis, min(len(own) for own in points))
+        penalised = [
+            ridge_rows(
+                form.root(kernel[None, loss]), form.root(y[loss]), kernel[None, own], [self.ridge]
+            )
+            for form, kernel, loss, own in zip(forms, kernels, losses, points, strict=True)
+        ]
         path = coregularised_pursuit(
-            [
-                form.root(kernel[None, loss])
-                for form, kernel, loss in zip(forms, kernels, losses, strict=True)
-            ],
+            [dictionary for dictionary, _ in penalised],
             [agreeing.root(kernel[None, unscored]) for kernel in kernels],
-            [form.root(y[loss]) for form, loss in zip(forms, losses, strict=True)],
+            [target for _, target in penalised],
             [self.nu],
             n_steps,
             fitting=self.fitting,
