@@ -3,9 +3,11 @@
 from rankpursuit.solvers.pursuit.engine import Fitting, pursue, pursue_gram
 from rankpursuit.solvers.pursuit.path import PursuitPath, count_basis
 from rankpursuit.solvers.pursuit.ridge import ridge_gram, ridge_rows
+from rankpursuit.solvers.pursuit.sums import GramSums
 
 __all__ = [
     "Fitting",
+    "GramSums",
     "PursuitPath",
     "count_basis",
     "pursue",
