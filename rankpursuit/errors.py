@@ -75,5 +75,9 @@ class ClusterError(RunError):
         super().__init__("\n".join(self.faults))
 
 
+class ModelFileError(RankpursuitError, ValueError):
+    """A file of a fitted model that is missing, damaged, of a newer version, or not writable."""
+
+
 class ResultsError(RankpursuitError):
     """Results of a run that are missing or cannot be read."""

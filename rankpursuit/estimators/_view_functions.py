@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from rankpursuit.estimators._base import parameters
+from rankpursuit.estimators._base import Expansion, blocks_of_rows, parameters
 from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
@@ -25,6 +27,7 @@ from rankpursuit.estimators._kernels import (
     KernelName,
     gamma_in_use,
 )
+from rankpursuit.estimators.model_file import Model
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.solvers.coregularised.views import Views
 
@@ -86,9 +89,12 @@ class FunctionsOfViews(Ranker):
         -------
         ndarray of shape (m, n_views)
         """
-        return np.column_stack(
-            [kernel @ coef for kernel, coef in zip(self._kernels(X), self.coef_, strict=True)]
-        )
+        X = self._new_points(X)
+        values = np.empty((len(X), self.n_views))
+        for rows in blocks_of_rows(len(X), sum(map(len, self.coef_))):
+            for view, kernel in enumerate(self._kernels_at(X[rows])):
+                values[rows, view] = kernel @ self.coef_[view]
+        return values
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict with the mean of the views' functions.
@@ -114,13 +120,41 @@ class FunctionsOfViews(Ranker):
         ------
         ndarray of shape (m,)
         """
-        kernels = self._kernels(X)
+        kernels = self._kernels_at(self._new_points(X))
         for coefs in zip(*self.staged_coef_, strict=True):
             views = [kernel @ coef for kernel, coef in zip(kernels, coefs, strict=True)]
             yield np.mean(views, axis=0)
 
-    def _kernels(self, X: ArrayLike) -> list[Array]:
-        X = self._new_points(X)
+    def expansions(self) -> list[Expansion]:
+        """Return the functions of the views."""
+        check_is_fitted(self)
+        functions = []
+        for view, (coef, gamma) in enumerate(zip(self.coef_, self.gamma_, strict=True)):
+            features = self.view_features_[view]
+            points = None if self.X_basis_ is None else self.X_basis_[view][:, features]
+            function = self._expansion(self._kernel_of(view), points, coef, gamma)
+            functions.append(replace(function, features=features))
+        return functions
+
+    def _learned(self) -> Model:
+        arrays: dict[str, NDArray] = {}
+        for view, (basis, coef) in enumerate(zip(self.basis_, self.coef_, strict=True)):
+            arrays |= {f"basis_{view}": basis, f"coef_{view}": coef}
+            arrays[f"features_{view}"] = self.view_features_[view]
+            if self.X_basis_ is not None:
+                arrays[f"X_basis_{view}"] = self.X_basis_[view]
+        return Model({"gamma": self.gamma_}, arrays)
+
+    def _recall(self, model: Model) -> None:
+        def of_views(name: str) -> list[NDArray]:
+            return [model.arrays[f"{name}_{view}"] for view in range(self.n_views)]
+
+        self.basis_, self.coef_ = of_views("basis"), of_views("coef")
+        self.view_features_ = of_views("features")
+        self.X_basis_ = None if self._precomputed else of_views("X_basis")
+        self.gamma_ = model.description["gamma"]
+
+    def _kernels_at(self, X: Array) -> list[Array]:
         if self.X_basis_ is None:
             return [X[:, basis] for basis in self.basis_]
         return [self._kernel_at(X, points, view) for view, points in enumerate(self.X_basis_)]
