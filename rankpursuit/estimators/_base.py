@@ -254,7 +254,12 @@ class ExpansionEstimator(KernelEstimator):
         return values
 
     def expansions(self) -> list[Expansion]:
-        """Return the function that was learned."""
+        """Return the function that was learned.
+
+        Returns
+        -------
+        list of one Expansion
+        """
         check_is_fitted(self)
         return [self._expansion(self.kernel, self.X_basis_, self.coef_, self.gamma_)]
 

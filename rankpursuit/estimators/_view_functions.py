@@ -126,7 +126,12 @@ class FunctionsOfViews(Ranker):
             yield np.mean(views, axis=0)
 
     def expansions(self) -> list[Expansion]:
-        """Return the functions of the views."""
+        """Return the functions of the views, whose mean is the prediction.
+
+        Returns
+        -------
+        list of Expansion
+        """
         check_is_fitted(self)
         functions = []
         for view, (coef, gamma) in enumerate(zip(self.coef_, self.gamma_, strict=True)):
