@@ -24,6 +24,7 @@ from rankpursuit.estimators._constraints import Constraints, check_parameter
 from rankpursuit.estimators._kernels import (
     KERNEL_CONSTRAINTS,
     NOT_NEGATIVE_ONLY,
+    POSITIVE_DEFINITE,
     Array,
     Gamma,
     Kernel,
@@ -99,6 +100,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _positive_definite(self) -> bool:
+        """Whether the kernel is known to be positive semi-definite on any points."""
+        if self.kernel in ("poly", "polynomial"):
+            return self.coef0 >= 0.0
+        return isinstance(self.kernel, str) and self.kernel in POSITIVE_DEFINITE
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         return (self.kernel,)

@@ -41,6 +41,8 @@ Kernel = KernelName | Precomputed | KernelFunction
 Gamma = float | Scale | None
 
 WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
+POSITIVE_DEFINITE = frozenset({"chi2", "cosine", "laplacian", "linear", "rbf"})
+"""Kernels that are positive semi-definite whatever their parameters are."""
 NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
 """Kernels of histograms, whose features must not be negative."""
 

@@ -18,7 +18,7 @@ from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.preferences import Preferences
-from rankpursuit.solvers import count_basis, rls_path, sparse_rls_path
+from rankpursuit.solvers import count_basis, rls_path, rls_solution, sparse_rls_path
 
 
 @parameters
@@ -32,7 +32,10 @@ class _RegularisedLeastSquares(LeastSquaresEstimator):
     def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
         basis = np.arange(len(X))
         kernel = self._training_kernel(X, basis)
-        coef = rls_path(kernel[None], scores, [self.alpha], preferences)[0, 0]
+        if self._positive_definite:
+            coef = rls_solution(kernel, scores, self.alpha, preferences)
+        else:
+            coef = rls_path(kernel[None], scores, [self.alpha], preferences)[0, 0]
         return self._keep(X, basis, coef)
 
 

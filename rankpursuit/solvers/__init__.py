@@ -10,7 +10,7 @@ from rankpursuit.solvers.pursuit import (
     ridge_rows,
 )
 from rankpursuit.solvers.rank_svm import OrderedPairs, RankSVMPath, rank_svm_path
-from rankpursuit.solvers.rls import rls_path, sparse_rls_path
+from rankpursuit.solvers.rls import rls_path, rls_solution, sparse_rls_path
 
 __all__ = [
     "CoregularisedPath",
@@ -25,5 +25,6 @@ __all__ = [
     "ridge_gram",
     "ridge_rows",
     "rls_path",
+    "rls_solution",
     "sparse_rls_path",
 ]
