@@ -56,7 +56,7 @@ def letor() -> list[Fold]:
 
 
 def synthetic(n_queries: int) -> list[Fold]:
-    """Queries of 20 documents with 50 features, of which ten matter.
+    """Draw queries of 20 documents with 50 features, of which ten matter.
 
     The utility of a document is ``sin(2 x1) + x2 x3 + |x4| + (x5 + ... + x10) / 4`` with noise of a
     third of its spread; its grade from 0 to 4 is by fifths within its query.

@@ -19,11 +19,12 @@ HEAD = """# Ranking pursuit beside gradient boosting
 Made by `python scripts/letor.py` (LightGBM and XGBoost installed; LETOR MQ2008 under
 `$RANKPURSUIT_DATA/letor`, of which nothing is kept here).
 
-Each part of the data is the test set once. Parameters, the width, the ridge and the number of functions (for boosting the depth,
-the rate and the number of trees) are chosen by five-fold cross-validation over the queries of the rest, by NDCG@10; nothing is
-tuned by hand. Measures are means over the test queries that have documents of different grades, gains 2^grade - 1. A difference
-is to LightGBM on the same queries, with a 95% bootstrap interval. Seconds of fitting include the choice of parameters; memory is
-what the fit adds to a process of its own.
+Each part of the data is the test set once. Parameters, the width, the ridge and the number of
+functions (for boosting the depth, the rate and the number of trees) are chosen by five-fold
+cross-validation over the queries of the rest, by NDCG@10; nothing is tuned by hand. Measures are
+means over the test queries that have documents of different grades, gains 2^grade - 1. A difference
+is to LightGBM on the same queries, with a 95% bootstrap interval. Seconds of fitting include the
+choice of parameters; memory is what the fit adds to a process of its own.
 """
 
 
