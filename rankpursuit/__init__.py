@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         SemiSupervisedRankingPursuit,
         SparseRankRLS,
         group_scorer,
+        load_model,
+        to_onnx,
     )
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "SemiSupervisedRankingPursuit",
     "SparseRankRLS",
     "group_scorer",
+    "load_model",
+    "to_onnx",
 ]
 
 

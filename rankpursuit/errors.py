@@ -91,5 +91,9 @@ class OutputError(RankpursuitError):
     """A file that cannot be written: no room, no right to, or something else has its name."""
 
 
+class ModelFileError(RankpursuitError, ValueError):
+    """A file of a fitted model that is missing, damaged, of a newer version, or not writable."""
+
+
 class ResultsError(RankpursuitError):
     """Results of a run that are missing or cannot be read."""

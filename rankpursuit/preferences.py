@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankpursuit.labels import checked_labels
 
 Array = NDArray[np.float64]
+GroupWeight = Literal["pairs", "equal"]
 
 
 class Preferences(ABC):
@@ -72,18 +74,22 @@ class Pointwise(Preferences):
 
 
 class GroupPreferences(Preferences):
-    """All pairs inside a group (a user, a query) count once, no pair across groups.
+    """All pairs inside a group (a user, a query) count, no pair across groups.
 
-    For a group of ``n_g`` points the root is ``B x = sqrt(n_g) (x - mean(x))``: as many rows as
-    points, and O(n) to apply.
+    For a group of ``n_g`` points whose pairs have the weight ``w_g`` the root is
+    ``B x = sqrt(n_g w_g) (x - mean(x))``: as many rows as points, and O(n) to apply.
 
     Parameters
     ----------
     groups : array-like of shape (n,)
         A label for each point. One constant label makes all pairs count.
+    weight : {"pairs", "equal"} or array-like of shape (number of groups,)
+        The weight of a group's pairs: 1, so that large groups dominate; 1 over the size of the
+        group, so that its cost is the squared deviation of its points; or a positive number for
+        each group, in the order of the sorted labels.
     """
 
-    def __init__(self, groups: ArrayLike) -> None:
+    def __init__(self, groups: ArrayLike, weight: GroupWeight | ArrayLike = "pairs") -> None:
         labels = checked_labels(groups)
         self.n_points = len(labels)
         _, codes = np.unique(labels, return_inverse=True)
@@ -92,6 +98,12 @@ class GroupPreferences(Preferences):
         # Sorted by group once, sums over the groups are one reduceat.
         self._order = np.argsort(self._codes, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
+        self._weight = weight
+        self._scale = self._sizes.astype(np.float64)
+        if not isinstance(weight, str):
+            self._scale *= np.asarray(weight, dtype=np.float64)
+        elif weight == "equal":
+            self._scale[:] = 1.0
 
     @classmethod
     def single(cls, n_points: int) -> GroupPreferences:
@@ -104,16 +116,16 @@ class GroupPreferences(Preferences):
         return int((self._sizes * (self._sizes - 1) // 2).sum())
 
     def root(self, x: Array) -> Array:
-        """``sqrt(n_g) (x - mean_g(x))``."""
-        return self._centred(x, np.sqrt(self._sizes))
+        """``sqrt(n_g w_g) (x - mean_g(x))``."""
+        return self._centred(x, np.sqrt(self._scale))
 
     def root_transpose(self, x: Array) -> Array:
         """``B' x = B x``: this root is symmetric."""
         return self.root(x)
 
     def laplacian(self, x: Array) -> Array:
-        """``n_g (x - mean_g(x))``."""
-        return self._centred(x, self._sizes.astype(np.float64))
+        """``n_g w_g (x - mean_g(x))``."""
+        return self._centred(x, self._scale)
 
     def _centred(self, x: Array, scale: Array) -> Array:
         # Seen from the group's first point, constants are exactly zero and a common level of the
@@ -140,6 +152,12 @@ class GroupPreferences(Preferences):
             first, second = np.triu_indices(size, k=1)
             blocks.append(np.column_stack([members[first], members[second]]))
         return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.intp)
+
+    def pair_weights(self) -> Array | None:
+        """Return the weights of :meth:`pairs`, shape (p,); None if all are 1."""
+        if isinstance(self._weight, str) and self._weight == "pairs":
+            return None
+        return np.repeat(self._scale / self._sizes, self._sizes * (self._sizes - 1) // 2)
 
 
 class PairPreferences(Preferences):

@@ -168,3 +168,27 @@ def test_root_of_groups_loses_no_digits_to_the_level_of_the_values():
     for groups in ([0] * 5, [0, 1, 1, 0, 1]):
         root = GroupPreferences(groups).root
         np.testing.assert_allclose(root(x + 2.0**40), root(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("weight", ["equal", [0.5, 2.0, 3.0]])
+def test_weights_of_groups_are_weights_of_their_pairs(weight):
+    rng = np.random.default_rng(5)
+    groups = rng.permutation(np.repeat([0, 1, 2], [2, 5, 4]))
+    preferences = GroupPreferences(groups, weight)
+    explicit = PairPreferences(11, preferences.pairs(), preferences.pair_weights())
+    x = rng.normal(size=(11, 3))
+    np.testing.assert_allclose(preferences.laplacian(x), explicit.laplacian(x), atol=1e-12)
+    np.testing.assert_allclose(
+        preferences.root_transpose(preferences.root(x)), explicit.laplacian(x)
+    )
+
+
+def test_with_equal_weights_a_group_costs_the_squared_deviations_of_its_points():
+    groups, x = np.repeat([0, 1], [3, 7]), np.random.default_rng(6).normal(size=10)
+    cost = np.square(GroupPreferences(groups, "equal").root(x)).sum()
+    expected = sum(np.square(x[groups == g] - x[groups == g].mean()).sum() for g in (0, 1))
+    assert cost == pytest.approx(expected)
+
+
+def test_pairs_weigh_one_by_default():
+    assert GroupPreferences([0, 0, 1]).pair_weights() is None

@@ -1,5 +1,7 @@
 """Every algorithm of the paper as a scikit-learn estimator."""
 
+from rankpursuit.estimators.loading import load_model
+from rankpursuit.estimators.onnx_export import to_onnx
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
@@ -20,4 +22,6 @@ __all__ = [
     "SemiSupervisedRankingPursuit",
     "SparseRankRLS",
     "group_scorer",
+    "load_model",
+    "to_onnx",
 ]

@@ -7,8 +7,9 @@ that brings it in, and scikit-learn finds the explicit constructor that it asks 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -17,10 +18,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+import rankpursuit
+from rankpursuit.errors import ModelFileError
 from rankpursuit.estimators._constraints import Constraints, check_parameter
 from rankpursuit.estimators._kernels import (
     KERNEL_CONSTRAINTS,
     NOT_NEGATIVE_ONLY,
+    POSITIVE_DEFINITE,
     Array,
     Gamma,
     Kernel,
@@ -35,9 +39,13 @@ from rankpursuit.estimators._scaling import (
     exponent_of,
     shifted,
 )
+from rankpursuit.estimators.model_file import Model, write_model
 from rankpursuit.preferences import Preferences
 
 Class = TypeVar("Class")
+
+_BLOCK = 1 << 22
+"""Kernel values of a prediction that are in memory at a time: 32 MB of them."""
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -45,6 +53,32 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 def parameters(cls: type[Class]) -> type[Class]:
     """Make the fields of a class parameters of its constructor, by keyword if not said."""
     return dataclass(eq=False, repr=False, kw_only=True)(cls)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A function ``sum_j coef_j k(x_j, x)``.
+
+    Attributes
+    ----------
+    kernel : str or callable
+    points : ndarray of shape (n_basis, n_features) or None
+        The points x_j; None with a precomputed kernel.
+    coef : ndarray of shape (n_basis,)
+    gamma : float or None
+    degree : int
+    coef0 : float
+    features : ndarray or None
+        The features that it sees; None: all.
+    """
+
+    kernel: Kernel
+    points: Array | None
+    coef: Array
+    gamma: float | None
+    degree: int
+    coef0: float
+    features: NDArray[np.intp] | None = None
 
 
 @parameters
@@ -59,6 +93,12 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     _constraints: ClassVar[Constraints] = KERNEL_CONSTRAINTS
 
+    @classmethod
+    def constraints(cls) -> Constraints:
+        """Return what each parameter may be, from all classes that bring parameters in."""
+        declared = (vars(base).get("_constraints", {}) for base in reversed(cls.__mro__))
+        return {name: admitted for part in declared for name, admitted in part.items()}
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
@@ -69,6 +109,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _positive_definite(self) -> bool:
+        """Whether the kernel is known to be positive semi-definite on any points."""
+        if self.kernel in ("poly", "polynomial"):
+            return self.coef0 >= 0.0
+        return isinstance(self.kernel, str) and self.kernel in POSITIVE_DEFINITE
+
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
 
@@ -78,7 +125,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter that is out of its range or does not fit another."""
-        for name, admitted in self._constraints.items():
+        for name, admitted in self.constraints().items():
             check_parameter(name, getattr(self, name), admitted)
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(
@@ -126,9 +173,56 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             kernel_params=self.kernel_params,
         )
 
+    def _expansion(
+        self, kernel: Kernel, points: Array | None, coef: Array, gamma: float | None
+    ) -> Expansion:
+        return Expansion(kernel, points, coef, gamma, self.degree, self.coef0)
+
     @abstractmethod
     def predict(self, X: ArrayLike) -> Array:
         """Predict the utility of new points."""
+
+    @abstractmethod
+    def expansions(self) -> list[Expansion]:
+        """Return the functions that were learned, whose mean is the prediction."""
+
+    @abstractmethod
+    def _learned(self) -> Model:
+        """Return what `predict` needs of what was learned."""
+
+    @abstractmethod
+    def _recall(self, model: Model) -> None:
+        """Take what `predict` needs."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file: its basis points and coefficients, without pickle.
+
+        What only fitting needs is left out: prefixes of the path, costs, and parameters that are
+        no plain values. `rankpursuit.load_model` reads the file.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ModelFileError
+            If the kernel is a function of one's own, which a file cannot hold, or the file cannot
+            be written.
+        """
+        check_is_fitted(self)
+        if any(map(callable, self._kernels_in_use())):
+            raise ModelFileError(f"{path}: a kernel that is a callable cannot be saved in a file")
+        learned = self._learned()
+        names = getattr(self, "feature_names_in_", None)
+        description = {
+            "class": type(self).__name__,
+            "rankpursuit": rankpursuit.__version__,
+            "parameters": _plain_parameters(self.get_params(deep=False)),
+            "n_features_in": int(self.n_features_in_),
+            "feature_names_in": None if names is None else list(names),
+        }
+        write_model(Model(description | learned.description, learned.arrays), path)
 
     def _new_points(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
@@ -189,13 +283,15 @@ class ExpansionEstimator(KernelEstimator):
 
     def _basis_kernel(self, X: ArrayLike) -> Array:
         """Values of the basis functions at new points, shape (m, len(basis_))."""
-        X = self._new_points(X)
+        return self._values_at(self._new_points(X))
+
+    def _values_at(self, X: Array) -> Array:
         if self.X_basis_ is None:
             return X[:, self.basis_]
         return self._kernel(X, self.X_basis_, self.gamma_)
 
     def predict(self, X: ArrayLike) -> Array:
-        """Predict the utility of new points.
+        """Predict the utility of new points, block by block.
 
         Parameters
         ----------
@@ -205,7 +301,39 @@ class ExpansionEstimator(KernelEstimator):
         -------
         ndarray of shape (m,)
         """
-        return function_of(self._basis_kernel(X), self.coef_)
+        X = self._new_points(X)
+        values = np.empty(len(X))
+        for rows in blocks_of_rows(len(X), len(self.coef_)):
+            values[rows] = function_of(self._values_at(X[rows]), self.coef_)
+        return values
+
+    def expansions(self) -> list[Expansion]:
+        """Return the function that was learned.
+
+        Returns
+        -------
+        list of one Expansion
+        """
+        check_is_fitted(self)
+        return [self._expansion(self.kernel, self.X_basis_, self.coef_, self.gamma_)]
+
+    def _learned(self) -> Model:
+        arrays = {"basis": self.basis_, "coef": self.coef_}
+        if self.X_basis_ is not None:
+            arrays["X_basis"] = self.X_basis_
+        return Model({"gamma": self.gamma_}, arrays)
+
+    def _recall(self, model: Model) -> None:
+        self.basis_, self.coef_ = model.arrays["basis"], model.arrays["coef"]
+        self.X_basis_ = model.arrays.get("X_basis")
+        self.gamma_ = model.description["gamma"]
+
+
+def blocks_of_rows(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield rows to predict together, whatever their number."""
+    together = max(1, _BLOCK // max(1, n_columns))
+    for start in range(0, n_rows, together):
+        yield slice(start, min(start + together, n_rows))
 
 
 class LeastSquaresEstimator(ExpansionEstimator):
@@ -234,6 +362,16 @@ def function_of(kernel: Array, coefficients: Array) -> Array:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         values = kernel @ coefficients
     return check_predictions(values)
+
+
+def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are numbers, text, None or lists of these."""
+    plain = {}
+    for name, value in parameters.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, str | bool | int | float | list | tuple | None):
+            plain[name] = value
+    return plain
 
 
 def random_generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._scaling import LARGE
 from rankpursuit.labels import checked_labels
-from rankpursuit.preferences import GroupPreferences
+from rankpursuit.preferences import GroupPreferences, GroupWeight
 
 MOST_UNEVEN = 1e12
 """Ratio of two weights; more would leave no digits of the smaller one's part in a sum."""
@@ -28,15 +31,33 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     return labels
 
 
-def group_preferences(labels: NDArray) -> GroupPreferences:
+def group_preferences(
+    labels: NDArray, weight: GroupWeight | Mapping[Any, float] = "pairs"
+) -> GroupPreferences:
     """All pairs inside each group; a ValueError if that is no pair at all."""
-    preferences = GroupPreferences(labels)
+    preferences = weighted_groups(labels, weight)
     if preferences.n_pairs == 0:
         raise ValueError(
             "groups leave no pair to learn from: every group has one sample only; "
             "give at least one group two samples, or pass no groups to compare all samples"
         )
     return preferences
+
+
+def weighted_groups(labels: NDArray, weight: GroupWeight | Mapping[Any, float]) -> GroupPreferences:
+    """All pairs inside each group, of which there may be none."""
+    if isinstance(weight, str):
+        return GroupPreferences(labels, weight)
+    distinct = np.unique(labels).tolist()
+    missing = [label for label in distinct if label not in weight]
+    if missing:
+        raise ValueError(
+            f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
+        )
+    values = np.array([weight[label] for label in distinct], dtype=np.float64)
+    if not (np.all(np.isfinite(values)) and np.all(values > 0.0)):
+        raise ValueError("group_weight must hold positive finite numbers")
+    return GroupPreferences(labels, values)
 
 
 def checked_target(estimator: object, y: ArrayLike | None) -> ArrayLike:

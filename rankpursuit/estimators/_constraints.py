@@ -13,6 +13,8 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
+from rankpursuit.preferences import GroupWeight
+
 
 class Constraint(Protocol):
     """One kind of value that a parameter may have; ``str`` says which, for messages."""
@@ -153,6 +155,7 @@ SEED = (
     NONE,
 )
 NUMBER_OF_BASIS = (Whole(1), Share())
+GROUP_WEIGHT = (Choice.of(GroupWeight), Instance((Mapping,), "a mapping from labels to weights"))
 
 
 def check_parameter(name: str, value: Any, admitted: tuple[Constraint, ...]) -> None:

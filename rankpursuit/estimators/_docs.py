@@ -26,6 +26,10 @@ repeat : bool, default False
 ridge : float, default 0
     Weight of a penalty ``a' K a`` in the least-squares problem; the paper has none. It needs a
     symmetric kernel.
+group_weight : {"pairs", "equal"} or mapping, default "pairs"
+    What the pairs of a group (a user, a query) weigh: "pairs" 1 each, so that large groups
+    dominate; "equal" 1 over the size of the group, so that each point counts alike; or a
+    positive number for each label of `groups`.
 n_candidates : int or None, default None
     Number of training points, drawn at random, whose functions make up the dictionary.
     Memory grows as samples times candidates. None: all points.

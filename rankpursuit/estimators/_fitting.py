@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d
 
-from rankpursuit.estimators._base import KernelEstimator, LeastSquaresEstimator
+from rankpursuit.estimators._base import KernelEstimator, LeastSquaresEstimator, parameters
 from rankpursuit.estimators._comparisons import (
     checked_pairs,
     checked_target,
     group_labels,
     group_preferences,
 )
+from rankpursuit.estimators._constraints import GROUP_WEIGHT, Constraints
 from rankpursuit.metrics import pairwise_accuracy
-from rankpursuit.preferences import PairPreferences, Pointwise
+from rankpursuit.preferences import GroupPreferences, GroupWeight, PairPreferences, Pointwise
 from rankpursuit.solvers.judgements import add_up, grounded, nearest_scores
 
 
@@ -43,7 +45,20 @@ class FitsScores(LeastSquaresEstimator):
         return self._learn(X, y, Pointwise(len(y)))
 
 
-class Ranker(KernelEstimator):
+@parameters
+class ComparesGroups(KernelEstimator):
+    """A method that compares the points of a group."""
+
+    group_weight: GroupWeight | Mapping[Any, float] = "pairs"
+
+    _constraints: ClassVar[Constraints] = {"group_weight": GROUP_WEIGHT}
+
+    def _compared(self, groups: ArrayLike | None, n_points: int) -> GroupPreferences:
+        """All pairs inside each group, as the parameter weighs them."""
+        return group_preferences(group_labels(groups, n_points), self.group_weight)
+
+
+class Ranker(ComparesGroups):
     """A ranker is scored by the pairs that it puts in the right order."""
 
     def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
@@ -109,7 +124,7 @@ class FitsOrder(Ranker, LeastSquaresEstimator):
         """
         if pairs is None and weights is None:
             X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
-            return self._learn(X, y, group_preferences(group_labels(groups, len(X))))
+            return self._learn(X, y, self._compared(groups, len(X)))
         if y is None:
             X = self._check_points(X, min_samples=2)
         else:

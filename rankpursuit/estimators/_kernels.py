@@ -44,6 +44,8 @@ Gamma = float | Scale | None
 WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
 LARGEST_GAMMA = 1e300
 """Where "scale" asks for more, the squares of the features have lost their digits."""
+POSITIVE_DEFINITE = frozenset({"chi2", "cosine", "laplacian", "linear", "rbf"})
+"""Kernels that are positive semi-definite whatever their parameters are."""
 NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
 """Kernels of histograms, whose features must not be negative."""
 

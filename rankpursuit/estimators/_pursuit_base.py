@@ -29,7 +29,7 @@ from rankpursuit.estimators._constraints import (
     Whole,
     shown,
 )
-from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
+from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._scaling import check_coefficients, shifted
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, pursue, ridge_rows
@@ -41,7 +41,6 @@ LARGEST_RIDGE = 1e60
 """A larger one counts as this: beside any kernel value in use it leaves no coefficient but zero."""
 
 DICTIONARY_CONSTRAINTS: Constraints = {
-    **KERNEL_CONSTRAINTS,
     "n_basis": NUMBER_OF_BASIS,
     "n_candidates": (Whole(1), NONE),
     "random_state": SEED,
@@ -90,7 +89,7 @@ class Pursuit(LeastSquaresEstimator):
         rows, target = preferences.root(kernel), preferences.root(scores)
         if self.ridge > 0.0:
             ridge = min(shifted(float(self.ridge), -of_kernel), LARGEST_RIDGE)
-            rows, target = ridge_rows(rows, target, kernel[:, candidates], ridge)
+            rows, target = ridge_rows(rows, target, kernel[:, candidates], [ridge])
         path = pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
         reached = int(path.n_steps[0])
         warn_of_early_end(reached, n_steps)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from rankpursuit.estimators._base import function_of, parameters
+from rankpursuit.estimators._base import Expansion, blocks_of_rows, function_of, parameters
 from rankpursuit.estimators._comparisons import group_labels
 from rankpursuit.estimators._constraints import (
     Choice,
@@ -27,15 +29,11 @@ from rankpursuit.estimators._kernels import (
     gamma_in_use,
 )
 from rankpursuit.estimators._scaling import check_predictions
+from rankpursuit.estimators.model_file import Model
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.solvers.coregularised.views import Views
 
 ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunction, ...]
-
-VIEW_CONSTRAINTS: Constraints = {
-    "n_views": (Whole(1),),
-    "views": (Choice.of(Views), Instance((list, tuple), "a list of kernels")),
-}
 
 
 @parameters
@@ -44,6 +42,11 @@ class FunctionsOfViews(Ranker):
 
     n_views: int = 2
     views: Views | ViewKernels = "points"
+
+    _constraints: ClassVar[Constraints] = {
+        "n_views": (Whole(1),),
+        "views": (Choice.of(Views), Instance((list, tuple), "a list of kernels")),
+    }
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         if isinstance(self.views, list | tuple):
@@ -88,12 +91,12 @@ class FunctionsOfViews(Ranker):
         -------
         ndarray of shape (m, n_views)
         """
-        return np.column_stack(
-            [
-                function_of(kernel, coef)
-                for kernel, coef in zip(self._kernels(X), self.coef_, strict=True)
-            ]
-        )
+        X = self._new_points(X)
+        values = np.empty((len(X), self.n_views))
+        for rows in blocks_of_rows(len(X), sum(map(len, self.coef_))):
+            for view, kernel in enumerate(self._kernels_at(X[rows])):
+                values[rows, view] = function_of(kernel, self.coef_[view])
+        return values
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict with the mean of the views' functions.
@@ -119,13 +122,46 @@ class FunctionsOfViews(Ranker):
         ------
         ndarray of shape (m,)
         """
-        kernels = self._kernels(X)
+        kernels = self._kernels_at(self._new_points(X))
         for coefs in zip(*self.staged_coef_, strict=True):
             views = [function_of(kernel, coef) for kernel, coef in zip(kernels, coefs, strict=True)]
             yield _mean_of_views(np.stack(views))
 
-    def _kernels(self, X: ArrayLike) -> list[Array]:
-        X = self._new_points(X)
+    def expansions(self) -> list[Expansion]:
+        """Return the functions of the views, whose mean is the prediction.
+
+        Returns
+        -------
+        list of Expansion
+        """
+        check_is_fitted(self)
+        functions = []
+        for view, (coef, gamma) in enumerate(zip(self.coef_, self.gamma_, strict=True)):
+            features = self.view_features_[view]
+            points = None if self.X_basis_ is None else self.X_basis_[view][:, features]
+            function = self._expansion(self._kernel_of(view), points, coef, gamma)
+            functions.append(replace(function, features=features))
+        return functions
+
+    def _learned(self) -> Model:
+        arrays: dict[str, NDArray] = {}
+        for view, (basis, coef) in enumerate(zip(self.basis_, self.coef_, strict=True)):
+            arrays |= {f"basis_{view}": basis, f"coef_{view}": coef}
+            arrays[f"features_{view}"] = self.view_features_[view]
+            if self.X_basis_ is not None:
+                arrays[f"X_basis_{view}"] = self.X_basis_[view]
+        return Model({"gamma": self.gamma_}, arrays)
+
+    def _recall(self, model: Model) -> None:
+        def of_views(name: str) -> list[NDArray]:
+            return [model.arrays[f"{name}_{view}"] for view in range(self.n_views)]
+
+        self.basis_, self.coef_ = of_views("basis"), of_views("coef")
+        self.view_features_ = of_views("features")
+        self.X_basis_ = None if self._precomputed else of_views("X_basis")
+        self.gamma_ = model.description["gamma"]
+
+    def _kernels_at(self, X: Array) -> list[Array]:
         if self.X_basis_ is None:
             return [X[:, basis] for basis in self.basis_]
         return [self._kernel_at(X, points, view) for view, points in enumerate(self.X_basis_)]

@@ -7,7 +7,6 @@ from typing import ClassVar, Self
 from numpy.typing import ArrayLike
 
 from rankpursuit.estimators._base import parameters
-from rankpursuit.estimators._comparisons import group_labels, group_preferences
 from rankpursuit.estimators._constraints import Constraints, Number
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores, Ranker
@@ -51,6 +50,7 @@ class KernelMatchingPursuit(FitsScores, Pursuit):
 
 
 @documented
+@parameters
 class RankingPursuit(FitsOrder, Pursuit):
     """Ranking pursuit: a sparse expansion grown greedily on the differences of pairs.
 
@@ -59,7 +59,7 @@ class RankingPursuit(FitsOrder, Pursuit):
 
     Parameters
     ----------
-    {n_basis, fitting, repeat, ridge, n_candidates, kernel_parameters, random_state}
+    {n_basis, fitting, repeat, ridge, group_weight, n_candidates, kernel_parameters, random_state}
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
     {n_basis}
     beta : float, default 0.5
         Weight of the regression part, from 0 to 1.
-    {fitting, repeat, ridge, n_candidates, kernel_parameters, random_state}
+    {fitting, repeat, ridge, group_weight, n_candidates, kernel_parameters, random_state}
 
     Attributes
     ----------
@@ -137,10 +137,7 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
 
     beta: float = 0.5
 
-    _constraints: ClassVar[Constraints] = {
-        **Pursuit._constraints,
-        "beta": (Number(low=0.0, high=1.0),),
-    }
+    _constraints: ClassVar[Constraints] = {"beta": (Number(low=0.0, high=1.0),)}
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit to scores, and to their order inside each group.
@@ -158,5 +155,4 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
         self
         """
         X, y = self._check_scored(X, y, min_samples=2)
-        preferences = group_preferences(group_labels(groups, len(X)))
-        return self._learn(X, y, Blend(preferences, self.beta))
+        return self._learn(X, y, Blend(self._compared(groups, len(X)), self.beta))

@@ -14,13 +14,10 @@ from rankpursuit.estimators._base import ExpansionEstimator, parameters
 from rankpursuit.estimators._comparisons import (
     checked_pairs,
     checked_target,
-    group_labels,
-    group_preferences,
 )
 from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import Ranker
-from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS
 from rankpursuit.estimators._scaling import shifted
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
 from rankpursuit.solvers.judgements import add_up_ordered
@@ -45,7 +42,7 @@ class RankSVM(Ranker, ExpansionEstimator):
         Weight of the loss; positive.
     loss : {"hinge", "squared_hinge"}, default "hinge"
         Loss of a pair: its slack, or the square of that, which is solved faster.
-    {kernel_parameters}
+    {group_weight, kernel_parameters}
     tol : float, default 1e-3
         Relative duality gap at which the solution is good enough. If it is not reached, the best
         solution that was met is kept, and a ConvergenceWarning names its gap.
@@ -94,7 +91,6 @@ class RankSVM(Ranker, ExpansionEstimator):
     tol: float = 1e-3
 
     _constraints: ClassVar[Constraints] = {
-        **KERNEL_CONSTRAINTS,
         "C": POSITIVE,
         "loss": (Choice.of(Loss),),
         "tol": POSITIVE,
@@ -132,8 +128,8 @@ class RankSVM(Ranker, ExpansionEstimator):
         """
         if pairs is None and weights is None:
             X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
-            comparable = group_preferences(group_labels(groups, len(X))).pairs()
-            ordered = OrderedPairs.of_scores(y, comparable)
+            compared = self._compared(groups, len(X))
+            ordered = OrderedPairs.of_scores(y, compared.pairs(), compared.pair_weights())
         else:
             X = self._check_points(X, min_samples=2)
             told = checked_pairs(pairs, weights, groups, len(X))

@@ -16,10 +16,10 @@ from rankpursuit.estimators._base import (
 from rankpursuit.estimators._constraints import NUMBER_OF_BASIS, POSITIVE, SEED, Constraints
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores
-from rankpursuit.estimators._kernels import KERNEL_CONSTRAINTS, Array
+from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._scaling import shifted
 from rankpursuit.preferences import Preferences
-from rankpursuit.solvers import count_basis, rls_path, sparse_rls_path
+from rankpursuit.solvers import count_basis, rls_path, rls_solution, sparse_rls_path
 
 
 @parameters
@@ -28,13 +28,16 @@ class _RegularisedLeastSquares(LeastSquaresEstimator):
 
     alpha: float = field(default=1.0, kw_only=False)
 
-    _constraints: ClassVar[Constraints] = {**KERNEL_CONSTRAINTS, "alpha": POSITIVE}
+    _constraints: ClassVar[Constraints] = {"alpha": POSITIVE}
 
     def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
         basis = np.arange(len(X))
         kernel, of_kernel = self._training_kernel(X, basis)
         alpha = shifted(float(self.alpha), -of_kernel)
-        coef = rls_path(kernel[None], scores, [alpha], preferences)[0, 0]
+        if self._positive_definite:
+            coef = rls_solution(kernel, scores, alpha, preferences)
+        else:
+            coef = rls_path(kernel[None], scores, [alpha], preferences)[0, 0]
         return self._keep(X, basis, shifted(coef, exponent - of_kernel))
 
 
@@ -78,6 +81,7 @@ class RLS(FitsScores, _RegularisedLeastSquares):
 
 
 @documented
+@parameters
 class RankRLS(FitsOrder, _RegularisedLeastSquares):
     """Regularised least squares on the differences of all pairs inside a group.
 
@@ -85,7 +89,7 @@ class RankRLS(FitsOrder, _RegularisedLeastSquares):
 
     Parameters
     ----------
-    {alpha, kernel_parameters}
+    {alpha, group_weight, kernel_parameters}
 
     Attributes
     ----------
@@ -134,7 +138,7 @@ class SparseRankRLS(FitsOrder):
     ----------
     n_basis : int or float, default 0.5
         Size of the subset: a number of points, or a share of them in (0, 1].
-    {alpha, kernel_parameters}
+    {alpha, group_weight, kernel_parameters}
     random_state : int, Generator, RandomState or None, default None
         Draws the subset.
 
@@ -169,7 +173,6 @@ class SparseRankRLS(FitsOrder):
     random_state: RandomState = None
 
     _constraints: ClassVar[Constraints] = {
-        **KERNEL_CONSTRAINTS,
         "n_basis": NUMBER_OF_BASIS,
         "alpha": POSITIVE,
         "random_state": SEED,

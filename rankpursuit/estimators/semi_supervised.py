@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from rankpursuit.estimators._base import RandomState, parameters, random_generator
-from rankpursuit.estimators._comparisons import group_labels, group_preferences
+from rankpursuit.estimators._comparisons import group_labels, group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
 from rankpursuit.estimators._dealing import (
     check_number_of_views,
@@ -21,6 +21,7 @@ from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._pursuit_base import (
     DICTIONARY_CONSTRAINTS,
+    LARGEST_RIDGE,
     draw_candidates,
     warn_of_early_end,
 )
@@ -30,9 +31,8 @@ from rankpursuit.estimators._scaling import (
     exponent_of,
     shifted,
 )
-from rankpursuit.estimators._view_functions import VIEW_CONSTRAINTS, FunctionsOfViews
-from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers import coregularised_pursuit, count_basis
+from rankpursuit.estimators._view_functions import FunctionsOfViews
+from rankpursuit.solvers import coregularised_pursuit, count_basis, ridge_rows
 from rankpursuit.solvers.coregularised import Agreement, CoregularisedPath, JointFitting
 from rankpursuit.solvers.coregularised.views import split_features, split_points
 
@@ -69,7 +69,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         Whether a step refits all coefficients of all views jointly.
     agreement : {"cumulative", "incremental"}, default "cumulative"
         Whether a step is chosen to bring the whole functions together or only its increments.
-    {n_candidates, kernel_parameters}
+    {ridge, group_weight, n_candidates, kernel_parameters}
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates and deals out points or features.
 
@@ -116,6 +116,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
 
     n_basis: int | float = field(default=0.5, kw_only=False)
     nu: float = 1.0
+    ridge: float = 0.0
     shared_basis: bool = False
     fitting: JointFitting = "basic"
     agreement: Agreement = "cumulative"
@@ -124,8 +125,8 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
 
     _constraints: ClassVar[Constraints] = {
         **DICTIONARY_CONSTRAINTS,
-        **VIEW_CONSTRAINTS,
         "nu": NOT_NEGATIVE,
+        "ridge": NOT_NEGATIVE,
         "shared_basis": FLAG,
         "fitting": (Choice.of(JointFitting),),
         "agreement": (Choice.of(Agreement),),
@@ -169,25 +170,34 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         scored = ~np.isnan(y)
         if np.count_nonzero(scored) < 2:
             raise ValueError("y must hold at least two scores; NaN marks an unscored point")
-        common, unscored = group_preferences(labels[scored]), ~scored
-        agreeing = GroupPreferences(labels[unscored])
+        common, unscored = group_preferences(labels[scored], self.group_weight), ~scored
+        agreeing = weighted_groups(labels[unscored], self.group_weight)
         if agreeing.n_pairs == 0:
             agreeing, unscored = common, scored
         points, losses = self._deal(X, scored, labels)
-        forms = [GroupPreferences(labels[loss]) for loss in losses]
+        forms = [weighted_groups(labels[loss], self.group_weight) for loss in losses]
         n_steps = count_basis(self.n_basis, min(len(own) for own in points))
         of_scores = exponent_of(y[scored])
         # What is lost by overflow or underflow is found in the coefficients.
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             kernels, of_kernels = self._dictionaries(X, points)
             target = shifted(y, -of_scores)
+            ridges = [min(shifted(float(self.ridge), -e), LARGEST_RIDGE) for e in of_kernels]
+            penalised = [
+                ridge_rows(
+                    form.root(kernel[None, loss]),
+                    form.root(target[loss]),
+                    kernel[None, own],
+                    [ridge],
+                )
+                for form, kernel, loss, own, ridge in zip(
+                    forms, kernels, losses, points, ridges, strict=True
+                )
+            ]
             path = coregularised_pursuit(
-                [
-                    form.root(kernel[None, loss])
-                    for form, kernel, loss in zip(forms, kernels, losses, strict=True)
-                ],
+                [dictionary for dictionary, _ in penalised],
                 [agreeing.root(kernel[None, unscored]) for kernel in kernels],
-                [form.root(target[loss]) for form, loss in zip(forms, losses, strict=True)],
+                [rows for _, rows in penalised],
                 [min(float(self.nu), LARGEST_NU)],
                 n_steps,
                 fitting=self.fitting,

@@ -129,14 +129,25 @@ def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
 
 def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
     kernel, n_points = problem.scored_kernel, problem.n_scored
-    dictionary, target = form.root(kernel), form.root_vectors(problem.scored_scores)
-    if spec.ridge:
-        dictionary, target = ridge_rows(dictionary, target, kernel, spec.ridge)
+    dictionary, target = ridge_rows(
+        form.root(kernel), form.root_vectors(problem.scored_scores), kernel, spec.ridge
+    )
     steps, places = _distinct_steps(spec, n_points)
     path = pursue(dictionary, target, steps[-1], fitting=spec.fitting, repeat=spec.repeat)
     reached = np.minimum(steps, path.selected.shape[1])
-    values = path.predict(_scored_columns(problem, rows), reached)
-    return GridPredictions(values, np.minimum(steps, path.n_steps[:, None]), n_points, places)
+    values = path.predict(_for_each_ridge(_scored_columns(problem, rows), spec), reached)
+    n_basis = np.minimum(steps, path.n_steps[:, None])
+    return GridPredictions(_by_ridge(values, spec), _by_ridge(n_basis, spec), n_points, places)
+
+
+def _for_each_ridge(stack: Array, spec: Any) -> Array:
+    """Each of a stack once for every ridge."""
+    return stack if len(spec.ridge) == 1 else np.repeat(stack, len(spec.ridge), axis=0)
+
+
+def _by_ridge(stack: NDArray, spec: Any) -> NDArray:
+    """Figures of a stack with every ridge, as the axes of kernels and of ridges."""
+    return stack.reshape(-1, len(spec.ridge), *stack.shape[1:])
 
 
 def _distinct_steps(spec: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -174,19 +185,27 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     common = GroupPreferences.single(unscored.stop - unscored.start)
     size = min(kernel.shape[2] for kernel in kernels)
     steps, places = _distinct_steps(spec, size)
+    forms = [GroupPreferences.single(part.shape[1]) for part in own]
+    penalised = [
+        ridge_rows(form.root(part), form.root_vectors(target), among, spec.ridge)
+        for form, part, target, among in zip(
+            forms, own, scores, _dictionary_kernels(problem, spec, kernels), strict=True
+        )
+    ]
     path = coregularised_pursuit(
-        [GroupPreferences.single(part.shape[1]).root(part) for part in own],
-        [common.root(kernel[:, unscored]) for kernel in kernels],
-        [GroupPreferences.single(part.shape[1]).root_vectors(part) for part in scores],
+        [dictionary for dictionary, _ in penalised],
+        [_for_each_ridge(common.root(kernel[:, unscored]), spec) for kernel in kernels],
+        [target for _, target in penalised],
         spec.nu,
         steps[-1],
         fitting=spec.fitting,
         agreement=spec.agreement,
     )
     reached = np.minimum(steps, size)
-    values = path.predict_mean([kernel[:, rows] for kernel in kernels], reached)
+    new = [_for_each_ridge(kernel[:, rows], spec) for kernel in kernels]
+    values = path.predict_mean(new, reached)
     n_basis = spec.n_views * np.minimum(steps, path.n_steps[..., None])
-    return GridPredictions(values, n_basis, n_train, places)
+    return GridPredictions(_by_ridge(values, spec), _by_ridge(n_basis, spec), n_train, places)
 
 
 def _dealt_points(problem: Problem, spec: Any) -> list[NDArray[np.intp]]:
@@ -222,6 +241,16 @@ def _view_kernels(problem: Problem, spec: Any) -> list[Array]:
             [_kernels_of_features(problem, task, part[view]) for task, part in enumerate(dealt)]
         )
         for view in range(spec.n_views)
+    ]
+
+
+def _dictionary_kernels(problem: Problem, spec: Any, kernels: list[Array]) -> list[Array]:
+    """Kernel stacks of the dictionary points of each view among themselves, (w, N_v, N_v)."""
+    if spec.views == "features":
+        return [kernel[:, : problem.n_train] for kernel in kernels]
+    return [
+        np.take_along_axis(kernel, points[:, :, None], axis=1)
+        for kernel, points in zip(kernels, _dealt_points(problem, spec), strict=True)
     ]
 
 

@@ -1,9 +1,16 @@
 """The algorithms of the paper as pure functions on arrays, whole paths over stacks of kernels."""
 
 from rankpursuit.solvers.coregularised import CoregularisedPath, coregularised_pursuit
-from rankpursuit.solvers.pursuit import PursuitPath, count_basis, pursue, ridge_rows
+from rankpursuit.solvers.pursuit import (
+    PursuitPath,
+    count_basis,
+    pursue,
+    pursue_gram,
+    ridge_gram,
+    ridge_rows,
+)
 from rankpursuit.solvers.rank_svm import OrderedPairs, RankSVMPath, rank_svm_path
-from rankpursuit.solvers.rls import rls_path, sparse_rls_path
+from rankpursuit.solvers.rls import rls_path, rls_solution, sparse_rls_path
 
 __all__ = [
     "CoregularisedPath",
@@ -13,8 +20,11 @@ __all__ = [
     "coregularised_pursuit",
     "count_basis",
     "pursue",
+    "pursue_gram",
     "rank_svm_path",
+    "ridge_gram",
     "ridge_rows",
     "rls_path",
+    "rls_solution",
     "sparse_rls_path",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers.fallbacks import eigh
@@ -43,6 +44,35 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     rounding = _rounding(kernel, preferences)
     solved = _solve_shifted(rooted, target[:, None, :], lambdas, rounding)
     return preferences.root_transpose(solved).swapaxes(1, 2)
+
+
+def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferences) -> Array:
+    """Solve the same system for one positive definite kernel and one lambda, by Cholesky.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+        Positive semi-definite.
+    scores : ndarray of shape (n,)
+    lam : float
+        Positive.
+    preferences : Preferences
+        Of the n points.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Coefficients; where the matrix is singular to working precision, those of `rls_path`.
+    """
+    form = preferences.compact()
+    half = form.root(kernel)
+    system = form.root(np.ascontiguousarray(half.T))
+    system.flat[:: len(system) + 1] += lam
+    try:
+        factor = cho_factor(system, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return rls_path(kernel[None], scores, [lam], preferences)[0, 0]
+    return form.root_transpose(cho_solve(factor, form.root(scores), check_finite=False))
 
 
 def sparse_rls_path(

@@ -99,7 +99,7 @@ def test_a_bad_parameter_is_named(data, name, parameters, message):
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_parameter_has_a_constraint_that_its_default_meets(cls):
     defaults = cls().get_params()
-    assert set(cls._constraints) == set(defaults)
+    assert set(cls.constraints()) == set(defaults)
     cls()._check_parameters()
 
 

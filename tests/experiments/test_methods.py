@@ -25,7 +25,7 @@ ESTIMATORS = {
     "semi_supervised_ranking_pursuit": rankpursuit.SemiSupervisedRankingPursuit,
     "combined_ranking_regression_pursuit": rankpursuit.CombinedRankingRegressionPursuit,
 }
-PARAMETERS = {"lambdas": "alpha", "n_basis": "n_basis", "C": "C", "nu": "nu", "beta": "beta"}
+PARAMETERS = {"lambdas": "alpha"}
 WIDTHS = (2.0, 8.0, 16.0, 40.0, 100.0)
 
 
@@ -56,13 +56,13 @@ def estimator_of(spec, values, problem):
     options = {
         key: value
         for key, value in spec.model_dump().items()
-        if key in ("fitting", "repeat", "ridge", "loss", "agreement", "views", "n_views")
+        if key in ("fitting", "repeat", "loss", "agreement", "views", "n_views")
     }
     if spec.method == "sparse_rank_rls":
         options["random_state"] = problem.tasks[0].generator("subset")
     if spec.method == "semi_supervised_ranking_pursuit":
         options["random_state"] = problem.tasks[0].generator("views")
-    chosen = {PARAMETERS[axis]: value for axis, value in values.items()}
+    chosen = {PARAMETERS.get(axis, axis): value for axis, value in values.items()}
     return ESTIMATORS[spec.method](**chosen, **options)
 
 
@@ -83,8 +83,20 @@ SPECS = {
     "ranking_pursuit_ridge": {
         "method": "ranking_pursuit",
         "n_basis": [0.3, 0.9],
-        "ridge": 0.5,
+        "ridge": [0, 0.5, 8],
         "fitting": "backfit",
+    },
+    "matching_pursuit_ridge": {
+        "method": "kernel_matching_pursuit",
+        "n_basis": [0.3, 0.9],
+        "ridge": [0.1, 2],
+    },
+    "combined_ridge": {
+        "method": "combined_ranking_regression_pursuit",
+        "n_basis": [0.3, 0.9],
+        "beta": [0.2, 0.5],
+        "ridge": [0.1, 2],
+        "fitting": "prefit",
     },
     "semi_supervised_ranking_pursuit": {"n_basis": [0.3, 1.0], "nu": [0.5, 2]},
     "semi_supervised_backfit": {
@@ -97,13 +109,15 @@ SPECS = {
     },
     "combined_ranking_regression_pursuit": {"n_basis": [0.3, 0.9], "beta": [0.2, 0.5]},
 } | {
-    f"semi_supervised_{views}": {
+    f"semi_supervised_{views}_{len(ridge)}": {
         "method": "semi_supervised_ranking_pursuit",
         "n_basis": [0.3, 1.0],
         "nu": [0.5, 2],
         "views": views,
+        "ridge": ridge,
     }
-    for views in ("loss", "features")
+    for views in ("points", "loss", "features")
+    for ridge in ([0], [0.3, 2])
 }
 
 
@@ -184,9 +198,9 @@ def test_other_readings_of_the_views_agree_more_with_a_larger_nu(views):
     grid = predict_grid(
         problem, experiment.algorithms["semi_supervised_ranking_pursuit"], slice(None)
     )
-    assert grid.values.shape == (len(problem.gammas), 2, 1, problem.scores.shape[1])
+    assert grid.values.shape == (len(problem.gammas), 1, 2, 1, problem.scores.shape[1])
     assert np.isfinite(grid.values).all()
-    assert not np.allclose(grid.values[:, 0], grid.values[:, 1])
+    assert not np.allclose(grid.values[:, 0, 0], grid.values[:, 0, 1])
 
 
 def test_one_kernel_stands_for_all_widths_that_leave_nothing_to_learn():

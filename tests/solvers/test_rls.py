@@ -6,7 +6,7 @@ from problems import SMALL, dense_laplacian, generic_problem, pair_graph, rankin
 
 from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences, PairPreferences, Pointwise
-from rankpursuit.solvers import rls_path, sparse_rls_path
+from rankpursuit.solvers import rls_path, rls_solution, sparse_rls_path
 
 LAMBDAS = np.array([1e-3, 0.1, 1.0, 50.0])
 
@@ -178,3 +178,20 @@ def test_sparse_and_full_predict_the_same_of_any_problem_with_all_points(problem
     subset = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
     sparse = function_values(kernel, subset)
     np.testing.assert_allclose(sparse, full, atol=1e-8 * max(1.0, np.abs(scores).max()))
+
+
+@pytest.mark.parametrize("n_groups", [0, 1, 3])
+def test_solution_of_one_lambda_is_that_of_the_path(n_groups):
+    problem = generic_problem(20, n_points=30, n_groups=max(n_groups, 1), gammas=(0.5,))
+    form = problem.preferences if n_groups else Pointwise(30)
+    for lam in (1e-6, 1.0, 1e6):
+        expected = rls_path(problem.kernel, problem.scores, [lam], form)[0, 0]
+        found = rls_solution(problem.kernel[0], problem.scores, lam, form)
+        np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+
+
+def test_solution_of_a_kernel_that_rounding_makes_indefinite_is_that_of_the_path():
+    kernel = -1e-3 * np.eye(5)
+    found = rls_solution(kernel, np.arange(5.0), 1e-6, Pointwise(5))
+    expected = rls_path(kernel[None], np.arange(5.0), [1e-6], Pointwise(5))[0, 0]
+    np.testing.assert_array_equal(found, expected)

@@ -31,16 +31,17 @@ class Axis:
     precedence: int
 
 
-WIDTH = Axis("width", "width", "width", "larger", 5)
+WIDTH = Axis("width", "width", "width", "larger", 6)
 """The first axis of every grid; as the gamma of the kernel, smaller values are simpler."""
 
 LAMBDA = Axis("lambdas", "lambda", "lambda", "larger", 2)
-C = Axis("C", "C", "C", "smaller", 3)
-NU = Axis("nu", "nu", "nu", "larger", 4)
-BETA = Axis("beta", "beta", "beta", "larger", 6)
+RIDGE = Axis("ridge", "ridge", "ridge", "larger", 3)
+C = Axis("C", "C", "C", "smaller", 4)
+NU = Axis("nu", "nu", "nu", "larger", 5)
+BETA = Axis("beta", "beta", "beta", "larger", 7)
 
 N_BASIS = Axis("n_basis", "n_basis", "basis functions", "smaller", 1)
 """The axis that test users are evaluated along, with the others as chosen."""
 
-AXES: dict[str, Axis] = {axis.key: axis for axis in (WIDTH, LAMBDA, C, NU, BETA, N_BASIS)}
+AXES: dict[str, Axis] = {axis.key: axis for axis in (WIDTH, LAMBDA, C, NU, BETA, RIDGE, N_BASIS)}
 """Every axis by its key, in the order of the columns of results."""

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rankpursuit.experiments.catalogue.axes import BETA, LAMBDA, N_BASIS, NU, Axis, C
+from rankpursuit.experiments.catalogue.axes import BETA, LAMBDA, N_BASIS, NU, RIDGE, Axis, C
 from rankpursuit.experiments.syntax.faults import Faults
 from rankpursuit.experiments.syntax.grids import (
-    LARGEST,
     BasisGrid,
     PositiveGrid,
     ShareGrid,
@@ -75,8 +74,8 @@ class _Pursuit(Section):
     """What a step refits: nothing, everything, or everything already when it is chosen."""
     repeat: bool = False
     """Whether basic fitting may choose a function again."""
-    ridge: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    """Weight of a ridge term in the least-squares problem."""
+    ridge: WeightGrid = (0.0,)
+    """Weights of a ridge term in the least-squares problem."""
 
     @model_validator(mode="after")
     def _only_basic_fitting_repeats(self) -> Self:
@@ -113,6 +112,8 @@ class SemiSupervisedSpec(Section):
     """Numbers P of basis functions of each view, or shares of its dictionary."""
     nu: WeightGrid
     """Weights of the agreement on the unscored points."""
+    ridge: WeightGrid = (0.0,)
+    """Weights of a ridge term in the least-squares problem of each view."""
     fitting: JointFitting = "basic"
     """Whether a step refits the coefficients of all views."""
     agreement: Agreement = "cumulative"
@@ -190,7 +191,7 @@ METHODS: dict[str, Method] = {
         Method(
             KernelMatchingPursuitSpec,
             "Matching Pursuit",
-            (N_BASIS,),
+            (RIDGE, N_BASIS),
             Look("#bd8000", "s", "--"),
             own=("squared_error",),
             rank_only=False,
@@ -198,12 +199,17 @@ METHODS: dict[str, Method] = {
         Method(RankSVMSpec, "RankSVM", (C,), Look("#2f96cc", "^", "-.")),
         Method(RankRLSSpec, "RankRLS", (LAMBDA,), Look("#1b74b3", "D", "-")),
         Method(SparseRankRLSSpec, "Sparse RankRLS", (N_BASIS, LAMBDA), Look("#c4659b", "v", ":")),
-        Method(RankingPursuitSpec, "Ranking Pursuit", (N_BASIS,), Look("#d1500a", "P", "-")),
-        Method(SemiSupervisedSpec, "SS Ranking Pursuit", (NU, N_BASIS), Look("#00906a", "X", "-")),
+        Method(RankingPursuitSpec, "Ranking Pursuit", (RIDGE, N_BASIS), Look("#d1500a", "P", "-")),
+        Method(
+            SemiSupervisedSpec,
+            "SS Ranking Pursuit",
+            (RIDGE, NU, N_BASIS),
+            Look("#00906a", "X", "-"),
+        ),
         Method(
             CombinedSpec,
             "CRRP",
-            (BETA, N_BASIS),
+            (BETA, RIDGE, N_BASIS),
             Look("#8a5cb5", "*", "-"),
             own=("disagreement", "squared_error"),
             rank_only=False,

@@ -2,8 +2,8 @@
 
 The point with the lowest mean hold-out error is chosen. Among points that tie, the simpler model
 is, by this rule: first the one with fewer basis functions, then the more regularised one (larger
-lambda, smaller C, larger nu), then the smoother one (larger sigma, smaller gamma), last the one
-with the larger beta. The catalogue of axes has this order.
+lambda, larger ridge, smaller C, larger nu), then the smoother one (larger sigma, smaller gamma),
+last the one with the larger beta. The catalogue of axes has this order.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from rankpursuit.solvers.coregularised.function_tuples import (
 from rankpursuit.solvers.coregularised.gram_form import Gram, GramForm
 from rankpursuit.solvers.coregularised.joint_form import JointForm, RefittedForm, ResidueForm
 from rankpursuit.solvers.coregularised.joint_problem import Agreement, Array, JointProblem
-from rankpursuit.solvers.pursuit import NOTHING_LEFT
+from rankpursuit.solvers.pursuit.forms import NOTHING_LEFT
 
 JointFitting = Literal["basic", "backfit"]
 

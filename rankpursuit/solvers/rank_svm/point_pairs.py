@@ -42,7 +42,9 @@ class OrderedPairs:
             _refuse_weights(self.weights, self.n_pairs)
 
     @classmethod
-    def of_scores(cls, scores: Array, pairs: NDArray[np.intp]) -> OrderedPairs:
+    def of_scores(
+        cls, scores: Array, pairs: NDArray[np.intp], weights: Array | None = None
+    ) -> OrderedPairs:
         """In each pair the point with the higher score is preferred; ties are left out.
 
         Parameters
@@ -50,10 +52,13 @@ class OrderedPairs:
         scores : ndarray of shape (n,)
         pairs : ndarray of shape (p', 2)
             Pairs of points that may be compared, in any order, each pair once.
+        weights : ndarray of shape (p',), optional
+            Positive weights of the pairs' losses. Default: all 1.
         """
         difference = scores[pairs[:, 0]] - scores[pairs[:, 1]]
         ordered = np.where((difference < 0)[:, None], pairs[:, ::-1], pairs)
-        return cls(len(scores), ordered[difference != 0])
+        untied = difference != 0
+        return cls(len(scores), ordered[untied], None if weights is None else weights[untied])
 
     @cached_property
     def _transposed(self) -> sp.csr_array:

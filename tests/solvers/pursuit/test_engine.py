@@ -230,7 +230,7 @@ def test_nearly_dependent_columns_do_not_blow_up(fitting, repeat):
 def test_ranking_pursuit_with_ridge_and_all_points_is_rankrls(n_groups, ridge, fitting):
     problem = generic_problem(10, n_groups=n_groups, gammas=(0.5, 2.0))
     root = problem.preferences.root
-    rows, target = ridge_rows(root(problem.kernel), root(problem.scores), problem.kernel, ridge)
+    rows, target = ridge_rows(root(problem.kernel), root(problem.scores), problem.kernel, [ridge])
     path = pursue(rows, target, 12, fitting=fitting)
     dense = np.zeros((2, 12))
     np.put_along_axis(dense, path.selected, path.coefficients()[:, -1], axis=1)
@@ -240,11 +240,11 @@ def test_ranking_pursuit_with_ridge_and_all_points_is_rankrls(n_groups, ridge, f
 
 def test_ridge_rows_add_the_penalty_to_the_cost():
     problem = generic_problem(11)
-    rows, target = ridge_rows(problem.kernel, problem.scores, problem.kernel, 0.7)
+    rows, target = ridge_rows(problem.kernel, problem.scores, problem.kernel, [0.7])
     a = np.random.default_rng(3).normal(size=12)
     for i, kernel in enumerate(problem.kernel):
         expected = np.sum((problem.scores - kernel @ a) ** 2) + 0.7 * a @ kernel @ a
-        assert np.sum((target - rows[i] @ a) ** 2) == pytest.approx(expected)
+        assert np.sum((target[i] - rows[i] @ a) ** 2) == pytest.approx(expected)
 
 
 @ALL_MODES

@@ -1,0 +1,17 @@
+"""Pursuits with one function: kernel matching pursuit, ranking pursuit, and their blend."""
+
+from rankpursuit.solvers.pursuit.engine import Fitting, pursue, pursue_gram
+from rankpursuit.solvers.pursuit.path import PursuitPath, count_basis
+from rankpursuit.solvers.pursuit.ridge import ridge_gram, ridge_rows
+from rankpursuit.solvers.pursuit.sums import GramSums
+
+__all__ = [
+    "Fitting",
+    "GramSums",
+    "PursuitPath",
+    "count_basis",
+    "pursue",
+    "pursue_gram",
+    "ridge_gram",
+    "ridge_rows",
+]
