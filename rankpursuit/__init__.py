@@ -17,6 +17,12 @@ if TYPE_CHECKING:
         SemiSupervisedRankingPursuit,
         SparseRankRLS,
         group_scorer,
+        groups_from_sizes,
+        kendall_scorer,
+        map_scorer,
+        mrr_scorer,
+        ndcg_scorer,
+        sizes_from_groups,
     )
 
 __all__ = [
@@ -29,6 +35,12 @@ __all__ = [
     "SemiSupervisedRankingPursuit",
     "SparseRankRLS",
     "group_scorer",
+    "groups_from_sizes",
+    "kendall_scorer",
+    "map_scorer",
+    "mrr_scorer",
+    "ndcg_scorer",
+    "sizes_from_groups",
 ]
 
 

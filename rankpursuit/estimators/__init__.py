@@ -1,11 +1,18 @@
 """Every algorithm of the paper as a scikit-learn estimator."""
 
+from rankpursuit.estimators.groups import groups_from_sizes, sizes_from_groups
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
     RankingPursuit,
 )
 from rankpursuit.estimators.rank_svm import RankSVM
+from rankpursuit.estimators.ranking_scorers import (
+    kendall_scorer,
+    map_scorer,
+    mrr_scorer,
+    ndcg_scorer,
+)
 from rankpursuit.estimators.rls import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.scoring import group_scorer
 from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit
@@ -20,4 +27,10 @@ __all__ = [
     "SemiSupervisedRankingPursuit",
     "SparseRankRLS",
     "group_scorer",
+    "groups_from_sizes",
+    "kendall_scorer",
+    "map_scorer",
+    "mrr_scorer",
+    "ndcg_scorer",
+    "sizes_from_groups",
 ]

@@ -24,7 +24,6 @@ from rankpursuit.estimators._kernels import (
     KernelName,
     gamma_in_use,
 )
-from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.solvers.coregularised.views import Views
 
 ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunction, ...]
@@ -123,24 +122,3 @@ class FunctionsOfViews(Ranker):
         if self.X_basis_ is None:
             return [X[:, basis] for basis in self.basis_]
         return [self._kernel_at(X, points, view) for view, points in enumerate(self.X_basis_)]
-
-    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """Pairwise accuracy on the scored points.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-        y : array-like of shape (m,)
-            True scores; points with NaN are passed over.
-        groups : array-like of shape (m,), optional
-            Only pairs inside a group count. Default: all pairs.
-
-        Returns
-        -------
-        float
-            Between 0 and 1; a pair tied in the prediction counts half.
-        """
-        y = np.asarray(y, dtype=np.float64)
-        scored = ~np.isnan(y)
-        groups = None if groups is None else np.asarray(groups)[scored]
-        return float(pairwise_accuracy(y[scored], self.predict(X)[scored], groups))

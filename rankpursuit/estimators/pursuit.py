@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from numpy.typing import ArrayLike
 
 from rankpursuit.estimators._base import parameters
-from rankpursuit.estimators._comparisons import group_labels, group_preferences
+from rankpursuit.estimators._comparisons import group_preferences
 from rankpursuit.estimators._constraints import Constraints, Number
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores, Ranker
@@ -63,7 +63,7 @@ class RankingPursuit(FitsOrder, Pursuit):
 
     Attributes
     ----------
-    {basis_, coef_, staged_coef_, cost_, X_basis_, input_attributes}
+    {basis_, coef_, staged_coef_, cost_, X_basis_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -114,7 +114,7 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
 
     Attributes
     ----------
-    {basis_, coef_, staged_coef_, cost_, X_basis_, input_attributes}
+    {basis_, coef_, staged_coef_, cost_, X_basis_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -151,12 +151,13 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
         y : array-like of shape (n,)
             Scores.
         groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
+            Labels or query ids: only points with the same one are compared. Default: all points.
+            :func:`groups_from_sizes` makes labels of sizes.
 
         Returns
         -------
         self
         """
         X, y = self._check_scored(X, y, min_samples=2)
-        preferences = group_preferences(group_labels(groups, len(X)))
+        preferences = group_preferences(self._group_labels(groups, len(X)))
         return self._learn(X, y, Blend(preferences, self.beta))

@@ -14,7 +14,6 @@ from rankpursuit.estimators._base import ExpansionEstimator, parameters
 from rankpursuit.estimators._comparisons import (
     checked_pairs,
     checked_target,
-    group_labels,
     group_preferences,
 )
 from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
@@ -49,7 +48,7 @@ class RankSVM(Ranker, ExpansionEstimator):
     ----------
     basis_ : ndarray of shape (n_basis,)
         The training points with a coefficient other than zero.
-    {coef_, X_basis_, input_attributes}
+    {coef_, X_basis_, n_groups_, input_attributes}
     duality_gap_ : float
         Relative duality gap of the solution.
 
@@ -110,7 +109,8 @@ class RankSVM(Ranker, ExpansionEstimator):
         y : array-like of shape (n,), optional
             Scores; ties produce no pair. Not with `pairs`, which say the order themselves.
         groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
+            Labels or query ids: only points with the same one are compared. Default: all points.
+            :func:`groups_from_sizes` makes labels of sizes.
         pairs : array-like of shape (p, 2), optional
             Instead of scores, the order of some pairs: a row (i, j) says that sample i is
             preferred to sample j. The weights of a row that occurs more than once add up, and
@@ -125,10 +125,10 @@ class RankSVM(Ranker, ExpansionEstimator):
         """
         if pairs is None and weights is None:
             X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
-            comparable = group_preferences(group_labels(groups, len(X))).pairs()
+            comparable = group_preferences(self._group_labels(groups, len(X))).pairs()
             ordered = OrderedPairs.of_scores(y, comparable)
         else:
-            X = self._check_points(X, min_samples=2)
+            X, self.n_groups_ = self._check_points(X, min_samples=2), None
             told = checked_pairs(pairs, weights, groups, len(X))
             if y is not None:
                 raise ValueError("y and pairs both say what is preferred; pass one of them")
