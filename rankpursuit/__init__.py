@@ -17,7 +17,13 @@ if TYPE_CHECKING:
         SemiSupervisedRankingPursuit,
         SparseRankRLS,
         group_scorer,
+        groups_from_sizes,
+        kendall_scorer,
         load_model,
+        map_scorer,
+        mrr_scorer,
+        ndcg_scorer,
+        sizes_from_groups,
         to_onnx,
     )
 
@@ -31,7 +37,13 @@ __all__ = [
     "SemiSupervisedRankingPursuit",
     "SparseRankRLS",
     "group_scorer",
+    "groups_from_sizes",
+    "kendall_scorer",
     "load_model",
+    "map_scorer",
+    "mrr_scorer",
+    "ndcg_scorer",
+    "sizes_from_groups",
     "to_onnx",
 ]
 

@@ -65,6 +65,16 @@ def real_data(real_ratings: Callable[[str], Ratings]) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def real_letor() -> list[Path]:
+    """Return the real parts of LETOR's MQ2008, and skip the test if they are absent."""
+    folder = Path(_OUTSIDE[locate.DATA_VARIABLE] or "nowhere", "letor", "MQ2008")
+    files = sorted(folder.glob("S*.txt"))
+    if not files:
+        pytest.skip(f"letor/MQ2008 is absent: set {locate.DATA_VARIABLE} to its folder")
+    return files
+
+
 @contextmanager
 def _machine_as_it_is() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

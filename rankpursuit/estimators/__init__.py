@@ -1,5 +1,6 @@
 """Every algorithm of the paper as a scikit-learn estimator."""
 
+from rankpursuit.estimators.groups import groups_from_sizes, sizes_from_groups
 from rankpursuit.estimators.loading import load_model
 from rankpursuit.estimators.onnx_export import to_onnx
 from rankpursuit.estimators.pursuit import (
@@ -8,6 +9,12 @@ from rankpursuit.estimators.pursuit import (
     RankingPursuit,
 )
 from rankpursuit.estimators.rank_svm import RankSVM
+from rankpursuit.estimators.ranking_scorers import (
+    kendall_scorer,
+    map_scorer,
+    mrr_scorer,
+    ndcg_scorer,
+)
 from rankpursuit.estimators.rls import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.scoring import group_scorer
 from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit
@@ -22,6 +29,12 @@ __all__ = [
     "SemiSupervisedRankingPursuit",
     "SparseRankRLS",
     "group_scorer",
+    "groups_from_sizes",
+    "kendall_scorer",
     "load_model",
+    "map_scorer",
+    "mrr_scorer",
+    "ndcg_scorer",
+    "sizes_from_groups",
     "to_onnx",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,11 @@ from rankpursuit.preferences import GroupPreferences, GroupWeight
 MOST_UNEVEN = 1e12
 """Ratio of two weights; more would leave no digits of the smaller one's part in a sum."""
 
+_REMEDY = (
+    "pass groups= to fit and score alike, and through a Pipeline, GridSearchCV or cross_validate "
+    "with sklearn.set_config(enable_metadata_routing=True)"
+)
+
 
 def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     """Check the label of each training point; one group if there are no groups."""
@@ -26,9 +32,39 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     labels = checked_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
     if len(labels) != n_points:
         raise ValueError(
-            f"groups must have one label for each of the {n_points} samples; got {len(labels)}"
+            f"groups must have one label for each of the {n_points} samples; got {len(labels)} "
+            "(groups_from_sizes makes labels of sizes)"
         )
     return labels
+
+
+def warn_of_lost_groups(estimator: object, n_fitted: int | None, labels: NDArray | None) -> None:
+    """Warn if a ranker was fitted to several groups and is scored without, or the other way round.
+
+    Parameters
+    ----------
+    estimator : object
+    n_fitted : int or None
+        Number of groups that it was fitted to; None if it was fitted to pairs.
+    labels : ndarray of shape (m,) or None
+        Groups that it is scored with.
+    """
+    name = type(estimator).__name__
+    if n_fitted is not None and n_fitted > 1 and labels is None:
+        warnings.warn(
+            f"{name} was fitted to {n_fitted} groups but is scored without groups, so that points "
+            f"of different groups are compared; {_REMEDY}; if all points are of one group, say so "
+            "by one label for all of them",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif n_fitted == 1 and labels is not None and (n_labels := len(np.unique(labels))) > 1:
+        warnings.warn(
+            f"{name} is scored inside {n_labels} groups but was fitted without groups, so that it "
+            f"compared all samples with each other; {_REMEDY}",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def group_preferences(

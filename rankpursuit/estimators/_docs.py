@@ -67,6 +67,9 @@ X_basis_ : ndarray of shape (n_basis, n_features) or None
     Features of the basis points; None with a precomputed kernel.
 gamma_ : float or None
     The gamma in use; None for a kernel without one.
+n_groups_ : int or None
+    Number of groups inside which samples were compared: 1 if there were no groups, None if
+    there were explicit pairs.
 n_features_in_ : int
     Number of features of the training data.
 feature_names_in_ : ndarray of shape (n_features_in_,)

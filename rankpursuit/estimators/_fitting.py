@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import column_or_1d
+from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._base import KernelEstimator, LeastSquaresEstimator, parameters
 from rankpursuit.estimators._comparisons import (
@@ -15,8 +14,10 @@ from rankpursuit.estimators._comparisons import (
     checked_target,
     group_labels,
     group_preferences,
+    warn_of_lost_groups,
 )
 from rankpursuit.estimators._constraints import GROUP_WEIGHT, Constraints
+from rankpursuit.estimators._scored import scored_part
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import GroupPreferences, GroupWeight, PairPreferences, Pointwise
 from rankpursuit.solvers.judgements import add_up, grounded, nearest_scores
@@ -24,6 +25,8 @@ from rankpursuit.solvers.judgements import add_up, grounded, nearest_scores
 
 class FitsScores(LeastSquaresEstimator):
     """A regression method: it fits the scores of single points."""
+
+    __metadata_request__fit: ClassVar = {"groups": True}
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit to scores.
@@ -47,19 +50,32 @@ class FitsScores(LeastSquaresEstimator):
 
 @parameters
 class ComparesGroups(KernelEstimator):
-    """A method that compares the points of a group."""
+    """A method that compares the points of a group.
+
+    It asks scikit-learn for the groups wherever these can be passed on.
+    """
 
     group_weight: GroupWeight | Mapping[Any, float] = "pairs"
 
     _constraints: ClassVar[Constraints] = {"group_weight": GROUP_WEIGHT}
+    __metadata_request__fit: ClassVar = {"groups": True}
+
+    def _group_labels(self, groups: ArrayLike | None, n_points: int) -> NDArray:
+        """Check the label of each training point, and keep the number of groups."""
+        labels = group_labels(groups, n_points)
+        self.n_groups_: int | None = len(np.unique(labels))
+        return labels
 
     def _compared(self, groups: ArrayLike | None, n_points: int) -> GroupPreferences:
         """All pairs inside each group, as the parameter weighs them."""
-        return group_preferences(group_labels(groups, n_points), self.group_weight)
+        return group_preferences(self._group_labels(groups, n_points), self.group_weight)
 
 
 class Ranker(ComparesGroups):
     """A ranker is scored by the pairs that it puts in the right order."""
+
+    # A pipeline always offers sample weights, and fails if its last step has never heard of them.
+    __metadata_request__score: ClassVar = {"groups": True, "sample_weight": None}
 
     def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
         """Pairwise accuracy: the share of pairs with different scores in the right order.
@@ -68,7 +84,7 @@ class Ranker(ComparesGroups):
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
         y : array-like of shape (m,)
-            True scores.
+            True scores; points with NaN are passed over.
         groups : array-like of shape (m,), optional
             Only pairs inside a group count. Default: all pairs.
 
@@ -76,10 +92,16 @@ class Ranker(ComparesGroups):
         -------
         float
             Between 0 and 1; a pair tied in the prediction counts half.
+
+        Warns
+        -----
+        UserWarning
+            If there were several groups in `fit` and there are none here, or the other way round:
+            it is likely that groups were lost on their way.
         """
-        scores = column_or_1d(y, dtype=np.float64, warn=True)
-        labels = None if groups is None else group_labels(groups, len(scores))
-        return float(pairwise_accuracy(scores, self.predict(X), labels))
+        y, prediction, labels = scored_part(y, self.predict(X), groups)
+        warn_of_lost_groups(self, self.n_groups_, labels)
+        return float(pairwise_accuracy(y, prediction, labels))
 
 
 class FitsOrder(Ranker, LeastSquaresEstimator):
@@ -102,7 +124,8 @@ class FitsOrder(Ranker, LeastSquaresEstimator):
         y : array-like of shape (n,), optional
             Scores. May be left out with `pairs`.
         groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
+            Labels or query ids: only points with the same one are compared. Default: all points.
+            :func:`groups_from_sizes` makes labels of sizes.
         pairs : array-like of shape (p, 2), optional
             Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
             to sample j. A pair may occur more than once and in both directions. The indices are
@@ -129,6 +152,7 @@ class FitsOrder(Ranker, LeastSquaresEstimator):
             X = self._check_points(X, min_samples=2)
         else:
             X, y = self._check_scored(X, y, min_samples=2)
+        self.n_groups_ = None
         edges = add_up(*checked_pairs(pairs, weights, groups, len(X)))
         scores = nearest_scores(len(X), edges) if y is None else grounded(y, edges)
         return self._learn(X, scores, PairPreferences(len(X), edges.pairs, edges.weights))

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import Expansion, blocks_of_rows, function_of, parameters
-from rankpursuit.estimators._comparisons import group_labels
 from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
@@ -30,7 +29,6 @@ from rankpursuit.estimators._kernels import (
 )
 from rankpursuit.estimators._scaling import check_predictions
 from rankpursuit.estimators.model_file import Model
-from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.solvers.coregularised.views import Views
 
 ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunction, ...]
@@ -165,27 +163,6 @@ class FunctionsOfViews(Ranker):
         if self.X_basis_ is None:
             return [X[:, basis] for basis in self.basis_]
         return [self._kernel_at(X, points, view) for view, points in enumerate(self.X_basis_)]
-
-    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """Pairwise accuracy on the scored points.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-        y : array-like of shape (m,)
-            True scores; points with NaN are passed over.
-        groups : array-like of shape (m,), optional
-            Only pairs inside a group count. Default: all pairs.
-
-        Returns
-        -------
-        float
-            Between 0 and 1; a pair tied in the prediction counts half.
-        """
-        scores = column_or_1d(y, dtype=np.float64, warn=True)
-        labels, scored = group_labels(groups, len(scores)), ~np.isnan(scores)
-        check_consistent_length(X, scores)
-        return float(pairwise_accuracy(scores[scored], self.predict(X)[scored], labels[scored]))
 
 
 def _mean_of_views(values: Array) -> Array:

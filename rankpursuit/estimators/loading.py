@@ -56,6 +56,7 @@ def load_model(path: str | Path) -> Any:
         estimator.n_features_in_ = model.description["n_features_in"]
         if model.description["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.array(model.description["feature_names_in"], object)
+        estimator.n_groups_ = None
         estimator._recall(model)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: holds no complete model: lacks {error}") from error

@@ -63,7 +63,7 @@ class RankingPursuit(FitsOrder, Pursuit):
 
     Attributes
     ----------
-    {basis_, coef_, staged_coef_, cost_, X_basis_, input_attributes}
+    {basis_, coef_, staged_coef_, cost_, X_basis_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -114,7 +114,7 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
 
     Attributes
     ----------
-    {basis_, coef_, staged_coef_, cost_, X_basis_, input_attributes}
+    {basis_, coef_, staged_coef_, cost_, X_basis_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -148,7 +148,8 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
         y : array-like of shape (n,)
             Scores.
         groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
+            Labels or query ids: only points with the same one are compared. Default: all points.
+            :func:`groups_from_sizes` makes labels of sizes.
 
         Returns
         -------

@@ -51,7 +51,7 @@ class RankSVM(Ranker, ExpansionEstimator):
     ----------
     basis_ : ndarray of shape (n_basis,)
         The training points with a coefficient other than zero.
-    {coef_, X_basis_, input_attributes}
+    {coef_, X_basis_, n_groups_, input_attributes}
     duality_gap_ : float
         Relative duality gap of the solution.
 
@@ -113,7 +113,8 @@ class RankSVM(Ranker, ExpansionEstimator):
         y : array-like of shape (n,), optional
             Scores; ties produce no pair. Not with `pairs`, which say the order themselves.
         groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
+            Labels or query ids: only points with the same one are compared. Default: all points.
+            :func:`groups_from_sizes` makes labels of sizes.
         pairs : array-like of shape (p, 2), optional
             Instead of scores, the order of some pairs: a row (i, j) says that sample i is
             preferred to sample j. The weights of a row that occurs more than once add up, and
@@ -131,7 +132,7 @@ class RankSVM(Ranker, ExpansionEstimator):
             compared = self._compared(groups, len(X))
             ordered = OrderedPairs.of_scores(y, compared.pairs(), compared.pair_weights())
         else:
-            X = self._check_points(X, min_samples=2)
+            X, self.n_groups_ = self._check_points(X, min_samples=2), None
             told = checked_pairs(pairs, weights, groups, len(X))
             if y is not None:
                 raise ValueError("y and pairs both say what is preferred; pass one of them")

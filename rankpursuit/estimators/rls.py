@@ -97,7 +97,7 @@ class RankRLS(FitsOrder, _RegularisedLeastSquares):
         All training points.
     coef_ : ndarray of shape (n,)
         Coefficients a.
-    {X_basis_, input_attributes}
+    {X_basis_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -146,7 +146,7 @@ class SparseRankRLS(FitsOrder):
     ----------
     basis_ : ndarray of shape (n_basis,)
         The subset.
-    {coef_, X_basis_, input_attributes}
+    {coef_, X_basis_, n_groups_, input_attributes}
 
     See Also
     --------

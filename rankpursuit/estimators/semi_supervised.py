@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from rankpursuit.estimators._base import RandomState, parameters, random_generator
-from rankpursuit.estimators._comparisons import group_labels, group_preferences, weighted_groups
+from rankpursuit.estimators._comparisons import group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
 from rankpursuit.estimators._dealing import (
     check_number_of_views,
@@ -90,7 +90,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     gamma_ : list of float or None
         For each view the gamma in use, from the features that it sees; None for a kernel
         without one.
-    {n_features_in_, feature_names_in_}
+    {n_groups_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -159,14 +159,15 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
             Scores; NaN marks an unscored point. Without any, the views agree on the scored
             points.
         groups : array-like of shape (n,), optional
-            Only points with the same label are compared. Default: all points.
+            Labels or query ids: only points with the same one are compared. Default: all points.
+            :func:`groups_from_sizes` makes labels of sizes.
 
         Returns
         -------
         self
         """
         X = self._check_points(X, min_samples=2)
-        y, labels = _checked_scores(X, y), group_labels(groups, len(X))
+        y, labels = _checked_scores(X, y), self._group_labels(groups, len(X))
         scored = ~np.isnan(y)
         if np.count_nonzero(scored) < 2:
             raise ValueError("y must hold at least two scores; NaN marks an unscored point")

@@ -17,6 +17,8 @@ _BLOCK = 1 << 18
 """Predictions are compared in blocks of so many values, which stay in the cache of a core."""
 _BUFFER = 1024
 """Size of numpy's buffer: rows shorter than half of it are copied as often as they are compared."""
+_FEW = 1024
+"""So many values are compared all with all at once: a sweep for each point would take longer."""
 
 
 def disagreement_error(
@@ -101,6 +103,8 @@ def _group_disagreement(
     `scores` has the shape (b, m).
     """
     n_rows, n_predictions, n_points = stack.shape
+    if stack.size <= _FEW:
+        return _compare_all(scores, stack, ties)
     order = np.argsort(-scores, axis=1, kind="stable")
     worse = _first_worse(np.take_along_axis(scores, order, axis=1))
     n_pairs = np.full((n_rows, 1), n_points * (n_points - 1) // 2)
@@ -117,6 +121,28 @@ def _group_disagreement(
     if ties == "half":
         wrong += n_pairs - n_untied
     return wrong, n_untied if ties == "untied" else n_pairs
+
+
+def _compare_all(
+    scores: NDArray[np.float64], stack: NDArray[np.float64], ties: Ties
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return what `_group_disagreement` does, from the signs of all differences."""
+    n_points = scores.shape[1]
+    true, predicted = _signs(scores)[:, None], _signs(stack)
+    n_pairs = np.full((len(scores), 1), n_points * (n_points - 1) // 2)
+    n_untied = np.count_nonzero(true, axis=(2, 3)) // 2
+    if ties == "all":
+        wrong = np.abs(true - predicted).sum(axis=(2, 3)) / 2
+        return wrong, n_pairs
+    right_less_wrong = (true * predicted).sum(axis=(2, 3)) / 2
+    counted = n_pairs if ties == "half" else n_untied
+    return counted - right_less_wrong, counted
+
+
+def _signs(values: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Signs of the differences of all values along the last axis, shape (..., m, m)."""
+    one, other = values[..., :, None], values[..., None, :]
+    return (one > other).view(np.int8) - (one < other).view(np.int8)
 
 
 def _first_worse(falling: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -144,6 +144,7 @@ def test_score_passes_over_unscored_points(data):
     scored = ~np.isnan(y)
     assert model.score(X, y) == model.score(X[scored], truth[scored])
     groups = np.arange(36) % 2
+    model.fit(X, y, groups)
     assert model.score(X, y, groups) == model.score(X[scored], truth[scored], groups[scored])
 
 

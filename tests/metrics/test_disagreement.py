@@ -48,10 +48,17 @@ def rankings(draw):
 
 
 @SMALL
-@given(rankings(), st.booleans(), st.sampled_from(["all", "half", "untied"]))
-def test_disagreement_equals_a_double_loop(ranking, normalized, ties):
+@given(
+    rankings(),
+    st.booleans(),
+    st.sampled_from(["all", "half", "untied"]),
+    st.sampled_from([0, disagreement._FEW]),
+)
+def test_disagreement_equals_a_double_loop(ranking, normalized, ties, few):
     scores, predictions, groups = ranking
-    result = disagreement_error(scores, predictions, groups, normalized=normalized, ties=ties)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disagreement, "_FEW", few)
+        result = disagreement_error(scores, predictions, groups, normalized=normalized, ties=ties)
     assert np.shape(result) == predictions.shape[:-1]
     for index in np.ndindex(predictions.shape[:-1]):
         expected = disagreement_by_loops(scores, predictions[index], groups, normalized, ties)
@@ -70,6 +77,7 @@ def test_rows_of_predictions_may_have_scores_of_their_own(data, ties):
     block = data.draw(st.sampled_from([1, 20, 100, disagreement._BLOCK]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(disagreement, "_BLOCK", block)
+        patch.setattr(disagreement, "_FEW", data.draw(st.sampled_from([0, disagreement._FEW])))
         result = disagreement_error(scores, predictions, ties=ties)
     expected = [
         disagreement_error(own, part, ties=ties)
@@ -97,7 +105,9 @@ def test_pairwise_accuracy_counts_a_predicted_tie_half(ranking):
 
 @pytest.mark.parametrize("n_points", [255, 256, 257, 258, 700])
 @pytest.mark.parametrize("ties", ["all", "untied"])
-def test_long_rankings_do_not_overflow_the_counters(n_points, ties):
+@pytest.mark.parametrize("few", [0, disagreement._FEW])
+def test_long_rankings_do_not_overflow_the_counters(n_points, ties, few, monkeypatch):
+    monkeypatch.setattr(disagreement, "_FEW", few)
     increasing = np.arange(n_points)
     halves = increasing >= n_points // 2
     predictions = np.stack([increasing, -increasing, 0 * increasing])

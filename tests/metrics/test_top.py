@@ -76,3 +76,23 @@ def test_wrong_options_are_refused(wrong, said):
         ndcg_error([1, 2], [1, 2], **wrong)
     with pytest.raises(ValueError, match="grades of at least 0"):
         ndcg_error([-1, 2], [1, 2], gain="exponential")
+
+
+@pytest.mark.parametrize(("empty", "expected"), [(0.0, 0.0), (1.0, 0.5), (None, 0.0)])
+def test_a_group_in_which_nothing_is_worth_more_counts_as_told(empty, expected):
+    found = ndcg_error([2, 1, 1, 1], [2, 1, 2, 1], [0, 0, 1, 1], empty=empty)
+    assert found == expected
+
+
+def test_without_a_group_that_counts_there_is_no_mean():
+    assert np.isnan(ndcg_error([1, 1], [1, 2], empty=None))
+    assert np.isnan(ndcg_error([1, 2], [1, 2], groups=[0, 1]))
+
+
+def test_the_discount_of_letor_counts_the_first_two_places_in_full():
+    grades, prediction = [2, 0, 1], [1, 3, 2]  # the order of the grades is 0, 1, 2
+    reached, best = 0 + 1 / 1 + 3 / np.log2(3), 3 + 1
+    found = ndcg_error(grades, prediction, gain="exponential", discount="letor")
+    assert found == pytest.approx(1 - reached / best)
+    with pytest.raises(ValueError, match="discount: expected 'standard' or 'letor'"):
+        ndcg_error([1, 2], [1, 2], discount="none")

@@ -1,0 +1,34 @@
+"""The part of a test set that can be scored."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
+
+from rankpursuit.estimators._comparisons import group_labels
+from rankpursuit.estimators._kernels import Array
+
+
+def scored_part(
+    y: ArrayLike, predictions: ArrayLike, groups: ArrayLike | None
+) -> tuple[Array, Array, NDArray | None]:
+    """Leave out the points without a score, which NaN marks.
+
+    Parameters
+    ----------
+    y : array-like of shape (m,)
+        Scores.
+    predictions : array-like of shape (..., m)
+    groups : array-like of shape (m,) or None
+
+    Returns
+    -------
+    y : ndarray of shape (m_scored,)
+    predictions : ndarray of shape (..., m_scored)
+    groups : ndarray of shape (m_scored,) or None
+    """
+    scores = column_or_1d(y, dtype=np.float64)
+    scored = ~np.isnan(scores)
+    labels = None if groups is None else group_labels(groups, len(scores))[scored]
+    return scores[scored], np.asarray(predictions, dtype=np.float64)[..., scored], labels

@@ -1,0 +1,345 @@
+import gzip
+import io
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import SMALL
+from sklearn.datasets import load_svmlight_file
+
+from rankpursuit.datasets import letor_blocks, letor_lines, load_letor
+from rankpursuit.errors import DataError, DataNotFoundError
+
+GOOD = (
+    "# made up\n"
+    "2 qid:10 1:0.5 3:-2.5e-1 # docid = 7 qid:3 9:9\n"
+    "\n"
+    "0 qid:10 2:1\t\r\n"
+    "  1.5\tqid:11  1:.5 2:+3. 3:1e2#no space\n"
+    "1 qid:10\n"
+)
+
+
+def write(folder, text, name="train.txt"):
+    file = folder / name
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def rows_of(n_rows, n_features=3, per_query=4):
+    """Return the text of a made-up file."""
+    rng = np.random.default_rng(0)
+    return "".join(
+        f"{rng.integers(3)} qid:{i // per_query} "
+        + " ".join(f"{j}:{rng.random():.6f}" for j in range(1, n_features + 1))
+        + " #doc\n"
+        for i in range(n_rows)
+    )
+
+
+@st.composite
+def sound_files(draw):
+    value = st.floats(allow_nan=False, allow_infinity=False, width=32)
+    row = st.tuples(
+        st.sampled_from(["0", "1", "-1", "2.5", "1e1"]),
+        st.integers(0, 5) | st.just(2**63 - 1),
+        st.dictionaries(st.integers(1, 6), value, max_size=5),
+        st.sampled_from(["", " ", " # doc 1:2", "#é", "\r", "\n# only a comment", "\n \t"]),
+        st.sampled_from([" ", "\t", "  "]),
+    )
+    return "".join(
+        space.join([grade, f"qid:{query}", *(f"{j}:{features[j]!r}" for j in sorted(features))])
+        + end
+        + "\n"
+        for grade, query, features, end, space in draw(st.lists(row, min_size=1, max_size=8))
+    )
+
+
+@SMALL
+@given(sound_files(), st.sampled_from([7, 64, letor_lines.PIECE]), st.booleans())
+def test_what_is_read_is_what_scikit_learn_reads(tmp_path_factory, text, piece, sparse):
+    file = write(tmp_path_factory.mktemp("letor"), text)
+    X, y, queries = load_svmlight_file(
+        io.BytesIO(text.encode()), query_id=True, n_features=6, zero_based=False
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(letor_lines, "PIECE", piece)
+        data = load_letor(file, n_features=6, sparse=sparse)
+    found = data.X.toarray() if sparse else data.X
+    np.testing.assert_array_equal(found, X.toarray())
+    np.testing.assert_array_equal(data.y, y)
+    np.testing.assert_array_equal(data.groups, queries)
+
+
+@SMALL
+@given(sound_files(), st.data())
+def test_a_spoilt_file_is_refused_with_its_line_or_still_sound(tmp_path_factory, text, data):
+    content = bytearray(text.encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] = data.draw(st.sampled_from(b"0 :\t\n\r.eqx-#\xff\x00\x0b"))
+    file = write(tmp_path_factory.mktemp("letor"), bytes(content))
+    try:
+        found = load_letor(file, sparse=True)
+    except DataError as error:
+        assert "\n" not in str(error)
+        assert ", line " in str(error) or "holds no rows" in str(error)
+        return
+    X, y, queries = load_svmlight_file(
+        io.BytesIO(bytes(content)), query_id=True, zero_based=False, n_features=10**9
+    )
+    found.X.resize(X.shape)
+    assert abs(found.X - X).sum() == 0.0
+    np.testing.assert_array_equal(found.y, y)
+    np.testing.assert_array_equal(found.groups, queries)
+
+
+def test_comments_blank_lines_and_all_kinds_of_numbers_are_read(tmp_path):
+    data = load_letor(write(tmp_path, GOOD))
+    assert data.y.tolist() == [2, 0, 1.5, 1]
+    assert data.groups.tolist() == [10, 10, 11, 10]
+    assert data.X.tolist() == [[0.5, 0, -0.25], [0, 1, 0], [0.5, 3, 100], [0, 0, 0]]
+    assert repr(data) == "<Letor: 4 rows, 3 features, 2 queries>"
+    assert (data.X.dtype, data.y.dtype, data.groups.dtype) == (np.float64, np.float64, np.int64)
+
+
+def test_a_mark_of_utf_8_before_the_text_is_passed_over(tmp_path):
+    assert load_letor(write(tmp_path, b"\xef\xbb\xbf" + GOOD.encode())).y[0] == 2
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_single_precision_and_sparse_matrices_on_request(tmp_path, sparse):
+    file = write(tmp_path, GOOD)
+    data = load_letor(file, dtype="float32", sparse=sparse)
+    assert data.X.dtype == np.float32
+    expected = load_letor(file).X.astype(np.float32)
+    np.testing.assert_array_equal(data.X.toarray() if sparse else data.X, expected)
+    if sparse:
+        assert data.X.nnz == np.count_nonzero(expected)
+        assert data.X.has_canonical_format
+
+
+def test_files_packed_by_gzip_are_unpacked_whatever_their_name(tmp_path):
+    plain, packed = (
+        write(tmp_path, GOOD),
+        write(tmp_path, gzip.compress(GOOD.encode(), mtime=0), "a.txt"),
+    )
+    np.testing.assert_array_equal(load_letor(packed).X, load_letor(plain).X)
+
+
+def test_several_files_follow_one_another_and_share_the_width(tmp_path):
+    first = write(tmp_path, "1 qid:1 1:1\n0 qid:1 2:1\n", "1.txt")
+    second = write(tmp_path, "2 qid:2 5:7\n", "2.txt")
+    data = load_letor([first, str(second)])
+    assert data.X.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 7]]
+    assert data.groups.tolist() == [1, 1, 2]
+    assert load_letor([first, second], n_features=9).X.shape == (3, 9)
+
+
+def test_query_ids_of_any_length_are_exact(tmp_path):
+    ids = [2**53 + 1, 2**63 - 1, 0]
+    file = write(tmp_path, "".join(f"0 qid:{number} 1:1\n" for number in ids))
+    assert load_letor(file).groups.tolist() == ids
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1 1:0.5", "no query id: after the grade, qid: must come"),
+        ("1", "no query id"),
+        ("1 1:0.5 qid:3", "no query id"),
+        ("qid:3 1:0.5", "the grade 'qid:3' is not a finite number"),
+        ("good qid:3 1:0.5", "the grade 'good' is not a finite number"),
+        ("nan qid:3 1:0.5", "the grade 'nan' is not a finite number"),
+        ("1e999 qid:3 1:0.5", "the grade '1e999' is not a finite number"),
+        ("1 qid: 1:0.5", "the query id '' is not a whole number"),
+        ("1 qid:a 1:0.5", "the query id 'a' is not a whole number"),
+        ("1 qid:-3 1:0.5", "the query id '-3' is not a whole number"),
+        ("1 qid:9223372036854775808 1:0.5", "the query id '9223372036854775808' is not a whole"),
+        ("1 qid:3 0:0.5", "feature 0: features are counted from 1"),
+        ("1 qid:3 2:0.5 1:0.5", "feature 1 comes after feature 2; features must rise"),
+        ("1 qid:3 2:0.5 2:0.5", "feature 2 comes twice"),
+        ("1 qid:3 a:0.5", "the feature 'a' is not a whole number"),
+        ("1 qid:3 1.0:0.5", "the feature '1.0' is not a whole number"),
+        ("1 qid:3 -1:0.5", "the feature '-1' is not a whole number"),
+        ("1 qid:3 :0.5", "the feature '' is not a whole number"),
+        ("1 qid:3 1234567890:0.5", "the feature '1234567890' has more than 9 digits"),
+        ("1 qid:3 1:nan", "the value 'nan' of feature 1 is not a finite number"),
+        ("1 qid:3 1:inf", "the value 'inf' of feature 1 is not a finite number"),
+        ("1 qid:3 1:1e999", "the value '1e999' of feature 1 is not a finite number"),
+        ("1 qid:3 1:", "the value '' of feature 1 is not a finite number"),
+        ("1 qid:3 1:1_0", "the value '1_0' of feature 1"),
+        ("1 qid:3 1:0x1", "the value '0x1' of feature 1"),
+        ("1 qid:3 1:2:3", "the value '2:3' of feature 1"),
+        ("1 qid:3 1: 0.5", "the value '' of feature 1"),
+        ("1 qid:3 1", "'1' has no colon"),
+        ("1,qid:3,1:0.5", "the grade '1,qid:3,1:0.5' is not a finite number"),
+        ("1 qid:3\r1:0.5", "malformed; expected 'grade qid:query"),
+        ("\x0b", "malformed; expected 'grade qid:query"),
+    ],
+)
+@pytest.mark.parametrize("piece", [8, letor_lines.PIECE])
+def test_a_malformed_line_is_refused_by_file_and_number(tmp_path, monkeypatch, line, said, piece):
+    monkeypatch.setattr(letor_lines, "PIECE", piece)
+    file = write(tmp_path, f"# comment\n1 qid:1 1:1\n{line}\n1 qid:1 1:1\n")
+    for read in (load_letor, lambda file: list(letor_blocks(file))):
+        with pytest.raises(DataError, match=r"train\.txt, line 3: ") as caught:
+            read(file)
+        assert said in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "the file is empty"),
+        (b"# only\n\n", "the file holds no rows"),
+        (b"1 qid:1 1:1\n1 qid:1 1:0.5 2:0.", "line 2: the file ends in the middle of this line"),
+        (b"1 qid:1 1:1\n1 qid:1 1:1 # \xff\n", r"line 2: not text in UTF-8 \(byte 15"),
+        ("1 qid:1 1:1\n".encode("utf-16"), "line 1: not text in UTF-8"),
+        (b"<!DOCTYPE html>\n<p>404</p>\n", "a web page, not rows with query ids"),
+        (gzip.compress(GOOD.encode(), mtime=0)[:-9], "packed by gzip, and truncated or damaged"),
+        (
+            gzip.compress(GOOD.encode(), mtime=0)[:20] + b"spoilt" * 9,
+            "packed by gzip, and truncated or",
+        ),
+        (gzip.compress(b"", mtime=0), "the file holds no rows"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path, content, said):
+    with pytest.raises(DataError, match=rf"train\.txt.*{said}") as caught:
+        load_letor(write(tmp_path, content))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_line_without_end_is_not_gathered_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(letor_lines, "PIECE", 16)
+    monkeypatch.setattr(letor_lines, "LONGEST_LINE", 64)
+    with pytest.raises(DataError, match="line 2: longer than 64 bytes"):
+        load_letor(write(tmp_path, "1 qid:1 1:1\n" + "1" * 1000))
+
+
+def test_missing_files_folders_and_no_files_are_refused(tmp_path):
+    with pytest.raises(DataNotFoundError, match=r"nowhere\.txt: no such file"):
+        load_letor(tmp_path / "nowhere.txt")
+    with pytest.raises(DataError, match="a folder; name the files in it"):
+        load_letor(tmp_path)
+    with pytest.raises(DataError, match="no files; name at least one"):
+        load_letor([])
+
+
+def test_more_features_than_asked_for_are_refused_with_their_line(tmp_path):
+    file = write(tmp_path, "1 qid:1 1:1\n1 qid:1\n1 qid:1 1:1 4:1\n")
+    for sparse in (False, True):
+        with pytest.raises(DataError, match=r"line 3: feature 4, but there are 3 features"):
+            load_letor(file, n_features=3, sparse=sparse)
+
+
+def test_a_value_too_large_for_single_precision_is_refused_with_its_line(tmp_path):
+    file = write(tmp_path, "1 qid:1 1:1\n1 qid:1 1:1 2:-1e300\n")
+    assert load_letor(file).X[1, 1] == -1e300
+    with pytest.raises(DataError, match="line 2: the value -1e\\+300 is too large for float32"):
+        load_letor(file, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"dtype": int}, "dtype must be float64 or float32; got int64"),
+        ({"n_features": 0}, "n_features must be a whole number of at least 1; got 0"),
+        ({"n_features": 2.0}, "n_features must be a whole number"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, options, said):
+    file = write(tmp_path, GOOD)
+    for read in (load_letor, letor_blocks):
+        with pytest.raises(ValueError, match=said):
+            read(file, **options)
+    with pytest.raises(ValueError, match="rows must be a whole number of at least 1; got 0"):
+        letor_blocks(file, rows=0)
+
+
+def test_a_matrix_beyond_memory_is_refused_with_the_remedy(tmp_path):
+    lines = "".join(f"1 qid:{i} 999999999:1\n" for i in range(50_000))
+    file = write(tmp_path, lines.replace("999999999", "1", 1))
+    with pytest.raises(DataError, match="does not fit into memory; ask for sparse=True"):
+        load_letor(file, n_features=2**60)
+    assert load_letor(file, sparse=True).X.shape == (50_000, 999_999_999)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_reading_takes_little_more_memory_than_the_result(tmp_path, monkeypatch, sparse):
+    monkeypatch.setattr(letor_lines, "PIECE", 1 << 16)
+    file = write(tmp_path, rows_of(8000, n_features=40))
+    tracemalloc.start()
+    try:
+        data = load_letor(file, sparse=sparse)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    size = data.X.data.nbytes + (data.X.indices.nbytes if sparse else 0)
+    assert size > 2.5e6
+    assert peak < 1.15 * size + 20 * letor_lines.PIECE
+
+
+@SMALL
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=8),
+    st.integers(1, 12),
+    st.sampled_from([16, 100, letor_lines.PIECE]),
+    st.booleans(),
+)
+def test_blocks_are_as_many_whole_queries_as_fit(tmp_path_factory, sizes, rows, piece, sparse):
+    folder = tmp_path_factory.mktemp("letor")
+    queries = np.repeat(np.arange(len(sizes))[::-1], sizes)
+    lines = [f"{i % 3} qid:{query} 1:{i + 1} 2:1\n" for i, query in enumerate(queries)]
+    middle = len(lines) // 2  # also in the middle of a query
+    parts = [part for part in (lines[:middle], lines[middle:]) if part]
+    files = [write(folder, "".join(part), f"{i}.txt") for i, part in enumerate(parts)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(letor_lines, "PIECE", piece)
+        blocks = list(letor_blocks(files, rows=rows, sparse=sparse))
+    expected, current = [], []
+    for query, size in zip(range(len(sizes))[::-1], sizes, strict=True):
+        if current and len(current) + size > rows:
+            expected.append(current)
+            current = []
+        current = current + [query] * size
+    expected.append(current)
+    assert [block.groups.tolist() for block in blocks] == expected
+    whole = load_letor(files)
+    found = [block.X.toarray() if sparse else block.X for block in blocks]
+    np.testing.assert_array_equal(np.concatenate(found), whole.X)
+    np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), whole.y)
+
+
+@pytest.mark.parametrize("piece", [8, letor_lines.PIECE])
+def test_a_query_that_comes_again_is_refused_in_blocks_with_its_line(tmp_path, monkeypatch, piece):
+    monkeypatch.setattr(letor_lines, "PIECE", piece)
+    file = write(tmp_path, "# comment\n1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n")
+    assert load_letor(file).n_queries == 2
+    with pytest.raises(DataError, match=r"train\.txt, line 4: query 1 comes again"):
+        list(letor_blocks(file))
+
+
+def test_all_blocks_have_the_features_of_the_first(tmp_path):
+    file = write(tmp_path, "1 qid:1 1:1 3:1\n1 qid:2 1:1\n1 qid:3 4:1\n")
+    blocks = letor_blocks(file, rows=1)
+    assert [next(blocks).X.shape[1] for _ in range(2)] == [3, 3]
+    with pytest.raises(DataError, match="line 3: feature 4, but there are 3 features; say how"):
+        next(blocks)
+    assert [block.X.shape[1] for block in letor_blocks(file, rows=1, n_features=4)] == [4, 4, 4]
+
+
+def test_the_real_parts_are_what_scikit_learn_reads(real_letor):
+    for file, n_rows in zip(real_letor, [2933, 3635, 3062], strict=True):
+        data = load_letor(file)
+        X, y, queries = load_svmlight_file(str(file), query_id=True)
+        assert data.X.shape == (n_rows, 46)
+        np.testing.assert_array_equal(data.X, X.toarray())
+        np.testing.assert_array_equal(data.y, y)
+        np.testing.assert_array_equal(data.groups, queries)
+        blocks = list(letor_blocks(file, rows=500))
+        np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), data.X)

@@ -1,0 +1,256 @@
+"""Groups on their way through scikit-learn: where they arrive, and where their loss is told."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from all_estimators import ALL, RANK_ONLY, id_of, made
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rankpursuit import (
+    RLS,
+    RankRLS,
+    SemiSupervisedRankingPursuit,
+    kendall_scorer,
+    map_scorer,
+    mrr_scorer,
+    ndcg_scorer,
+)
+from rankpursuit.metrics import (
+    kendall_tau,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_error,
+)
+
+RANKERS = [*RANK_ONLY, *made("CombinedRankingRegressionPursuit")]
+SCORERS = {
+    "ndcg": (ndcg_scorer(k=3), lambda *data: 1 - ndcg_error(*data, k=3)),
+    "map": (map_scorer(threshold=5), lambda *data: mean_average_precision(*data, threshold=5)),
+    "mrr": (mrr_scorer(threshold=5), lambda *data: mean_reciprocal_rank(*data, threshold=5)),
+    "kendall": (kendall_scorer(variant="a"), lambda *data: kendall_tau(*data, variant="a")),
+}
+each_ranker = pytest.mark.parametrize("estimator", RANKERS, ids=id_of)
+each_scorer = pytest.mark.parametrize("name", SCORERS)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def by_hand(estimator, X, y, groups, measure):
+    """Return what a cross-validation should find with models fitted to groups."""
+    found = []
+    for train, test in GroupKFold(2).split(X, y, groups):
+        model = clone(estimator).fit(X[train], y[train], groups[train])
+        found.append(measure(y[test], model.predict(X[test]), groups[test]))
+    return found
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+def test_every_estimator_requests_groups_of_its_own_accord(routing, data, estimator):
+    X, y, groups = data
+    model = make_pipeline(StandardScaler(), clone(estimator)).fit(X, y, groups=groups)
+    alone = clone(estimator).fit(StandardScaler().fit_transform(X), y, groups)
+    np.testing.assert_array_equal(
+        model.predict(X), alone.predict(StandardScaler().fit_transform(X))
+    )
+
+
+@each_ranker
+def test_a_pipeline_scores_inside_groups(routing, data, estimator):
+    X, y, groups = data
+    model = make_pipeline(StandardScaler(), clone(estimator)).fit(X, y, groups=groups)
+    inside = model[-1].score(model[:-1].transform(X), y, groups)
+    assert model.score(X, y, groups=groups) == inside
+    with pytest.warns(UserWarning, match="fitted to 5 groups but is scored without groups"):
+        assert model.score(X, y) != inside
+
+
+@each_ranker
+def test_a_search_without_a_scorer_scores_inside_groups(routing, data, estimator):
+    X, y, groups = data
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(with_std=False), clone(estimator)),
+        {f"{type(estimator).__name__.lower()}__gamma": [0.3]},
+        cv=GroupKFold(2),
+    ).fit(X, y, groups=groups)
+    scores = []
+    for train, test in GroupKFold(2).split(X, y, groups):
+        model = make_pipeline(
+            StandardScaler(with_std=False), clone(estimator).set_params(gamma=0.3)
+        )
+        model.fit(X[train], y[train], groups=groups[train])
+        scores.append(model.score(X[test], y[test], groups=groups[test]))
+    assert search.best_score_ == np.mean(scores)
+    assert search.best_estimator_[-1].n_groups_ == 5
+    assert search.score(X, y, groups=groups) == search.best_estimator_.score(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("estimator", [RankRLS(), RLS()], ids=id_of)
+def test_cross_validation_with_all_scorers_at_once(routing, data, estimator):
+    X, y, groups = data
+    found = cross_validate(
+        estimator,
+        X,
+        y,
+        scoring={name: scorer for name, (scorer, _) in SCORERS.items()},
+        cv=GroupKFold(2),
+        params={"groups": groups},
+    )
+    for name, (_, measure) in SCORERS.items():
+        expected = by_hand(estimator, X, y, groups, measure)
+        np.testing.assert_allclose(found[f"test_{name}"], expected, err_msg=name)
+
+
+@each_scorer
+def test_a_search_with_a_scorer_chooses_by_it_and_in_parallel(routing, data, name):
+    X, y, groups = data
+    scorer, measure = SCORERS[name]
+    search = GridSearchCV(
+        RankRLS(), {"alpha": [0.1, 1e6]}, scoring=scorer, cv=GroupKFold(2), n_jobs=2
+    ).fit(X, y, groups=groups)
+    expected = [
+        np.mean(by_hand(RankRLS(alpha=alpha), X, y, groups, measure)) for alpha in (0.1, 1e6)
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
+    assert search.score(X, y, groups=groups) == measure(y, search.predict(X), groups)
+
+
+@each_scorer
+def test_a_point_without_a_score_is_left_out_and_no_failure(routing, data, name):
+    X, y, groups = data
+    y = np.where(np.arange(40) % 3 == 0, np.nan, y)
+    scored = ~np.isnan(y)
+    scorer, measure = SCORERS[name]
+    model = SemiSupervisedRankingPursuit(random_state=0).fit(X, y, groups)
+    expected = measure(y[scored], model.predict(X)[scored], groups[scored])
+    assert scorer(model, X, y, groups=groups) == expected
+    found = cross_validate(
+        model,
+        X,
+        y,
+        scoring=scorer,
+        cv=GroupKFold(2),
+        params={"groups": groups},
+        error_score="raise",
+    )
+    assert np.isfinite(found["test_score"]).all()
+
+
+@each_scorer
+def test_a_scorer_that_no_groups_reach_refuses_and_tells_the_remedy(data, name):
+    X, y, groups = data
+    scorer, _ = SCORERS[name]
+    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, scoring=scorer, cv=GroupKFold(2))
+    with pytest.raises(ValueError, match="groups did not reach the scorer"):
+        clone(search).set_params(error_score="raise").fit(X, y, groups=groups)
+    with pytest.warns(UserWarning, match=r"set_config\(enable_metadata_routing=True\)"):
+        search.fit(X, y, groups=groups)
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
+
+
+def test_a_scorer_of_whole_test_sets_needs_no_groups(data):
+    X, y, _ = data
+    model = RankRLS().fit(X, y)
+    found = ndcg_scorer(k=4, grouped=False)(model, X, y)
+    assert found == 1 - ndcg_error(y, model.predict(X), k=4)
+    found = cross_validate(model, X, y, scoring=kendall_scorer(grouped=False))
+    assert np.isfinite(found["test_score"]).all()
+
+
+def test_a_scorer_of_whole_test_sets_lets_the_splitter_have_the_groups(routing, data):
+    X, y, groups = data
+    scorer = kendall_scorer(grouped=False)
+    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, scoring=scorer, cv=GroupKFold(2))
+    search.fit(X, y, groups=groups)
+    expected = by_hand(RankRLS(), X, y, groups, lambda true, found, _: kendall_tau(true, found))
+    assert search.best_score_ == pytest.approx(np.mean(expected))
+
+
+def test_what_an_ndcg_scorer_counts_for_an_empty_group(routing):
+    X, y, groups = np.arange(4.0)[:, None], [0, 1, 1, 1], [0, 0, 1, 1]
+    model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], groups)
+    for empty, expected in ((1.0, 1.0), (0.0, 0.5), (None, 1.0)):
+        assert ndcg_scorer(empty=empty)(model, X, y, groups=groups) == expected
+
+
+@each_scorer
+def test_a_scorer_can_be_pickled_and_cloned(name):
+    scorer, _ = SCORERS[name]
+    assert repr(pickle.loads(pickle.dumps(scorer))) == repr(scorer)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "said"),
+    [
+        (ndcg_scorer, {"k": 0}, "k: expected"),
+        (ndcg_scorer, {"gain": "cubic"}, "gain: expected"),
+        (map_scorer, {"empty": "none"}, "empty: expected"),
+        (mrr_scorer, {"k": -1}, "k: expected"),
+        (kendall_scorer, {"variant": "c"}, "variant: expected"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_fold(make, options, said):
+    with pytest.raises(ValueError, match=said):
+        make(**options)
+
+
+@each_ranker
+def test_groups_given_to_the_step_by_name_but_lost_to_its_score_are_told(data, estimator):
+    X, y, groups = data
+    model = make_pipeline(StandardScaler(), clone(estimator))
+    model.fit(X, y, **{f"{model.steps[-1][0]}__groups": groups})
+    with pytest.warns(UserWarning, match="fitted to 5 groups but is scored without groups"):
+        model.score(X, y, groups=groups)  # which scikit-learn drops without the routing
+
+
+def test_groups_that_a_search_without_routing_lost_are_told_when_its_model_is_scored(data):
+    X, y, groups = data
+    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
+    assert search.best_estimator_.n_groups_ == 1
+    with pytest.warns(UserWarning, match="inside 5 groups but was fitted without groups"):
+        search.best_estimator_.score(X, y, groups)
+
+
+@each_ranker
+def test_nothing_is_told_where_no_groups_are_lost(data, estimator):
+    X, y, groups = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = clone(estimator).fit(X, y)
+        assert model.n_groups_ == 1
+        model.score(X, y)
+        model.score(X, y, np.zeros(40))
+        model.fit(X, y, groups)
+        assert model.n_groups_ == 5
+        model.score(X, y, groups)
+        model.score(X[:8], y[:8], groups[:8])
+
+
+@pytest.mark.parametrize("name", ["RankRLS", "RankSVM"])
+def test_a_model_of_pairs_has_no_groups_to_lose(data, name):
+    X, y, groups = data
+    model = made(name)[0].fit(X, pairs=[(0, 1), (2, 3)])
+    assert model.n_groups_ is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(X, y)
+        model.score(X, y, groups)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+def test_single_precision_is_read_and_predictions_are_in_double(data, estimator):
+    X, y, groups = data
+    single = X.astype(np.float32)
+    model = clone(estimator).fit(single, y, groups)
+    assert model.predict(single).dtype == np.float64
+    exact = clone(estimator).fit(single.astype(np.float64), y, groups)
+    np.testing.assert_array_equal(model.predict(single), exact.predict(single))
