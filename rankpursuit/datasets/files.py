@@ -167,8 +167,8 @@ def _ids(column: pd.Series, place: Place) -> tuple[NDArray[np.str_], NDArray[np.
             f"{place(bad[0])}: the field {str(column.name)!r} has {len(text.iloc[bad[0]]):,} "
             f"characters, and {LONGEST_ID} is the most"
         )
-    codes, distinct = pd.factorize(text)
-    ids, ranks = np.unique(np.array(distinct, dtype=str), return_inverse=True)
+    codes, distinct = pd.factorize(column)
+    ids, ranks = np.unique(pd.Index(distinct).to_numpy(dtype=str), return_inverse=True)
     return ids, ranks[codes]
 
 
