@@ -103,7 +103,7 @@ def _attack(name: str, options: argparse.Namespace) -> Iterator[Outcomes]:
     with tqdm(total=options.cases, desc=name, unit=" cases") as bar:
         while left:
             with _Workers(name, options.jobs) as workers:
-                under_way = {workers.submit(seeds): seeds for seeds in left}
+                under_way = workers.submit_all(left)
                 left = []
                 for future in as_completed(under_way):
                     seeds = under_way[future]
@@ -117,7 +117,8 @@ def _attack(name: str, options: argparse.Namespace) -> Iterator[Outcomes]:
             suspects, left = left[: options.jobs], left[options.jobs :]
             for seed in (seed for seeds in suspects for seed in seeds):
                 with _Workers(name, 1) as workers:
-                    outcomes = _result(workers.submit(range(seed, seed + 1)))
+                    (future,) = workers.submit_all([range(seed, seed + 1)])
+                    outcomes = _result(future)
                 bar.update(1)
                 yield outcomes or Outcomes(1, wrong={seed: "killed its process"})
 
@@ -140,8 +141,13 @@ class _Workers:
             jobs, get_context("spawn"), initializer=_begin, initargs=(name, str(self._folder))
         )
 
-    def submit(self, seeds: range) -> Future[Outcomes]:
-        return self._pool.submit(_run, self._name, seeds)
+    def submit_all(self, parts: list[range]) -> dict[Future[Outcomes], range]:
+        """Hand out cases, to processes that are started here and leave Ctrl-C to this one."""
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            return {self._pool.submit(_run, self._name, seeds): seeds for seeds in parts}
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def __enter__(self) -> _Workers:
         return self
@@ -155,8 +161,7 @@ class _Workers:
 
 
 def _begin(name: str, folder: str) -> None:
-    """Prepare a worker: no data of the machine, limited memory, Ctrl-C left to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Prepare a worker: no data of the machine, and limited memory."""
     empty = Path(folder) / "empty"
     empty.mkdir(exist_ok=True)
     os.environ["RANKPURSUIT_DATA"] = os.environ["RANKPURSUIT_CACHE"] = str(empty)

@@ -10,6 +10,7 @@ import click
 
 from rankpursuit.cli._common import Command, Failure, Stopped, echo
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
+from rankpursuit.visible import one_line
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.backends import Backend
@@ -159,7 +160,8 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         experiment = load_experiment(path, options["overrides"])
         return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
-        faults = (x if x.startswith(str(path)) else f"{path}: {x}" for x in error.faults)
+        own = (f"{path}:", f"{path},")
+        faults = (x if x.startswith(own) else f"{path}: {x}" for x in error.faults)
         raise Failure(*faults, exit_code=2) from error
     except TooFewUsersError as error:
         raise Failure(f"{path}: {error}", exit_code=2) from error
@@ -186,7 +188,7 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
         tell=lambda line: echo(line, err=True),
     )
     for failure in failures:
-        echo(f"error: {failure}", err=True)
+        echo(f"error: {one_line(failure)}", err=True)
     if not options["quiet"]:
         echo(summary(folder))
         echo(f"results: {folder.path}")

@@ -20,6 +20,7 @@ from rankpursuit.datasets.locate import cache_folder
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import OutputError
 from rankpursuit.writing import replacing
+from rankpursuit.visible import one_line
 
 FORMAT = "rankpursuit-table-1"
 """Part of every key: change it when the format, or what a parser makes of a file, changes."""
@@ -50,7 +51,8 @@ def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings
     try:
         write_table(path, key, table)
     except (OSError, OutputError) as error:
-        warnings.warn(f"the parsed table was not kept: {path}: {error}", stacklevel=2)
+        message = one_line(f"the parsed table was not kept: {path}: {error}")
+        warnings.warn(message, stacklevel=2)
     return table
 
 

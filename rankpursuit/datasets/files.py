@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,15 +84,18 @@ def load_ratings(
         raise DataError(f"{called}: cannot be read: {reason}") from error
     if frame.empty:
         raise DataError(f"{file}: the file has a header but no ratings")
-    users, items = (_ids(frame[column], place) for column in (user, item))
+    user_ids, users = _ids(frame[user], place)
+    item_ids, items = _ids(frame[item], place)
     values = _values(frame[rating], place, bounds)
-    twice = np.flatnonzero(frame.duplicated([user, item]))
+    twice = np.flatnonzero(_again(users * len(item_ids) + items))
     if twice.size:
         at = twice[0]
         raise DataError(
-            f"{place(at)}: user {users[at]} rated item {items[at]} a second time; keep one of them"
+            f"{place(at)}: user {user_ids[users[at]]} rated item {item_ids[items[at]]} a second "
+            "time; keep one of them"
         )
-    return Ratings.from_arrays(users, items, values, name=name or file.stem)
+    table = Ratings.from_arrays(users, items, values, name=name or file.stem)
+    return replace(table, user_ids=user_ids, item_ids=item_ids)
 
 
 Place = Callable[[int], str]
@@ -138,8 +142,21 @@ def _allowed(types: Any) -> tuple[Callable[[Any], bool], ...]:
     return (*text, types.is_integer, types.is_floating, types.is_decimal, types.is_null)
 
 
-def _ids(column: pd.Series, place: Place) -> NDArray[np.object_]:
-    """Return ids as text; name the row of the first that is none, or is too long."""
+def _again(keys: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Tell which rows have the key of an earlier one."""
+    import pandas as pd
+
+    return pd.Series(keys).duplicated().to_numpy()
+
+
+def _ids(column: pd.Series, place: Place) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
+    """Return the different ids as text, ascending, and the number of each row's id.
+
+    Names the row of the first that is empty or too long. Only the different ones become an array of
+    text, which takes as much memory for each as for the longest.
+    """
+    import pandas as pd
+
     text = column.astype(str)
     bad = np.flatnonzero(column.isna() | (text.str.strip() == ""))
     if bad.size:
@@ -150,7 +167,9 @@ def _ids(column: pd.Series, place: Place) -> NDArray[np.object_]:
             f"{place(bad[0])}: the field {str(column.name)!r} has {len(text.iloc[bad[0]]):,} "
             f"characters, and {LONGEST_ID} is the most"
         )
-    return text.to_numpy(dtype=object)
+    codes, distinct = pd.factorize(column)
+    ids, ranks = np.unique(pd.Index(distinct).to_numpy(dtype=str), return_inverse=True)
+    return ids, ranks[codes]
 
 
 def _values(

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,7 +43,9 @@ def test_the_program_prints_a_table_and_has_status_zero_if_nothing_is_wrong():
 
 def test_ctrl_c_ends_the_program_with_what_was_finished():
     process = fuzz("--only", "tables", "--cases", "1000000", start_new_session=True)
-    time.sleep(4)
+    seen = ""
+    while "cases/s]" not in seen:
+        seen += process.stderr.read(1)
     os.killpg(process.pid, signal.SIGINT)
     printed, errors = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -196,3 +196,15 @@ def test_a_parquet_column_of_another_kind_is_refused(tmp_path, column, values):
     frame.to_parquet(tmp_path / "a.parquet")
     with pytest.raises(DataError, match=f"the column '{column}' is of .*, not numbers or text"):
         load_ratings(tmp_path / "a.parquet")
+
+
+def test_ids_that_are_numbers_keep_the_checksum_of_their_text(tmp_path):
+    """Stores of results know their data by it."""
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    columns = {"user": [10, 9, 10], "item": [1, 1, 2], "rating": [1.0, 2.0, 3.0]}
+    pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
+    users, items = (np.array(columns[name]).astype(str) for name in ("user", "item"))
+    expected = Ratings.from_arrays(users, items, columns["rating"])
+    assert load_ratings(tmp_path / "a.parquet").checksum() == expected.checksum()

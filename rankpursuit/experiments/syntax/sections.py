@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -47,12 +47,12 @@ def all_different(values: Values) -> Values:
     return values
 
 
-def one_of(names: Iterable[str]) -> Callable[[str], str]:
+def one_of(names: Collection[str]) -> Callable[[str], str]:
     """Return a validator that refuses other words than these."""
-    known = list(names)
 
     def check(word: str) -> str:
-        if word not in known:
+        if word not in names:
+            known = list(names)
             listed = " or ".join([", ".join(known[:-1]), known[-1]])
             raise Faults(f"expected {listed}, got {shown(word)}")
         return word
