@@ -28,7 +28,10 @@ def scored_part(
     predictions : ndarray of shape (..., m_scored)
     groups : ndarray of shape (m_scored,) or None
     """
-    scores = column_or_1d(y, dtype=np.float64)
+    scores = column_or_1d(y, dtype=np.float64, warn=True)
+    values = np.asarray(predictions, dtype=np.float64)
+    if values.shape[-1] != len(scores):
+        raise ValueError(f"y has {len(scores)} scores for {values.shape[-1]} samples of X")
     scored = ~np.isnan(scores)
     labels = None if groups is None else group_labels(groups, len(scores))[scored]
-    return scores[scored], np.asarray(predictions, dtype=np.float64)[..., scored], labels
+    return scores[scored], values[..., scored], labels

@@ -235,6 +235,16 @@ def test_nothing_is_told_where_no_groups_are_lost(data, estimator):
         model.score(X[:8], y[:8], groups[:8])
 
 
+@each_ranker
+def test_a_score_of_other_lengths_is_refused(data, estimator):
+    X, y, groups = data
+    model = clone(estimator).fit(X, y, groups)
+    with pytest.raises(ValueError, match="y has 39 scores for 40 samples"):
+        model.score(X, y[1:], groups)
+    with pytest.raises(ValueError, match="one label for each of the 40 samples; got 39"):
+        model.score(X, y, groups[1:])
+
+
 @pytest.mark.parametrize("name", ["RankRLS", "RankSVM"])
 def test_a_model_of_pairs_has_no_groups_to_lose(data, name):
     X, y, groups = data

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankpursuit import RankSVM
 from rankpursuit.solvers import OrderedPairs, fallbacks, rank_svm_path
-from rankpursuit.solvers.rank_svm import hinge, kernel_forms, large_C
+from rankpursuit.solvers.rank_svm import kernel_forms, large_C
 
 
 def noisy_points(seed, n_points=30):
@@ -111,16 +111,17 @@ def test_no_second_attempt_is_made_for_problems_that_are_solved(monkeypatch):
         assert np.all(rank_svm_path(problem.kernel, ordered(problem), [1.0], loss=loss).gap <= 1e-3)
 
 
-def test_indefinite_kernels_are_not_taken_for_their_definite_part(monkeypatch):
+@ANY_LOSS
+def test_indefinite_kernels_are_not_taken_for_their_definite_part(loss):
     problem = generic_problem(4)
     kernel = problem.kernel - 0.3 * np.eye(12)
     _, definite = kernel_forms.factored(np.concatenate([problem.kernel, kernel]))
     assert definite.tolist() == [True, True, False, False]
-    solved = []
-    monkeypatch.setattr(hinge, "factored", lambda K: solved.append(K) or kernel_forms.factored(K))
-    path = rank_svm_path(kernel, ordered(problem), [10.0])
+    path = rank_svm_path(kernel, ordered(problem), [10.0, 1e200], loss=loss)
     assert np.isfinite(path.coefficients).all()
     assert np.isfinite(path.gap).all()
+    assert not np.any(path.coefficients[:, 1])
+    assert np.all(path.gap[:, 1] == 1.0)
 
 
 def test_factors_compute_what_the_kernel_computes():

@@ -7,6 +7,8 @@ facts make a bound of both sides from solutions for smaller C, which are found w
 - the least objective for a smaller C is a lower bound of that for a larger one;
 - a function whose smallest margin is m > 0 has, divided by m, no loss at all: its objective is
   half of its squared norm for any C.
+
+Neither holds for kernels that are not positive semi-definite, which are left alone.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.kernels import function_values
+from rankpursuit.solvers.rank_svm.kernel_forms import factored
 from rankpursuit.solvers.rank_svm.point_pairs import OrderedPairs
 from rankpursuit.solvers.rank_svm.solutions import RankSVMPath
 
@@ -34,10 +37,10 @@ _SHARPER = 0.25
 """The smaller C are solved to this share of the gap asked for, which their scaling uses up."""
 
 
-def magnitudes(kernel: Array, pairs: Sequence[OrderedPairs]) -> Array:
-    """Largest product of a weight and a kernel value for each kernel, shape (b,)."""
-    weights = [1.0 if own.weights is None else own.weights.max(initial=0.0) for own in pairs]
-    return np.abs(kernel).max(axis=(1, 2), initial=0.0) * np.array(weights)
+def magnitude(kernel: Array, pairs: Sequence[OrderedPairs]) -> float:
+    """Return a bound of the products of a weight and a kernel value in a stack (b, n, n)."""
+    weights = [own.weights.max() for own in pairs if own.weights is not None]
+    return max(kernel.max(), -kernel.min()) * max(weights, default=1.0)
 
 
 def zero_functions(pairs: Sequence[OrderedPairs], Cs: Array) -> RankSVMPath:
@@ -72,10 +75,11 @@ def improve(
     kernel, pairs, Cs, tol, max_iter
         As for the solver.
     """
-    sizes = magnitudes(kernel, pairs)
-    for b in map(int, np.flatnonzero((~(path.gap <= tol)).any(axis=1))):
+    some = np.flatnonzero((~(path.gap <= tol)).any(axis=1))
+    _, definite = factored(kernel[some])
+    for b in map(int, some[definite]):
         unsolved = np.flatnonzero(~(path.gap[b] <= tol))
-        smaller = 10.0**_DECADES / (sizes[b] or 1.0)
+        smaller = 10.0**_DECADES / (magnitude(kernel[b : b + 1], [pairs[b]]) or 1.0)
         smaller = smaller[(smaller < Cs[unsolved].max()) & (smaller > 0.0)]
         if len(smaller):
             own, one = kernel[b : b + 1], [pairs[b]]

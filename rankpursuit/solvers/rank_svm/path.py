@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.solvers.rank_svm.hinge import hinge_path
-from rankpursuit.solvers.rank_svm.large_C import LARGEST, improve, magnitudes, zero_functions
+from rankpursuit.solvers.rank_svm.large_C import LARGEST, improve, magnitude, zero_functions
 from rankpursuit.solvers.rank_svm.point_pairs import OrderedPairs
 from rankpursuit.solvers.rank_svm.solutions import RankSVMPath
 from rankpursuit.solvers.rank_svm.squared_hinge import squared_hinge_path
@@ -75,7 +75,7 @@ def _solve(
     solver = _SOLVERS[loss]
     # What overflows is found by its gap.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        moderate = Cs <= LARGEST / max(magnitudes(kernel, pairs).max(), 1.0)
+        moderate = Cs <= LARGEST / max(magnitude(kernel, pairs), 1.0)
         if moderate.all():
             path = solver(kernel, pairs, Cs, tol, max_iter)
         else:

@@ -185,8 +185,8 @@ def _step(
         nearer = start[worse] + direction[worse]
         reached.put(worse, problems.take(worse).evaluate(nearer))
         new_bounds = reached.sums @ of_sums
-    lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
-    if len(lost):
+    else:  # no step is short enough for some
+        lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
         reached.put(lost, points.take(lost))
         new_bounds[lost] = bounds[lost]
     return reached, new_bounds
