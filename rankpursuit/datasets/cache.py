@@ -19,8 +19,8 @@ import numpy as np
 from rankpursuit.datasets.locate import cache_folder
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import OutputError
-from rankpursuit.writing import replacing
 from rankpursuit.visible import one_line
+from rankpursuit.writing import replacing
 
 FORMAT = "rankpursuit-table-1"
 """Part of every key: change it when the format, or what a parser makes of a file, changes."""
