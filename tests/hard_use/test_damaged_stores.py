@@ -209,6 +209,16 @@ def test_a_store_that_cannot_be_trusted_as_a_whole_is_refused(tiny, damaged, cha
     assert contents(damaged) == tiny.results
 
 
+def test_rows_out_of_order_are_refused_before_anything_is_written(tiny, damaged):
+    store = damaged / "results.sqlite"
+    content = store.read_bytes()
+    assert content.count(b"15-30test") == content.count(b"15-30holdout") == 1
+    store.write_bytes(content.replace(b"15-30test", b"15-30aest"))
+    with pytest.raises(StoreError, match="its rows are out of order"):
+        tiny.go_on(damaged)
+    assert contents(damaged) == tiny.results
+
+
 def test_a_damaged_time_is_told_and_the_results_stand(tiny, damaged):
     edit(damaged, "UPDATE meta SET value = 'long' WHERE key = 'seconds'")
     told = []
