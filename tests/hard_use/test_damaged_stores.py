@@ -101,15 +101,16 @@ def without_disk(monkeypatch):
     return written
 
 
-def test_no_flipped_byte_changes_a_result(tiny, damaged, without_disk):
+@pytest.mark.parametrize("quarter", range(4))
+def test_no_flipped_byte_changes_a_result(tiny, damaged, without_disk, quarter):
     masks = np.random.default_rng(0).integers(1, 256, size=len(tiny.store))
     outcomes = set()
-    for position, mask in enumerate(masks):
+    for position in range(quarter, len(tiny.store), 4):
         without_disk.clear()
         for left in damaged.glob("results.sqlite-*"):
             left.unlink()
         flipped = bytearray(tiny.store)
-        flipped[position] ^= int(mask)
+        flipped[position] ^= int(masks[position])
         (damaged / "results.sqlite").write_bytes(flipped)
         outcome = outcome_of(tiny, damaged)
         written = {name: without_disk[name] for name in RESULTS if name in without_disk}
