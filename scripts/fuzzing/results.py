@@ -202,7 +202,7 @@ def _spoil_config(rng: random.Random, run: RunFolder) -> None:
         place, key = rng.choice([(config, key) for key in config] + _inner(config))
         place[rng.choice((key, key, key, "unknown"))] = rng.choice(_VALUES)
         run.config.write_text(yaml.safe_dump(config), encoding="utf-8")
-    except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError):
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
         return
 
 
@@ -225,7 +225,7 @@ def _change_json(run: RunFolder, change: Callable[[dict[str, Any]], Any]) -> Non
         facts = json.loads(run.provenance.read_bytes())
         change(facts)
         run.provenance.write_text(json.dumps(facts), encoding="utf-8")
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return
 
 
