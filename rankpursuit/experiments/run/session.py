@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from rankpursuit.errors import RunError
+from rankpursuit.errors import RunError, StoreError
 from rankpursuit.experiments.config import dump_yaml, ratings_of
 from rankpursuit.experiments.run.export import write_results
 from rankpursuit.experiments.run.folder import RunFolder
@@ -76,8 +76,12 @@ def run_session(
             try:
                 for failure in execute(run, store, progress, evaluate):
                     failures.append(failure)
-            finally:
+            except StoreError:  # files can say no more than they do
+                raise
+            except BaseException:
                 _write(run, store, folder, origin, time.time() - begun)
+                raise
+            _write(run, store, folder, origin, time.time() - begun)
         return failures
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error

@@ -90,6 +90,9 @@ class Store:
         try:
             with self._one_line_errors():
                 self._open()
+        except MemoryError as error:
+            self._connection.close()
+            raise self._damaged("it asks for more memory than there is") from error
         except BaseException:
             self._connection.close()
             raise
@@ -102,7 +105,7 @@ class Store:
 
     def _open(self) -> None:
         """Lock the file; make the tables of a new one, check those of an old one."""
-        self._connection.text_factory = bytes  # damaged text need not be text
+        self._connection.text_factory = _Text
         self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._connection.execute("PRAGMA trusted_schema = OFF")
         self._connection.execute("BEGIN EXCLUSIVE")
@@ -167,15 +170,17 @@ class Store:
 
     def _check_rows(self) -> None:
         """Remember which rows there are, and which of them are not as they were written."""
-        try:
-            for row in self._connection.execute("SELECT * FROM results"):
-                if is_whole(self._identity, row):
-                    repeat, group, role, chunk, label = map(_decoded, row[:5])
-                    self._finished.setdefault((repeat, group, role, chunk), set()).add(label)
-                else:
-                    self._damaged_rows.append(row[:5])
-        except MemoryError as error:
-            raise self._damaged("a row of impossible length") from error
+        before: tuple[Any, ...] = ()
+        for row in self._connection.execute("SELECT * FROM results"):
+            key = tuple(map(_rank, row[:5]))
+            if key <= before:  # rows could not be found, and new ones would be lost
+                raise self._damaged("its rows are out of order")
+            before = key
+            if is_whole(self._identity, row):
+                repeat, group, role, chunk, label = map(_decoded, row[:5])
+                self._finished.setdefault((repeat, group, role, chunk), set()).add(label)
+            else:
+                self._damaged_rows.append(row[:5])
         for key in self._damaged_rows:
             if len(self._connection.execute(f"SELECT 1 {_FROM_ROW}", key).fetchall()) != 1:
                 raise self._damaged("a row cannot be found by its key")
@@ -297,6 +302,19 @@ class Store:
         return StoreError(
             f"{self._path} {reason}: use --fresh to start over, or --output for another folder"
         )
+
+
+class _Text(bytes):
+    """Text of the store, which need not be text if it is damaged; a blob is bytes."""
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """Return where SQLite sorts a value: nothing, numbers, text, blobs."""
+    if value is None:
+        return 0, 0
+    if isinstance(value, bytes):
+        return (2 if isinstance(value, _Text) else 3), bytes(value)
+    return 1, value
 
 
 def _code(error: sqlite3.Error) -> int:
