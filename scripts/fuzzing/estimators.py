@@ -279,6 +279,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "C": _positive,
     "nu": lambda rng: one_of(rng, 0.0, _positive(rng)),
     "ridge": lambda rng: one_of(rng, 0.0, _positive(rng)),
+    "group_weight": lambda rng: one_of(rng, "pairs", "equal", {}, {0: _positive(rng)}),
     "tol": lambda rng: one_of(rng, 1e-3, 1e-8, 1e-300, 1e300, 0.5),
     "beta": lambda rng: one_of(rng, 0.0, 0, 1, 1.0, 0.5, 1e-300, 1.0 - 1e-16),
     "loss": lambda rng: one_of(rng, "hinge", "squared_hinge"),

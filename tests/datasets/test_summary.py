@@ -6,7 +6,7 @@ import pytest
 from rankpursuit.datasets import Ratings, make_ratings
 from rankpursuit.datasets.picture import save_picture
 from rankpursuit.datasets.summary import summarise, tied_pairs
-from rankpursuit.errors import DataError
+from rankpursuit.errors import RankpursuitError
 
 
 def test_the_numbers_of_a_hand_worked_example():
@@ -52,6 +52,6 @@ def test_a_picture_is_written_in_the_format_of_its_ending(tmp_path):
 def test_a_picture_that_cannot_be_written_is_refused_by_name(tmp_path):
     table = make_ratings(100, 50)
     for name in ("nowhere/a.png", "a.unknown"):
-        with pytest.raises(DataError, match=name):
+        with pytest.raises(RankpursuitError, match=name):
             save_picture(table, summarise(table), tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -13,8 +13,6 @@ from rp_run import RP_RUN, start
 from small_experiment import small_config
 
 FORBIDDEN = ("Traceback", "Warning", "resource_tracker", "leaked", "semaphore", "Exception ignored")
-TERM_ENDS = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)); "
-"""SIGTERM as an exception in the main thread, from the first moment on."""
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +82,7 @@ def test_no_process_outlives_a_run_that_is_killed_in_its_first_seconds(
 def test_a_run_that_is_stopped_while_workers_start_ends_all_of_them_without_noise(
     config, tmp_path, mark, number, seconds, n_jobs
 ):
-    process = start_handling_sigterm(config, tmp_path, mark, n_jobs)
+    process = start_alone(config, tmp_path, mark, n_jobs)
     wait_for_first_worker(process, mark)
     time.sleep(seconds)
     check_stop(process, mark, number)
@@ -95,17 +93,16 @@ def test_a_run_that_is_stopped_while_workers_start_ends_all_of_them_without_nois
 def test_a_run_that_is_stopped_in_the_middle_ends_without_noise(
     config, tmp_path, mark, number, n_jobs
 ):
-    process = start_handling_sigterm(config, tmp_path, mark, n_jobs)
+    process = start_alone(config, tmp_path, mark, n_jobs)
     store = tmp_path / "small" / "results.sqlite"
     while process.poll() is None and not (store.exists() and store.stat().st_size > 20_000):
         time.sleep(0.005)
     check_stop(process, mark, number)
 
 
-def start_handling_sigterm(config, folder, mark, n_jobs):
-    program = [*RP_RUN[:-1], TERM_ENDS + RP_RUN[-1]]
+def start_alone(config, folder, mark, n_jobs):
     return subprocess.Popen(
-        [*program, str(config), "--output", str(folder), "-j", str(n_jobs)],
+        [*RP_RUN, str(config), "--output", str(folder), "-j", str(n_jobs)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -122,7 +119,7 @@ def check_stop(process, mark, number):
     assert process.returncode == 128 + number
     assert not any(map(is_alive, workers))
     assert still_alive(mark, 10) == []
-    assert not [line for line in said.splitlines() if any(word in line for word in FORBIDDEN)]
+    assert not [line for line in said.splitlines() if any(w in line for w in FORBIDDEN)], said
 
 
 def test_a_worker_takes_no_notice_of_signals_that_are_for_the_run(config, tmp_path, mark):
@@ -149,7 +146,8 @@ def test_a_worker_that_is_killed_ends_the_run_in_one_line_and_no_process_is_left
     workers_of(process)[0].send_signal(number)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 1
-    (line,) = [line for line in errors.splitlines() if not line.startswith("small: ")]
+    (line,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert "Traceback" not in errors
     assert line == (
         "error: a worker process was killed or ran out of memory; what was finished is kept: give "
         "the same command to go on"

@@ -165,7 +165,7 @@ BAD_FOR_EDITORS_TOO = [
     ),
     (
         "algorithms.ranking_pursuit.ridge=-1",
-        "algorithms.ranking_pursuit.ridge: expected a number of at least 0, got -1",
+        "algorithms.ranking_pursuit.ridge: expected a list of numbers of at least 0, got -1",
     ),
     (
         "algorithms.semi_supervised_ranking_pursuit.nu=[-1]",
