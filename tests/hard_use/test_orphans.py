@@ -77,7 +77,7 @@ def test_no_process_outlives_a_run_that_is_killed_in_its_first_seconds(
 
 
 @pytest.mark.parametrize("n_jobs", [2, 4])
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("seconds", [0.2, 0.5])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_while_workers_start_ends_all_of_them_without_noise(
     config, tmp_path, mark, number, seconds, n_jobs

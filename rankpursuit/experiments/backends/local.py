@@ -13,7 +13,6 @@ from multiprocessing import resource_tracker
 from typing import Any, Self
 
 import joblib
-from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from rankpursuit.errors import ConfigError, WorkerLostError
@@ -56,14 +55,13 @@ class Local:
 
     def __init__(self, n_jobs: int = 1) -> None:
         self._n_jobs = n_jobs
+        self._executor: Any = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End the workers at once if a run is broken off; a unit under way is done again later."""
-        if kind is not None and self.count() > 1:
-            get_reusable_executor().shutdown(wait=True, kill_workers=True)
+    def __exit__(self, *_: object) -> None:
+        """Leave the workers to joblib: those of a run that is broken off have ended."""
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
@@ -85,20 +83,29 @@ class Local:
             n_jobs=self._n_jobs, return_as="generator_unordered", batch_size=1, **watch
         )
         results: Any = None
+        finished = False
         try:
             with _unheard(signal.SIGINT, signal.SIGTERM):
                 results = parallel(joblib.delayed(evaluate_unit)(experiment, *job) for job in jobs)
+                self._executor = getattr(parallel._backend, "_workers", None)
             yield from results
+            finished = True
         except TerminatedWorkerError as error:
             raise WorkerLostError(
                 "a worker process was killed or ran out of memory; what was finished is kept: give "
                 "the same command to go on"
             ) from error
         finally:
-            with warnings.catch_warnings():  # of units that are given up, and done again later
-                warnings.simplefilter("ignore")
-                if results is not None:
-                    results.close()
+            if not finished:
+                self._give_up(results)
+
+    def _give_up(self, results: Any) -> None:
+        """End the workers at once; units under way are given up, and done again later."""
+        warnings.filterwarnings("ignore", ".* tasks which were still being processed", UserWarning)
+        if hasattr(self._executor, "shutdown"):
+            self._executor.shutdown(wait=True, kill_workers=True)
+        if results is not None:
+            results.close()
 
 
 @contextmanager
