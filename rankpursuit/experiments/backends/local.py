@@ -82,6 +82,7 @@ class Local:
         parallel: Any = joblib.Parallel(
             n_jobs=self._n_jobs, return_as="generator_unordered", batch_size=1, **watch
         )
+        warnings.filterwarnings("ignore", ".* tasks which were still being processed", UserWarning)
         results: Any = None
         finished = False
         try:
@@ -101,7 +102,6 @@ class Local:
 
     def _give_up(self, results: Any) -> None:
         """End the workers at once; units under way are given up, and done again later."""
-        warnings.filterwarnings("ignore", ".* tasks which were still being processed", UserWarning)
         if hasattr(self._executor, "shutdown"):
             self._executor.shutdown(wait=True, kill_workers=True)
         if results is not None:
