@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from rankpursuit.estimators._constraints import Constraints, check_parameter
 from rankpursuit.estimators._kernels import (
+    GAMMA,
     KERNEL_CONSTRAINTS,
     NOT_NEGATIVE_ONLY,
     Array,
@@ -44,7 +45,6 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Base of all estimators: functions over a kernel."""
 
     kernel: Kernel = "rbf"
-    gamma: Gamma = None
     degree: int = 3
     coef0: float = 1.0
     kernel_params: Mapping[str, Any] | None = None
@@ -133,7 +133,16 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return validate_data(self, X, dtype=np.float64, reset=False)
 
 
-class ExpansionEstimator(KernelEstimator):
+@parameters
+class OneWidth(KernelEstimator):
+    """Base of the estimators whose kernel has one gamma, if it has any."""
+
+    gamma: Gamma = None
+
+    _constraints: ClassVar[Constraints] = {"gamma": GAMMA}
+
+
+class ExpansionEstimator(OneWidth):
     """Base of the estimators with one function ``f(x) = sum_j coef_j k(x_j, x)``."""
 
     def _training_kernel(self, X: Array, columns: NDArray[np.intp]) -> Array:

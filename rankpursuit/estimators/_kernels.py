@@ -45,9 +45,9 @@ NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
 """Kernels of histograms, whose features must not be negative."""
 
 VIEW_KERNEL = (Choice.of(KernelName), Function())
+GAMMA = (*POSITIVE, Choice.of(Scale), NONE)
 KERNEL_CONSTRAINTS: Constraints = {
     "kernel": (Choice.of(KernelName, Precomputed), Function()),
-    "gamma": (*POSITIVE, Choice.of(Scale), NONE),
     "degree": (Whole(1),),
     "coef0": (Number(),),
     "kernel_params": (Instance((Mapping,), "a mapping"), NONE),

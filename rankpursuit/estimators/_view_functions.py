@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankpursuit.estimators._base import parameters
+from rankpursuit.estimators._base import OneWidth, parameters
 from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
@@ -32,7 +32,7 @@ ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunct
 
 
 @parameters
-class FunctionsOfViews(Ranker):
+class FunctionsOfViews(Ranker, OneWidth):
     """Base of the estimators with one function for each view, whose mean is the prediction."""
 
     n_views: int = 2

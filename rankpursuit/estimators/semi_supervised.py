@@ -21,8 +21,9 @@ from rankpursuit.estimators._pursuit_base import (
     warn_of_early_end,
 )
 from rankpursuit.estimators._view_functions import FunctionsOfViews
-from rankpursuit.solvers import coregularised_pursuit, count_basis, ridge_rows
-from rankpursuit.solvers.coregularised import Agreement, JointFitting
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers import count_basis
+from rankpursuit.solvers.coregularised import Agreement, JointFitting, pursue_views
 
 
 @documented
@@ -150,14 +151,11 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         self
         """
         X = self._check_points(X, min_samples=2)
-        y, labels = _checked_scores(X, y), group_labels(groups, len(X))
+        y, labels = checked_scores(X, y), group_labels(groups, len(X))
         scored = ~np.isnan(y)
         if np.count_nonzero(scored) < 2:
             raise ValueError("y must hold at least two scores; NaN marks an unscored point")
-        common, unscored = group_preferences(labels[scored], self.group_weight), ~scored
-        agreeing = weighted_groups(labels[unscored], self.group_weight)
-        if agreeing.n_pairs == 0:
-            agreeing, unscored = common, scored
+        agreeing = self._agreeing(scored, labels)
         points, losses = self._deal(X, scored, labels)
         kernels = [
             X[:, own] if self._precomputed else self._kernel_at(X, X[own], view)
@@ -165,16 +163,14 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         ]
         forms = [weighted_groups(labels[loss], self.group_weight) for loss in losses]
         n_steps = count_basis(self.n_basis, min(len(own) for own in points))
-        penalised = [
-            ridge_rows(
-                form.root(kernel[None, loss]), form.root(y[loss]), kernel[None, own], [self.ridge]
-            )
-            for form, kernel, loss, own in zip(forms, kernels, losses, points, strict=True)
-        ]
-        path = coregularised_pursuit(
-            [dictionary for dictionary, _ in penalised],
-            [agreeing.root(kernel[None, unscored]) for kernel in kernels],
-            [target for _, target in penalised],
+        path = pursue_views(
+            [kernel[None] for kernel in kernels],
+            y,
+            points,
+            losses,
+            forms,
+            agreeing,
+            [self.ridge],
             [self.nu],
             n_steps,
             fitting=self.fitting,
@@ -192,6 +188,19 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         ]
         self.coef_ = [staged[-1] if reached else np.empty(0) for staged in self.staged_coef_]
         return self
+
+    def _agreeing(
+        self, scored: NDArray[np.bool_], labels: NDArray
+    ) -> tuple[NDArray[np.intp], GroupPreferences]:
+        """Points on which the views agree, and their form: the scored ones if there are no others.
+
+        A ValueError if no pair is scored.
+        """
+        common, unscored = group_preferences(labels[scored], self.group_weight), ~scored
+        agreeing = weighted_groups(labels[unscored], self.group_weight)
+        if agreeing.n_pairs == 0:
+            return np.flatnonzero(scored), common
+        return np.flatnonzero(unscored), agreeing
 
     def _deal(
         self, X: Array, scored: NDArray[np.bool_], labels: NDArray
@@ -212,7 +221,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         return points, losses
 
 
-def _checked_scores(X: Array, y: ArrayLike) -> Array:
+def checked_scores(X: Array, y: ArrayLike) -> Array:
     """Check scores of which some may be NaN."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
