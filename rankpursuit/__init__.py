@@ -9,25 +9,39 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from rankpursuit.estimators import (
         RLS,
+        RLSCV,
         CombinedRankingRegressionPursuit,
+        CombinedRankingRegressionPursuitCV,
         KernelMatchingPursuit,
+        KernelMatchingPursuitCV,
         RankingPursuit,
+        RankingPursuitCV,
         RankRLS,
+        RankRLSCV,
         RankSVM,
         SemiSupervisedRankingPursuit,
+        SemiSupervisedRankingPursuitCV,
         SparseRankRLS,
+        SparseRankRLSCV,
         group_scorer,
     )
 
 __all__ = [
     "RLS",
+    "RLSCV",
     "CombinedRankingRegressionPursuit",
+    "CombinedRankingRegressionPursuitCV",
     "KernelMatchingPursuit",
+    "KernelMatchingPursuitCV",
     "RankRLS",
+    "RankRLSCV",
     "RankSVM",
     "RankingPursuit",
+    "RankingPursuitCV",
     "SemiSupervisedRankingPursuit",
+    "SemiSupervisedRankingPursuitCV",
     "SparseRankRLS",
+    "SparseRankRLSCV",
     "group_scorer",
 ]
 

@@ -1,5 +1,14 @@
 """Every algorithm of the paper as a scikit-learn estimator."""
 
+from rankpursuit.estimators.cv import (
+    RLSCV,
+    CombinedRankingRegressionPursuitCV,
+    KernelMatchingPursuitCV,
+    RankingPursuitCV,
+    RankRLSCV,
+    SemiSupervisedRankingPursuitCV,
+    SparseRankRLSCV,
+)
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
@@ -12,12 +21,19 @@ from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit
 
 __all__ = [
     "RLS",
+    "RLSCV",
     "CombinedRankingRegressionPursuit",
+    "CombinedRankingRegressionPursuitCV",
     "KernelMatchingPursuit",
+    "KernelMatchingPursuitCV",
     "RankRLS",
+    "RankRLSCV",
     "RankSVM",
     "RankingPursuit",
+    "RankingPursuitCV",
     "SemiSupervisedRankingPursuit",
+    "SemiSupervisedRankingPursuitCV",
     "SparseRankRLS",
+    "SparseRankRLSCV",
     "group_scorer",
 ]
