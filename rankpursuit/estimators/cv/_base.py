@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -58,11 +58,19 @@ class Problem:
     labels: NDArray | None
     splits: list[Split]
     seed: int
+    _distances: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def compared(self) -> NDArray:
         """Groups; one if there are none."""
         return group_labels(self.labels, len(self.y))
+
+    def squared_distances(self, rows: Indices, columns: Indices) -> Array:
+        """Squared distances of some points to others; kept, for the next width, until others."""
+        asked, kept = (rows, columns), self._distances
+        if not ("of" in kept and all(map(np.array_equal, kept["of"], asked))):
+            kept["of"], kept["are"] = asked, squared_distances(self.X[rows], self.X[columns])
+        return kept["are"]
 
     @property
     def least_train(self) -> int:
@@ -187,9 +195,10 @@ class PathCV(KernelEstimator):
         """Kernels of some points with others, shape (len(gammas), len(rows), len(columns))."""
         if self._precomputed:
             return problem.X[None, rows[:, None], columns]
-        X, Y = problem.X[rows], problem.X[columns]
         if self.kernel == "rbf":
-            return gaussian_stack(squared_distances(X, Y), np.asarray(gammas, dtype=np.float64))
+            squared = problem.squared_distances(rows, columns)
+            return gaussian_stack(squared, np.asarray(gammas, dtype=np.float64))
+        X, Y = problem.X[rows], problem.X[columns]
         return np.stack([self._kernel(X, Y, gamma) for gamma in gammas])
 
     def _plain(self, problem: Problem) -> KernelEstimator:

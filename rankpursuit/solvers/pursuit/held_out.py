@@ -67,8 +67,7 @@ def pursue_held_out(
             ridges,
         )
         path = pursue_gram(gram, products, square, n_steps, fitting=fitting)
-        new = columns[:, split.test[:, None], own]
-        values = path.predict(np.repeat(new, n_ridges, axis=0) if n_ridges > 1 else new)
+        values = path.predict(_for_each_ridge(columns[:, split.test[:, None], own], n_ridges))
         values = values.reshape(len(columns), n_ridges, *values.shape[1:])
         missing = n_steps - values.shape[2]
         yield np.pad(values, ((0, 0), (0, 0), (0, missing), (0, 0)), "edge") if missing else values
@@ -115,6 +114,12 @@ def _sums(columns: Array, scores: Array, rows: Indices, form_of: FormOf) -> Gram
     for number, kernel in enumerate(columns):
         sums.add(number, kernel[rows], scores[rows], form)
     return sums
+
+
+def _for_each_ridge(kernel: Array, n_ridges: int) -> Array:
+    if len(kernel) == 1:
+        return np.broadcast_to(kernel, (n_ridges, *kernel.shape[1:]))
+    return np.repeat(kernel, n_ridges, axis=0)
 
 
 def _total(parts: Sequence[GramSums]) -> GramSums:
