@@ -224,6 +224,9 @@ class PathCV(KernelEstimator):
     def _scaled(self, X: Array) -> Array:
         return X if self.scaler_ is None else self.scaler_.transform(X)
 
+    def _new_scaled(self, X: ArrayLike) -> Array:
+        return self._scaled(self._new_points(X))
+
     def predict(self, X: ArrayLike) -> Array:
         """Predict the utility of new points with the chosen model.
 
@@ -235,7 +238,8 @@ class PathCV(KernelEstimator):
         -------
         ndarray of shape (m,)
         """
-        return self.best_estimator_.predict(self._scaled(self._new_points(X)))
+        X = self._new_scaled(X)
+        return self.best_estimator_.predict(X)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.
@@ -293,7 +297,8 @@ class Staged(PathCV):
         ------
         ndarray of shape (m,)
         """
-        yield from self.best_estimator_.staged_predict(self._scaled(self._new_points(X)))
+        X = self._new_scaled(X)
+        yield from self.best_estimator_.staged_predict(X)
 
 
 def _name_of(metric: Metric) -> str:

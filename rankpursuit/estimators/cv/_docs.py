@@ -36,10 +36,9 @@ scale : bool, default True
     centred unless the kernel is one of histograms. Features of very different size, or
     far from 1, would otherwise leave a kernel nothing to learn. Never with a precomputed kernel.
 cv : int, splitter or iterable, default 5
-    A number of folds, of whole groups if there are groups and otherwise of consecutive
-    points; a splitter of scikit-learn, such as ``KFold(5, shuffle=True)`` for points in a
-    meaningful order; or pairs of training and test indices. A split that cuts a group is
-    refused.
+    A number of folds, the same in every fit: ``GroupKFold`` if there are groups, and
+    otherwise ``KFold`` of points in a random order with the seed 0. Or a splitter of
+    scikit-learn, or pairs of training and test indices. A split that cuts a group is refused.
 random_state : int, Generator, RandomState or None, default None
     Draws the candidates.
 selection : {"best", "sparsest"}, default "best"

@@ -83,7 +83,10 @@ def _folds(n_folds: int, n_points: int, labels: NDArray | None) -> GroupKFold | 
             f"cv={n_folds} folds need at least as many {parts} with scores; got n_{parts} = "
             f"{n_parts}: lower cv or add {parts}"
         )
-    return KFold(n_folds) if labels is None else GroupKFold(n_folds)
+    if labels is not None:
+        return GroupKFold(n_folds)
+    # Points are often sorted by their scores, and then a fold of neighbours is like no other.
+    return KFold(n_folds, shuffle=True, random_state=0)
 
 
 def _of_rows(number: int, split: Any, n_points: int) -> tuple[Indices, Indices]:

@@ -245,4 +245,5 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
         float
             Between 0 and 1; a pair tied in the prediction counts half.
         """
-        return self.best_estimator_.score(self._scaled(self._new_points(X)), y, groups)
+        X = self._new_scaled(X)
+        return self.best_estimator_.score(X, y, groups)

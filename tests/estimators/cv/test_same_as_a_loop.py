@@ -105,7 +105,7 @@ def test_scores_of_folds_of_groups_are_those_of_plain_estimators(name, scoring):
 
 @each_case
 def test_scores_of_folds_of_points_are_those_of_plain_estimators(name):
-    check(name, KFold(3), 3, grouped=False)
+    check(name, KFold(3, shuffle=True, random_state=0), 3, grouped=False)
 
 
 @each_case
@@ -148,7 +148,7 @@ def test_all_views_are_set_up_in_a_fold_as_in_the_plain_estimator(views):
         "SemiSupervisedRankingPursuit",
         X,
         y,
-        cv=3,
+        cv=KFold(3),
         views=views,
         scale=False,
         scoring="neg_mean_squared_error",
