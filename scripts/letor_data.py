@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rankpursuit.datasets.letor import load_letor
 
 Array = NDArray[np.float64]
