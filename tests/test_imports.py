@@ -9,9 +9,10 @@ import rankpursuit
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
-GROUND = {"errors", "kernels", "preferences", "metrics"}
+GROUND = {"errors", "grouping", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
+    "grouping": set(),
     "kernels": {"errors"},
     "preferences": {"errors"},
     "metrics": {"errors"},
