@@ -50,6 +50,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     kernel_params: Mapping[str, Any] | None = None
 
     _constraints: ClassVar[Constraints] = KERNEL_CONSTRAINTS
+    _dtypes: ClassVar[list[type]] = [np.float64]
+    """Kinds of numbers that training points may keep; others become the first."""
 
     @classmethod
     def constraints(cls) -> Constraints:
@@ -87,7 +89,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def _check_points(self, X: ArrayLike, *, min_samples: int = 1) -> Array:
         """Check the parameters, and training points that come without scores."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_samples)
+        X = validate_data(self, X, dtype=self._dtypes, ensure_min_samples=min_samples)
         return self._check_for_kernel(X)
 
     def _check_scored(
@@ -96,7 +98,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Check the parameters, and training points with their scores."""
         self._check_parameters()
         X, y = validate_data(
-            self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=min_samples
+            self, X, y, y_numeric=True, dtype=self._dtypes, ensure_min_samples=min_samples
         )
         return self._check_for_kernel(X), np.asarray(y, dtype=np.float64)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._base import KernelEstimator, LeastSquaresEstimator, parameters
 from rankpursuit.estimators._comparisons import (
@@ -13,15 +13,28 @@ from rankpursuit.estimators._comparisons import (
     checked_target,
     group_labels,
     group_preferences,
+    weighted_groups,
 )
 from rankpursuit.estimators._constraints import GROUP_WEIGHT, Constraints
 from rankpursuit.metrics import pairwise_accuracy
-from rankpursuit.preferences import GroupPreferences, GroupWeight, PairPreferences, Pointwise
+from rankpursuit.preferences import (
+    GroupPreferences,
+    GroupWeight,
+    PairPreferences,
+    Pointwise,
+    Preferences,
+)
 from rankpursuit.solvers.judgements import add_up, grounded, nearest_scores
 
 
 class FitsScores(LeastSquaresEstimator):
     """A regression method: it fits the scores of single points."""
+
+    _compares: ClassVar[bool] = False
+
+    def _form(self, labels: NDArray) -> Preferences:
+        """Return the form of points with these labels, which it ignores."""
+        return Pointwise(len(labels))
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit to scores.
@@ -50,6 +63,11 @@ class ComparesGroups(KernelEstimator):
     group_weight: GroupWeight | Mapping[Any, float] = "pairs"
 
     _constraints: ClassVar[Constraints] = {"group_weight": GROUP_WEIGHT}
+    _compares: ClassVar[bool] = True
+
+    def _form(self, labels: NDArray) -> Preferences:
+        """Return the form of points with these labels; there may be no pair."""
+        return weighted_groups(labels, self.group_weight)
 
     def _compared(self, groups: ArrayLike | None, n_points: int) -> GroupPreferences:
         """All pairs inside each group, as the parameter weighs them."""

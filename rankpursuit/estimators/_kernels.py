@@ -41,8 +41,13 @@ Kernel = KernelName | Precomputed | KernelFunction
 Gamma = float | Scale | None
 
 WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
+POSITIVE_DEFINITE = frozenset({"chi2", "cosine", "laplacian", "linear", "rbf"})
+"""Kernels without negative eigenvalues, whatever their parameters are."""
 NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
 """Kernels of histograms, whose features must not be negative."""
+
+_COPIED_ENTRIES = 2**22
+"""Features of which a variance may hold a copy: 32 MB."""
 
 VIEW_KERNEL = (Choice.of(KernelName), Function())
 KERNEL_CONSTRAINTS: Constraints = {
@@ -74,9 +79,19 @@ def gamma_in_use(kernel: Kernel, gamma: Gamma, X: Array) -> float | None:
     if gamma is None:
         return 1.0 / X.shape[1]
     if isinstance(gamma, str):
-        variance = float(X.var())
+        variance = _variance(X)
         return 1.0 / (X.shape[1] * (variance if variance > 0.0 else 1.0))
     return float(gamma)
+
+
+def _variance(X: NDArray[np.floating]) -> float:
+    """Variance of all entries, with no copy of a large `X`, which may be a memory map."""
+    step = max(1, _COPIED_ENTRIES // max(1, X.shape[1]))
+    if len(X) <= step:
+        return float(X.var())
+    parts = [slice(start, start + step) for start in range(0, len(X), step)]
+    mean = sum(float(X[rows].sum(dtype=np.float64)) for rows in parts) / X.size
+    return sum(float(np.square(X[rows] - mean).sum(dtype=np.float64)) for rows in parts) / X.size
 
 
 def kernel_values(

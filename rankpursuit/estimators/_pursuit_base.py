@@ -15,7 +15,6 @@ from rankpursuit.estimators._base import (
     LeastSquaresEstimator,
     RandomState,
     parameters,
-    random_generator,
 )
 from rankpursuit.estimators._constraints import (
     FLAG,
@@ -27,10 +26,21 @@ from rankpursuit.estimators._constraints import (
     Constraints,
     Whole,
 )
-from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._dictionary import Dictionary, draw_candidates
+from rankpursuit.estimators._kernels import POSITIVE_DEFINITE, Array, gamma_in_use
+from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, pursue, ridge_rows
-from rankpursuit.solvers.pursuit import Fitting
+from rankpursuit.solvers.pursuit import (
+    Fitting,
+    GramSums,
+    PursuitPath,
+    positive_part,
+    prefers_sums,
+    ridge_paths,
+    sum_rows,
+)
+from rankpursuit.solvers.pursuit.blocks import Columns
 
 DICTIONARY_CONSTRAINTS: Constraints = {
     "n_basis": NUMBER_OF_BASIS,
@@ -56,6 +66,7 @@ class Pursuit(LeastSquaresEstimator):
         "repeat": FLAG,
         "ridge": NOT_NEGATIVE,
     }
+    _dtypes: ClassVar[list[type]] = [np.float64, np.float32]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -66,21 +77,81 @@ class Pursuit(LeastSquaresEstimator):
             )
 
     def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
-        n_points = len(X)
-        n_steps = count_basis(self.n_basis, n_points)
-        candidates = draw_candidates(n_points, self.n_candidates, self.random_state)
-        kernel = self._training_kernel(X, candidates)[None]
-        preferences = preferences.slim(len(candidates))
-        rows, target = preferences.root(kernel), preferences.root(scores)
-        if self.ridge > 0.0:
-            rows, target = ridge_rows(rows, target, kernel[:, candidates], [self.ridge])
-        path = pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
+        self.__dict__.pop("_tally", None)  # of blocks that were learned before
+        candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
+        n_steps = count_basis(self.n_basis, len(candidates))
+        if not self._precomputed and prefers_sums(len(X), len(candidates), preferences):
+            gamma = gamma_in_use(self.kernel, self.gamma, X)
+            dictionary = Dictionary.of(X, candidates, gamma)
+            sums = self._sum(dictionary, X, scores, preferences)
+            self._keep_sums(dictionary, sums, n_steps)
+        else:
+            X = np.asarray(X, dtype=np.float64)
+            kernel = self._training_kernel(X, candidates)[None]
+            preferences = preferences.slim(len(candidates))
+            rows, target = preferences.root(kernel), preferences.root(scores)
+            if self.ridge > 0.0:
+                rows, target = ridge_rows(rows, target, kernel[:, candidates], [self.ridge])
+            path = pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
+            chosen, coef = self._keep_path(path)
+            self._keep(X, candidates[chosen], coef)
+        warn_of_early_end(len(self.basis_), n_steps)
+        return self
+
+    def _keep_path(self, path: PursuitPath) -> tuple[NDArray[np.intp], Array]:
+        """Keep the path of a pursuit; return which candidates it chose, and its coefficients."""
         reached = int(path.n_steps[0])
-        warn_of_early_end(reached, n_steps)
         self.cost_ = path.cost[0, : reached + 1]
         self.staged_coef_ = path.coefficients()[0, :reached, :reached]
         coef = self.staged_coef_[-1] if reached else np.empty(0)
-        return self._keep(X, candidates[path.selected[0, :reached]], coef)
+        return path.selected[0, :reached], coef
+
+    def _columns(self, dictionary: Dictionary) -> Columns:
+        """Kernel values with the candidates, into an array that is there."""
+        points, gamma = dictionary.points, dictionary.gamma
+        if isinstance(self.kernel, str) and self.kernel == "rbf" and gamma is not None:
+            return GaussianColumns(points, gamma)
+
+        def columns(X: NDArray[np.floating], out: Array) -> None:
+            out[:] = self._kernel(np.asarray(X, dtype=np.float64), points, gamma)
+
+        return columns
+
+    def _sum(
+        self,
+        dictionary: Dictionary,
+        X: NDArray[np.floating],
+        scores: Array,
+        preferences: Preferences,
+    ) -> GramSums:
+        """All that the pursuit needs of some rows."""
+        sums = sum_rows(self._columns(dictionary), len(dictionary.points), X, scores, preferences)
+        if not np.isfinite(sums.gram).all():
+            raise ValueError("X leads to kernel values that are not finite; scale the features")
+        return sums
+
+    def _penalty(self, dictionary: Dictionary) -> Array:
+        """Return the kernel of the candidates as `ridge` takes it, shape (1, N, N)."""
+        n_candidates = len(dictionary.points)
+        if self.ridge == 0.0:
+            return np.zeros((1, n_candidates, n_candidates))
+        kernel = self._kernel(dictionary.points, dictionary.points, dictionary.gamma)[None]
+        definite = isinstance(self.kernel, str) and self.kernel in POSITIVE_DEFINITE
+        return kernel if definite else positive_part(kernel)
+
+    def _keep_sums(self, dictionary: Dictionary, sums: GramSums, n_steps: int) -> None:
+        """Follow the path of some sums, and keep it."""
+        path = ridge_paths(
+            sums,
+            self._penalty(dictionary),
+            [self.ridge],
+            n_steps,
+            fitting=self.fitting,
+            repeat=self.repeat,
+        )
+        chosen, self.coef_ = self._keep_path(path)
+        self.basis_, self.X_basis_ = dictionary.rows[chosen], dictionary.points[chosen]
+        self.gamma_ = dictionary.gamma
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
@@ -96,16 +167,6 @@ class Pursuit(LeastSquaresEstimator):
         kernel = self._basis_kernel(X)
         for coef in self.staged_coef_:
             yield kernel @ coef
-
-
-def draw_candidates(
-    n_points: int, n_candidates: int | None, random_state: RandomState
-) -> NDArray[np.intp]:
-    """Draw the training points whose kernel functions make up the dictionary, in rising order."""
-    if n_candidates is None or n_candidates >= n_points:
-        return np.arange(n_points)
-    drawn = random_generator(random_state).choice(n_points, n_candidates, replace=False)
-    return np.sort(drawn)
 
 
 def warn_of_early_end(reached: int, asked: int) -> None:

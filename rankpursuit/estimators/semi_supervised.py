@@ -13,11 +13,11 @@ from rankpursuit.estimators._base import RandomState, parameters, random_generat
 from rankpursuit.estimators._comparisons import group_labels, group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
 from rankpursuit.estimators._dealing import deal_features, deal_losses, deal_points
+from rankpursuit.estimators._dictionary import draw_candidates
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._pursuit_base import (
     DICTIONARY_CONSTRAINTS,
-    draw_candidates,
     warn_of_early_end,
 )
 from rankpursuit.estimators._view_functions import FunctionsOfViews
