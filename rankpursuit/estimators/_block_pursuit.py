@@ -81,6 +81,17 @@ class BlockPursuit(Pursuit):
         and the weights depend on may not. ``gamma="scale"`` takes the variance of the candidates.
         Each call follows the whole path again, from sums of N x N numbers for N candidates: blocks
         of some thousand rows take the least time.
+
+        Examples
+        --------
+        >>> from rankpursuit import RankingPursuit
+        >>> rng = np.random.default_rng(0)
+        >>> model = RankingPursuit(n_basis=8, fitting="backfit", n_candidates=30, random_state=0)
+        >>> for day in range(3):
+        ...     X, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10) + 6 * day
+        ...     model = model.partial_fit(X, X[:, 0] + groups, groups)
+        >>> round(model.score(X, X[:, 0] + groups, groups), 2)
+        0.94
         """
         with unchanged_if_refused(self):
             self._check_for_blocks()
@@ -127,6 +138,17 @@ class BlockPursuit(Pursuit):
         -----
         Rows in the same order give the candidates of `fit`, and to rounding its model, however
         they are cut into blocks. `partial_fit` goes on from here.
+
+        Examples
+        --------
+        >>> from rankpursuit import RankingPursuit
+        >>> from rankpursuit.datasets import array_blocks
+        >>> rng = np.random.default_rng(0)
+        >>> X, groups = rng.normal(size=(400, 2)), np.repeat(np.arange(40), 10)
+        >>> model = RankingPursuit(n_basis=8, fitting="backfit", n_candidates=30, random_state=0)
+        >>> blocks = array_blocks(X, X[:, 0], groups, rows=100)
+        >>> round(model.fit_blocks(blocks).score(X, X[:, 0], groups), 2)
+        0.95
         """
         with unchanged_if_refused(self):
             self._check_for_blocks()
@@ -182,6 +204,16 @@ class BlockPursuit(Pursuit):
         -----
         Sums are added up in the order of the parts, so that the model does not depend on timing,
         and no more of them are under way than keep the workers busy.
+
+        Examples
+        --------
+        >>> from functools import partial
+        >>> from distributed import Client  # doctest: +SKIP
+        >>> from rankpursuit import RankingPursuit
+        >>> parts = [partial(load, file) for file in files]  # doctest: +SKIP
+        >>> client = Client("tcp://HOST:8786")  # doctest: +SKIP
+        >>> model = RankingPursuit(100, n_candidates=1000)
+        >>> model.fit_on_cluster(client, parts)  # doctest: +SKIP
         """
         with unchanged_if_refused(self):
             self._check_for_blocks()

@@ -46,8 +46,8 @@ POSITIVE_DEFINITE = frozenset({"chi2", "cosine", "laplacian", "linear", "rbf"})
 NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
 """Kernels of histograms, whose features must not be negative."""
 
-_COPIED_ENTRIES = 2**22
-"""Features of which a variance may hold a copy: 32 MB."""
+_COPIED_ENTRIES = 2**20
+"""Features of which a variance may hold a copy: 8 MB."""
 
 VIEW_KERNEL = (Choice.of(KernelName), Function())
 KERNEL_CONSTRAINTS: Constraints = {

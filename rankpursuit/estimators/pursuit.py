@@ -36,6 +36,8 @@ class KernelMatchingPursuit(FitsScores, BlockPursuit):
     -----
     {columns_note}
 
+    {memory_note}
+
     Examples
     --------
     >>> import numpy as np
@@ -75,6 +77,8 @@ class RankingPursuit(FitsOrder, BlockPursuit):
     Notes
     -----
     {columns_note}
+
+    {memory_note}
 
     Examples
     --------
@@ -124,6 +128,8 @@ class CombinedRankingRegressionPursuit(Ranker, BlockPursuit):
     Notes
     -----
     {columns_note}
+
+    {memory_note}
 
     Examples
     --------

@@ -17,8 +17,8 @@ Columns = Callable[[NDArray[np.floating], Array], object]
 the second, (m, N)."""
 
 BLOCK_ENTRIES = 2**23
-"""Kernel values of a block, 64 MB: enough rows that a product of them takes longer than a pass
-over the Gram matrix of a few thousand candidates that it is added to."""
+"""Kernel values and features of a block, 64 MB: enough rows that a product of them takes longer
+than a pass over the Gram matrix of a few thousand candidates that it is added to."""
 
 ROWS_ENTRIES = 2**25
 """Most kernel values that are kept as rows: 256 MB, of which a fit holds three or four at once."""
@@ -67,7 +67,7 @@ def sum_rows(
     scores: Array,
     preferences: Preferences,
     *,
-    entries: int = BLOCK_ENTRIES,
+    entries: int | None = None,
 ) -> GramSums:
     """Add up rows in blocks; no more than a block of kernel values is in memory at a time.
 
@@ -81,8 +81,8 @@ def sum_rows(
     scores : ndarray of shape (n,)
     preferences : Pointwise, GroupPreferences or a Blend of the latter
         The form of the n rows.
-    entries : int
-        Kernel values of a block.
+    entries : int, optional
+        Kernel values and features of a block. Default: `BLOCK_ENTRIES`.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def sum_rows(
     beta, groups = _read(preferences)
     found = GramSums.empty(1, n_candidates)
     found.n_rows = len(scores)
-    n_rows = max(1, entries // max(1, n_candidates))
+    n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
     buffer = np.empty((min(n_rows, len(scores)), n_candidates))
 
     def values_of(rows: slice | NDArray[np.intp]) -> tuple[Array, Array]:
