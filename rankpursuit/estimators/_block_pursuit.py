@@ -79,8 +79,8 @@ class BlockPursuit(Pursuit):
         -----
         `n_basis`, `fitting`, `repeat` and `ridge` may be set anew between blocks; what the kernel
         and the weights depend on may not. ``gamma="scale"`` takes the variance of the candidates.
-        Each call follows the whole path again, from sums of N x N numbers for N candidates: blocks
-        of some thousand rows take the least time.
+        The model keeps sums of N x N numbers for N candidates, and each call follows the whole path
+        again from them: blocks of some thousand rows take the least time.
 
         Examples
         --------

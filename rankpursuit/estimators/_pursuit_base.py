@@ -130,11 +130,10 @@ class Pursuit(LeastSquaresEstimator):
             raise ValueError("X leads to kernel values that are not finite; scale the features")
         return sums
 
-    def _penalty(self, dictionary: Dictionary) -> Array:
-        """Return the kernel of the candidates as `ridge` takes it, shape (1, N, N)."""
-        n_candidates = len(dictionary.points)
+    def _penalty(self, dictionary: Dictionary) -> Array | None:
+        """Return the kernel of the candidates as `ridge` takes it, shape (1, N, N), if it does."""
         if self.ridge == 0.0:
-            return np.zeros((1, n_candidates, n_candidates))
+            return None
         kernel = self._kernel(dictionary.points, dictionary.points, dictionary.gamma)[None]
         definite = isinstance(self.kernel, str) and self.kernel in POSITIVE_DEFINITE
         return kernel if definite else positive_part(kernel)

@@ -14,7 +14,7 @@ from rankpursuit.solvers.pursuit.sums import GramSums
 
 def ridge_paths(
     sums: GramSums,
-    kernel: Array,
+    kernel: Array | None,
     ridges: ArrayLike,
     n_steps: int,
     *,
@@ -27,9 +27,9 @@ def ridge_paths(
     ----------
     sums : GramSums
         Of w kernels over N candidates.
-    kernel : ndarray of shape (w, N, N)
+    kernel : ndarray of shape (w, N, N) or None
         Kernels K of the candidates among themselves, without negative eigenvalues; see
-        :func:`rankpursuit.solvers.pursuit.positive_part`.
+        :func:`rankpursuit.solvers.pursuit.positive_part`. None for the one ridge 0.
     ridges : array-like of shape (r,)
     n_steps, fitting, repeat
         See :func:`rankpursuit.solvers.pursuit.pursue`.
@@ -48,6 +48,10 @@ def ridge_paths(
     array([[3. , 1. ],
            [1.5, 0.5]])
     """
-    square = np.full(len(sums.gram), sums.square)
-    problems = ridge_gram(sums.gram, sums.products, square, kernel, ridges)
-    return pursue_gram(*problems, n_steps, fitting=fitting, repeat=repeat)
+    gram, products = sums.gram, sums.products
+    square = np.full(len(gram), sums.square)
+    if kernel is not None:
+        gram, products, square = ridge_gram(gram, products, square, kernel, ridges)
+    elif np.shape(ridges) != (1,) or np.any(ridges):
+        raise ValueError(f"without a kernel the one ridge must be 0; got {ridges!r}")
+    return pursue_gram(gram, products, square, n_steps, fitting=fitting, repeat=repeat)

@@ -143,3 +143,14 @@ def test_groups_are_centred_whatever_number_of_them_the_cache_holds(n_columns):
     expected = GroupPreferences(groups).root(x)
     centre_groups(x, sizes, np.sqrt(sizes))
     np.testing.assert_allclose(x, expected, atol=1e-12)
+
+
+def test_without_a_kernel_there_is_no_penalty():
+    problem = generic_problem(3, gammas=(0.5,))
+    sums = GramSums.empty(1, 12)
+    sums.add(0, problem.kernel[0], problem.scores, problem.preferences)
+    alone = ridge_paths(sums, None, [0.0], 5)
+    beside = ridge_paths(sums, problem.kernel, [0.0], 5)
+    np.testing.assert_array_equal(alone.coefficients(), beside.coefficients())
+    with pytest.raises(ValueError, match="without a kernel the one ridge must be 0"):
+        ridge_paths(sums, None, [0.0, 1.0], 5)
