@@ -22,6 +22,7 @@ import rankpursuit
 from rankpursuit.errors import ModelFileError
 from rankpursuit.estimators._constraints import Constraints, check_parameter
 from rankpursuit.estimators._kernels import (
+    GAMMA,
     KERNEL_CONSTRAINTS,
     NOT_NEGATIVE_ONLY,
     POSITIVE_DEFINITE,
@@ -86,7 +87,6 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Base of all estimators: functions over a kernel."""
 
     kernel: Kernel = "rbf"
-    gamma: Gamma = None
     degree: int = 3
     coef0: float = 1.0
     kernel_params: Mapping[str, Any] | None = None
@@ -241,7 +241,16 @@ def _validated(estimator: KernelEstimator, *data: ArrayLike, **options: Any) -> 
             raise ValueError("X or y contains a whole number too large for a float") from None
 
 
-class ExpansionEstimator(KernelEstimator):
+@parameters
+class OneWidth(KernelEstimator):
+    """Base of the estimators whose kernel has one gamma, if it has any."""
+
+    gamma: Gamma = None
+
+    _constraints: ClassVar[Constraints] = {"gamma": GAMMA}
+
+
+class ExpansionEstimator(OneWidth):
     """Base of the estimators with one function ``f(x) = sum_j coef_j k(x_j, x)``."""
 
     def _training_kernel(
