@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 REGULAR, IDENTITY, ONES = "regular", "identity", "ones"
 """What :func:`classify_widths` calls a width."""
 
+CACHED_ENTRIES = 2**16
+"""Numbers that are worked on at a time, 512 KB: two passes over them stay in the cache."""
+
 _EPS = np.finfo(np.float64).eps
 
 
@@ -67,6 +70,65 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
     gammas = np.asarray(gammas, dtype=np.float64)
     stack = np.multiply(-gammas[:, None, None], squared)
     return np.exp(stack, out=stack)
+
+
+class GaussianColumns:
+    """Gaussian functions around given points, for values at many blocks of others.
+
+    They are those of :func:`squared_distances` and :func:`gaussian_stack` but for rounding, with
+    no more than one product of matrices and one pass over its entries.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+    gamma : float
+
+    Examples
+    --------
+    >>> GaussianColumns([[0.0], [1.0]], 1.0)(np.array([[0.0], [2.0]])).round(3)
+    array([[1.   , 0.368],
+           [0.018, 0.368]])
+    """
+
+    def __init__(self, points: ArrayLike, gamma: float) -> None:
+        points = np.asarray(points, dtype=np.float64)
+        self._centre, self._gamma = np.round(points.mean(axis=0)), gamma
+        centred = points - self._centre
+        squares = np.einsum("ij,ij->i", centred, centred)
+        # Beside |x|^2 and 1, the product is the exponent gamma (2xy - |x|^2 - |y|^2).
+        self._factor = gamma * np.column_stack([2.0 * centred, -np.ones(len(points)), -squares]).T
+
+    def __call__(
+        self, X: NDArray[np.floating], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Evaluate all functions at the rows of `X`.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, d)
+        out : ndarray of shape (m, n), optional
+            Where to put the values.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+        """
+        n_rows, n_features = X.shape
+        extended = np.empty((n_rows, n_features + 2))
+        centred = np.subtract(X, self._centre, out=extended[:, :n_features])
+        squares = np.einsum("ij,ij->i", centred, centred, out=extended[:, n_features])
+        extended[:, n_features + 1] = 1.0
+        values = np.matmul(extended, self._factor, out=out)
+        # What is below the rounding error of the sum is noise: equal points have distance zero.
+        # Their squares are equal too, so that a row has one bound for all of them.
+        noise = -2.0 * (n_features + 2) * _EPS * self._gamma * squares
+        step = max(1, CACHED_ENTRIES // max(1, values.shape[1]))
+        for start in range(0, n_rows, step):
+            part, bound = values[start : start + step], noise[start : start + step]
+            for row in np.flatnonzero(part.max(axis=1, initial=-np.inf) >= bound):
+                part[row][part[row] >= bound[row]] = 0.0
+            np.exp(part, out=part)
+        return values
 
 
 def function_values(

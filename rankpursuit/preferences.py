@@ -115,6 +115,21 @@ class GroupPreferences(Preferences):
         """Number of unordered pairs that count."""
         return int((self._sizes * (self._sizes - 1) // 2).sum())
 
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The points by group, as they come inside a group, shape (n,)."""
+        return self._order
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """Number of points of each group, in the order of the sorted labels."""
+        return self._sizes
+
+    @property
+    def scale(self) -> Array:
+        """``n_g w_g`` of each group: what its squared deviations count."""
+        return self._scale
+
     def root(self, x: Array) -> Array:
         """``sqrt(n_g w_g) (x - mean_g(x))``."""
         return self._centred(x, np.sqrt(self._scale))

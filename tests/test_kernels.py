@@ -8,6 +8,7 @@ from rankpursuit.kernels import (
     IDENTITY,
     ONES,
     REGULAR,
+    GaussianColumns,
     classify_widths,
     function_values,
     gamma_from_width,
@@ -123,3 +124,24 @@ def test_distances_of_whole_and_half_numbers_are_exact():
     points = rng.integers(2, 11, size=(60, 300)) / 2.0
     apart = points[:, None, :] - points[None, :, :]
     np.testing.assert_array_equal(squared_distances(points), np.square(apart).sum(axis=2))
+
+
+@pytest.mark.parametrize("level", [0.0, 1e5])
+@pytest.mark.parametrize("gamma", [1e-3, 0.7, 50.0])
+def test_gaussian_columns_are_the_gaussian_stack(level, gamma):
+    rng = np.random.default_rng(0)
+    X = level + rng.normal(size=(300, 4))
+    points = X[::7]
+    expected = gaussian_stack(squared_distances(X, points), [gamma])[0]
+    found = GaussianColumns(points, gamma)(X)
+    np.testing.assert_allclose(found, expected, atol=1e-14 * max(1.0, gamma))
+    assert np.all(found[::7].diagonal() == 1.0)
+    assert found.max() == 1.0
+
+
+def test_gaussian_columns_go_where_they_are_wanted_and_take_single_precision():
+    X = np.random.default_rng(1).normal(size=(10, 2)).astype(np.float32)
+    out = np.empty((10, 3))
+    columns = GaussianColumns(X[:3], 0.5)
+    assert columns(X, out) is out
+    np.testing.assert_allclose(out, columns(X.astype(np.float64)), atol=1e-15)

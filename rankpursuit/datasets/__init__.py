@@ -1,16 +1,20 @@
-"""Ratings tables: Jester, MovieLens, one's own, and synthetic ones; and learning-to-rank files."""
+"""Ratings tables: real, one's own, synthetic; learning-to-rank files; rows in blocks."""
 
+from rankpursuit.datasets.blocks import Blocks, array_blocks
 from rankpursuit.datasets.files import load_ratings
 from rankpursuit.datasets.jester import load_jester
 from rankpursuit.datasets.letor import Letor, letor_blocks, load_letor
 from rankpursuit.datasets.movielens import load_movielens
 from rankpursuit.datasets.named import load_named
+from rankpursuit.datasets.parquet import parquet_blocks
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.synthetic import make_ratings
 
 __all__ = [
+    "Blocks",
     "Letor",
     "Ratings",
+    "array_blocks",
     "letor_blocks",
     "load_jester",
     "load_letor",
@@ -18,4 +22,5 @@ __all__ = [
     "load_named",
     "load_ratings",
     "make_ratings",
+    "parquet_blocks",
 ]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from rankpursuit.datasets.blocks import Blocks
 from rankpursuit.datasets.letor_lines import Rows, count_upper, read_rows
 from rankpursuit.datasets.letor_matrix import DenseMatrix, SparseMatrix
 from rankpursuit.datasets.letor_queries import whole_queries
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Letor:
-    """Documents with their features, grades and queries.
+class Letor(NamedTuple):
+    """Documents with their features, grades and queries: what `fit` takes, in its order.
 
     Attributes
     ----------
@@ -137,7 +136,7 @@ def letor_blocks(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     sparse: bool = False,
-) -> Iterator[Letor]:
+) -> Blocks[Letor]:
     r"""Read svmlight files with query ids in blocks of whole queries.
 
     Only one block is in memory at a time, besides what the caller keeps.
@@ -156,21 +155,23 @@ def letor_blocks(
     sparse : bool, default False
         Whether `X` is sparse.
 
-    Yields
-    ------
-    Letor
+    Returns
+    -------
+    Blocks of Letor
+        The files are read anew each time that it is iterated over.
 
     Raises
     ------
     DataNotFoundError
         If there is no such file.
     DataError
-        If a file cannot be read, or a query comes again after another one; the message names the
-        line. Blocks before it have been given out by then.
+        While blocks are read: if a file cannot be read, or a query comes again after another one;
+        the message names the line. Blocks before it have been given out by then.
 
     See Also
     --------
     load_letor : Everything at once.
+    RankingPursuit.fit_blocks : Learns from blocks.
 
     Examples
     --------
@@ -188,7 +189,7 @@ def letor_blocks(
     files, kind = _files(path), _kind(dtype)
     _check_count("n_features", n_features)
     _check_count("rows", rows)
-    return _blocks(files, rows, n_features, kind, sparse)
+    return Blocks(lambda: _blocks(files, rows, n_features, kind, sparse))
 
 
 def _blocks(

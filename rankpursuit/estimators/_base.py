@@ -38,6 +38,7 @@ from rankpursuit.estimators._scaling import (
     check_predictions,
     check_scores,
     exponent_of,
+    overflow_found_later,
     shifted,
 )
 from rankpursuit.estimators.model_file import Model, write_model
@@ -92,6 +93,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     kernel_params: Mapping[str, Any] | None = None
 
     _constraints: ClassVar[Constraints] = KERNEL_CONSTRAINTS
+    _dtypes: ClassVar[list[type]] = [np.float64]
+    """Kinds of numbers that training points may keep; others become the first."""
 
     @classmethod
     def constraints(cls) -> Constraints:
@@ -139,11 +142,15 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return self._check_for_kernel(_validated(self, X, ensure_min_samples=min_samples))
 
     def _check_scored(
-        self, X: ArrayLike, y: ArrayLike, *, min_samples: int = 1
+        self, X: ArrayLike, y: ArrayLike, *, min_samples: int = 1, reset: bool = True
     ) -> tuple[Array, Array]:
-        """Check the parameters, and training points with their scores."""
+        """Check the parameters, and training points with their scores.
+
+        Without `reset`, the points must have the features of those before.
+        """
         self._check_parameters()
-        X, y = _validated(self, X, y, y_numeric=True, ensure_min_samples=min_samples)
+        options = {"y_numeric": True, "ensure_min_samples": min_samples, "reset": reset}
+        X, y = _validated(self, X, y, **options)
         y = np.asarray(y, dtype=np.float64)  # from strings, which may say "nan"
         if np.isnan(y).any():
             raise ValueError("y contains NaN; leave points without a score out")
@@ -230,13 +237,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
 
 def _validated(estimator: KernelEstimator, *data: ArrayLike, **options: Any) -> Any:
-    """Return the data as scikit-learn checks them, in double precision.
+    """Return the data as scikit-learn checks them, of a type that the estimator takes.
 
     Its sum of all entries, a quick test for NaN, may overflow where every entry is finite.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         try:
-            return validate_data(estimator, *data, dtype=np.float64, **options)
+            return validate_data(estimator, *data, dtype=estimator._dtypes, **options)
         except OverflowError:
             raise ValueError("X or y contains a whole number too large for a float") from None
 
@@ -351,8 +358,7 @@ class LeastSquaresEstimator(ExpansionEstimator):
     def _learn(self, X: Array, scores: Array, preferences: Preferences) -> Self:
         """Fit to checked training data, to scores of a size to compute with."""
         exponent = exponent_of(scores)
-        # What is lost by overflow or underflow is found in the coefficients.
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        with overflow_found_later():
             return self._solve(X, shifted(scores, -exponent), exponent, preferences)
 
     @abstractmethod

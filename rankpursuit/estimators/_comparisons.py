@@ -93,6 +93,7 @@ def weighted_groups(labels: NDArray, weight: GroupWeight | Mapping[Any, float]) 
     values = np.array([weight[label] for label in distinct], dtype=np.float64)
     if not (np.all(np.isfinite(values)) and np.all(values > 0.0)):
         raise ValueError("group_weight must hold positive finite numbers")
+    _check_range("group_weight", values)
     return GroupPreferences(labels, values)
 
 
@@ -155,10 +156,17 @@ def checked_pairs(
         )
     if not (np.all(np.isfinite(values)) and np.all(values > 0.0)):
         raise ValueError("weights must be positive finite numbers; leave out pairs of no weight")
-    low, high = values.min(), values.max()
+    _check_range("weights", values)
+    return rows.astype(np.intp), values
+
+
+def _check_range(name: str, weights: Array) -> None:
+    """Raise a ValueError for weights that leave no digits of each other."""
+    if not len(weights):
+        return
+    low, high = weights.min(), weights.max()
     if not (low >= 1.0 / LARGE and high <= LARGE and high <= MOST_UNEVEN * low):
         raise ValueError(
-            f"weights must lie between {1.0 / LARGE:g} and {LARGE:g}, and the largest must be at "
+            f"{name} must lie between {1.0 / LARGE:g} and {LARGE:g}, and the largest must be at "
             f"most {MOST_UNEVEN:g} times the smallest; got {low:.3g} to {high:.3g}"
         )
-    return rows.astype(np.intp), values

@@ -17,7 +17,8 @@ alpha : float, default 1
     Weight of the regulariser, the paper's lambda; positive. One below the rounding error of the
     kernel counts as none: directions that are rounding errors get no weight.
 n_basis : int or float, default 0.5
-    Number of basis functions, or a share of the training points in (0, 1].
+    Number of basis functions, or a share in (0, 1] of the training points; with `n_candidates`,
+    of the candidates.
 fitting : {"basic", "backfit", "prefit"}, default "basic"
     "basic" never touches an earlier coefficient, "backfit" refits all of them after every
     step, "prefit" chooses each function by the cost after the refit.
@@ -32,8 +33,8 @@ group_weight : {"pairs", "equal"} or mapping, default "pairs"
     dominate; "equal" 1 over the size of the group, so that each point counts alike; or a
     positive number for each label of `groups`.
 n_candidates : int or None, default None
-    Number of training points, drawn at random, whose functions make up the dictionary.
-    Memory grows as samples times candidates. None: all points.
+    Number N of training points, drawn at random, whose functions make up the dictionary; fewer
+    take less memory and time. None: all points.
 kernel : str or callable, default "rbf"
     A kernel of scikit-learn: "rbf" is ``exp(-gamma |x - y|^2)``, "laplacian"
     ``exp(-gamma |x - y|_1)``, "linear" ``x'y``, "poly" or "polynomial"
@@ -57,7 +58,9 @@ kernel_params : mapping or None, default None
 random_state : int, Generator, RandomState or None, default None
     Draws the candidates.
 basis_ : ndarray of shape (n_basis,)
-    The chosen training points, in the order in which they were first chosen, each once.
+    The chosen training points, in the order in which they were first chosen, each once: the
+    numbers of their rows, counted along the blocks if there were any, or among candidates that
+    were given.
 coef_ : ndarray of shape (n_basis,)
     Coefficients of the basis functions.
 staged_coef_ : ndarray of shape (n_steps, n_basis)
@@ -78,9 +81,15 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 """
 
 _NOTES = {
+    "memory_note": """\
+Up to 2^25 kernel values of samples with candidates, `fit` keeps them all. Beyond that, if there
+are at least four samples for each candidate and no explicit pairs, it goes once over the rows
+in blocks of 64 MB and keeps the N x N products of the functions; the model is the same but for
+rounding. Rows that do not fit into memory may be a memory map for `fit`, come in blocks for
+`fit_blocks` or one at a time for `partial_fit`, or lie on a cluster for `fit_on_cluster`.""",
     "columns_note": """\
 The functions of the dictionary are columns of a least-squares problem, so the kernel need not
-be positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0."""
+be positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0.""",
 }
 _GROUPS = {
     "kernel_parameters": ("kernel", "gamma", "degree", "coef0", "kernel_params"),

@@ -15,11 +15,18 @@ from rankpursuit.estimators._comparisons import (
     group_labels,
     group_preferences,
     warn_of_lost_groups,
+    weighted_groups,
 )
 from rankpursuit.estimators._constraints import GROUP_WEIGHT, Constraints
 from rankpursuit.estimators._scored import scored_part
 from rankpursuit.metrics import pairwise_accuracy
-from rankpursuit.preferences import GroupPreferences, GroupWeight, PairPreferences, Pointwise
+from rankpursuit.preferences import (
+    GroupPreferences,
+    GroupWeight,
+    PairPreferences,
+    Pointwise,
+    Preferences,
+)
 from rankpursuit.solvers.judgements import add_up, grounded, nearest_scores
 
 
@@ -27,6 +34,11 @@ class FitsScores(LeastSquaresEstimator):
     """A regression method: it fits the scores of single points."""
 
     __metadata_request__fit: ClassVar = {"groups": True}
+    _compares: ClassVar[bool] = False
+
+    def _block_form(self, labels: NDArray) -> Preferences:
+        """Return the form of points with these labels, which it ignores."""
+        return Pointwise(len(labels))
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit to scores.
@@ -58,6 +70,7 @@ class ComparesGroups(KernelEstimator):
     group_weight: GroupWeight | Mapping[Any, float] = "pairs"
 
     _constraints: ClassVar[Constraints] = {"group_weight": GROUP_WEIGHT}
+    _compares: ClassVar[bool] = True
     __metadata_request__fit: ClassVar = {"groups": True}
 
     def _group_labels(self, groups: ArrayLike | None, n_points: int) -> NDArray:
@@ -65,6 +78,10 @@ class ComparesGroups(KernelEstimator):
         labels = group_labels(groups, n_points)
         self.n_groups_: int | None = len(np.unique(labels))
         return labels
+
+    def _block_form(self, labels: NDArray) -> Preferences:
+        """Return the form of points with these labels; there may be no pair."""
+        return weighted_groups(labels, self.group_weight)
 
     def _compared(self, groups: ArrayLike | None, n_points: int) -> GroupPreferences:
         """All pairs inside each group, as the parameter weighs them."""

@@ -19,7 +19,8 @@ from rankpursuit.estimators._constraints import (
     Number,
     Whole,
 )
-from rankpursuit.estimators._scaling import LARGE
+from rankpursuit.estimators._scaling import LARGE, overflow_found_later
+from rankpursuit.estimators._spread import Spread
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
 Array = NDArray[np.float64]
@@ -64,7 +65,7 @@ KERNEL_CONSTRAINTS: Constraints = {
 }
 
 
-def gamma_in_use(kernel: Kernel, gamma: Gamma, X: Array) -> float | None:
+def gamma_in_use(kernel: Kernel, gamma: Gamma, X: NDArray[np.floating]) -> float | None:
     """Return the number that stands for `gamma` on the training points `X`.
 
     Parameters
@@ -79,21 +80,27 @@ def gamma_in_use(kernel: Kernel, gamma: Gamma, X: Array) -> float | None:
         ``1 / n_features`` for None and ``1 / (n_features * X.var())`` for "scale" (where
         constant features count as having the variance 1); None if the kernel has no gamma.
     """
+    return gamma_of_spread(kernel, gamma, X.shape[1], Spread.of(X) if gamma == "scale" else None)
+
+
+def gamma_of_spread(
+    kernel: Kernel, gamma: Gamma, n_features: int, spread: Spread | None
+) -> float | None:
+    """Return the same for points of which only the spread is known, which "scale" needs."""
     if not (isinstance(kernel, str) and kernel in WITH_GAMMA):
         return None
     if gamma is None:
-        return 1.0 / X.shape[1]
-    if isinstance(gamma, str):
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            variance = float(X.var()) if X.min() < X.max() else 1.0
-        scaled = X.shape[1] * variance
-        if not 1.0 / LARGEST_GAMMA <= scaled < np.inf:
-            raise ValueError(
-                f"gamma='scale' needs features whose variance is a usual number; got {variance:.3g}"
-                ": scale the features"
-            )
-        return 1.0 / scaled
-    return float(gamma)
+        return 1.0 / n_features
+    if not isinstance(gamma, str):
+        return float(gamma)
+    assert spread is not None
+    scaled = n_features * spread.variance
+    if not 1.0 / LARGEST_GAMMA <= scaled < np.inf:
+        raise ValueError(
+            "gamma='scale' needs features whose variance is a usual number; got "
+            f"{spread.variance:.3g}: scale the features"
+        )
+    return 1.0 / scaled
 
 
 def kernel_values(
@@ -129,15 +136,20 @@ def kernel_values(
     """
     if len(Y) == 0:  # a model without a basis function
         return np.empty((len(X), 0))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+    with overflow_found_later():
         values = _values(kernel, X, Y, gamma, degree, coef0, kernel_params)
+    check_kernel_values(kernel, values)
+    return values
+
+
+def check_kernel_values(kernel: Kernel, values: Array) -> None:
+    """Raise a ValueError if kernel values are not finite."""
     if not np.isfinite(values).all():
         name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
         raise ValueError(
             f"X leads to values of the kernel {name!r} that are not finite; scale the features, or "
             "lower gamma, degree or coef0"
         )
-    return values
 
 
 def _values(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -16,7 +18,6 @@ from rankpursuit.estimators._base import (
     RandomState,
     function_of,
     parameters,
-    random_generator,
 )
 from rankpursuit.estimators._constraints import (
     FLAG,
@@ -29,11 +30,26 @@ from rankpursuit.estimators._constraints import (
     Whole,
     shown,
 )
-from rankpursuit.estimators._kernels import Array
-from rankpursuit.estimators._scaling import check_coefficients, shifted
+from rankpursuit.estimators._dictionary import Dictionary, draw_candidates
+from rankpursuit.estimators._kernels import (
+    Array,
+    check_kernel_values,
+    check_symmetric,
+    gamma_in_use,
+)
+from rankpursuit.estimators._scaled_sums import ScaledSums
+from rankpursuit.estimators._scaling import check_coefficients, exponent_of, shifted
+from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, pursue, ridge_rows
-from rankpursuit.solvers.pursuit import Fitting
+from rankpursuit.solvers.pursuit import (
+    Fitting,
+    PursuitPath,
+    positive_part,
+    prefers_sums,
+    ridge_paths,
+)
+from rankpursuit.solvers.pursuit.blocks import Columns
 
 MOST_STAGED = 50_000_000
 """Coefficients, over all steps, that a pursuit with repeated choices keeps: 400 MB."""
@@ -64,6 +80,7 @@ class Pursuit(LeastSquaresEstimator):
         "repeat": FLAG,
         "ridge": NOT_NEGATIVE,
     }
+    _dtypes: ClassVar[list[type]] = [np.float64, np.float32]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -74,31 +91,112 @@ class Pursuit(LeastSquaresEstimator):
             )
 
     def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
-        n_points = len(X)
-        n_steps = count_basis(self.n_basis, n_points)
-        candidates = draw_candidates(n_points, self.n_candidates, self.random_state)
-        if self.repeat and n_steps * len(candidates) > MOST_STAGED:
+        self.__dict__.pop("_tally", None)  # of blocks that were learned before
+        candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
+        n_steps = self._count_steps(len(candidates))
+        if not self._precomputed and prefers_sums(len(X), len(candidates), preferences):
+            gamma = gamma_in_use(self.kernel, self.gamma, X)
+            dictionary = Dictionary.of(X, candidates, gamma)
+            sums = self._sum(dictionary, X, scores, preferences)
+            sums = replace(sums, of_scores=sums.of_scores + exponent)
+            return self._follow_sums(dictionary, sums, n_steps)
+        return self._follow_rows(X, scores, exponent, preferences, candidates, n_steps)
+
+    def _count_steps(self, n_candidates: int) -> int:
+        """Return the number of steps; a ValueError if their coefficients would be too many."""
+        n_steps = count_basis(self.n_basis, n_candidates)
+        if self.repeat and n_steps * n_candidates > MOST_STAGED:
             raise ValueError(
-                f"n_basis={shown(n_steps)} steps with repeat=True, times {len(candidates)} "
+                f"n_basis={shown(n_steps)} steps with repeat=True, times {n_candidates} "
                 f"candidates, must be at most {MOST_STAGED} coefficients; lower n_basis or "
                 "n_candidates"
             )
+        return n_steps
+
+    def _follow_rows(
+        self,
+        X: Array,
+        scores: Array,
+        exponent: int,
+        preferences: Preferences,
+        candidates: NDArray[np.intp],
+        n_steps: int,
+    ) -> Self:
+        """Follow the path of all rows at once, and keep it."""
+        X = np.asarray(X, dtype=np.float64)
         kernel, of_kernel = self._training_kernel(X, candidates, symmetric=self.ridge > 0.0)
         kernel = kernel[None]
         preferences = preferences.slim(len(candidates))
         rows, target = preferences.root(kernel), preferences.root(scores)
         if self.ridge > 0.0:
-            ridge = min(shifted(float(self.ridge), -of_kernel), LARGEST_RIDGE)
+            ridge = self._divided_ridge(of_kernel)
             rows, target = ridge_rows(rows, target, kernel[:, candidates], [ridge])
         path = pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
+        chosen, coef = self._keep_path(path, n_steps, of_kernel, exponent)
+        return self._keep(X, candidates[chosen], coef)
+
+    def _sum(
+        self,
+        dictionary: Dictionary,
+        X: NDArray[np.floating],
+        scores: Array,
+        preferences: Preferences,
+    ) -> ScaledSums:
+        """All that the pursuit needs of some rows."""
+        columns, n_candidates = self._columns(dictionary), len(dictionary.points)
+        check = partial(check_kernel_values, self.kernel)
+        return ScaledSums.of_rows(columns, n_candidates, X, scores, preferences, check)
+
+    def _columns(self, dictionary: Dictionary) -> Columns:
+        """Kernel values with the candidates, into an array that is there."""
+        points, gamma = dictionary.points, dictionary.gamma
+        if isinstance(self.kernel, str) and self.kernel == "rbf" and gamma is not None:
+            return GaussianColumns(points, gamma)
+
+        def columns(X: NDArray[np.floating], out: Array) -> None:
+            out[:] = self._kernel(np.asarray(X, dtype=np.float64), points, gamma)
+
+        return columns
+
+    def _follow_sums(self, dictionary: Dictionary, found: ScaledSums, n_steps: int) -> Self:
+        """Follow the path of some sums, and keep it."""
+        penalty, ridge, of_kernel = None, 0.0, found.of_kernel
+        if self.ridge > 0.0:
+            penalty = self._penalty(dictionary)
+            of_kernel = max(of_kernel, exponent_of(penalty))
+            penalty, ridge = shifted(penalty, -of_kernel), self._divided_ridge(of_kernel)
+        sums = found.at(of_kernel, found.of_scores)
+        path = ridge_paths(
+            sums, penalty, [ridge], n_steps, fitting=self.fitting, repeat=self.repeat
+        )
+        chosen, coef = self._keep_path(path, n_steps, of_kernel, found.of_scores)
+        self._keep(dictionary.points, chosen, coef)
+        self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
+        return self
+
+    def _penalty(self, dictionary: Dictionary) -> Array:
+        """Return the kernel of the candidates as `ridge` takes it, shape (1, N, N)."""
+        kernel = self._kernel(dictionary.points, dictionary.points, dictionary.gamma)
+        if callable(self.kernel):
+            check_symmetric(kernel)
+        return kernel[None] if self._positive_definite else positive_part(kernel[None])
+
+    def _divided_ridge(self, of_kernel: int) -> float:
+        """Return the ridge of a kernel that was divided by two to the power of `of_kernel`."""
+        return float(min(shifted(float(self.ridge), -of_kernel), LARGEST_RIDGE))
+
+    def _keep_path(
+        self, path: PursuitPath, n_steps: int, of_kernel: int, of_scores: int
+    ) -> tuple[NDArray[np.intp], Array]:
+        """Keep the path of a pursuit; return which candidates it chose, and its coefficients."""
         reached = int(path.n_steps[0])
         warn_of_early_end(reached, n_steps)
         chosen, staged = path.expansion(0)
-        self.staged_coef_ = np.array(shifted(staged, exponent - of_kernel), order="C")
-        check_coefficients(self.staged_coef_)
-        self.cost_ = np.array(shifted(path.cost[0, : reached + 1], 2 * exponent))
-        coef = self.staged_coef_[-1] if reached else np.empty(0)
-        return self._keep(X, candidates[chosen], coef)
+        staged = np.array(shifted(staged, of_scores - of_kernel), order="C")
+        check_coefficients(staged)
+        self.staged_coef_ = staged
+        self.cost_ = np.array(shifted(path.cost[0, : reached + 1], 2 * of_scores))
+        return chosen, staged[-1] if reached else np.empty(0)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
@@ -116,22 +214,21 @@ class Pursuit(LeastSquaresEstimator):
             yield function_of(kernel, coef)
 
 
-def draw_candidates(
-    n_points: int, n_candidates: int | None, random_state: RandomState
-) -> NDArray[np.intp]:
-    """Draw the training points whose kernel functions make up the dictionary, in rising order."""
-    if n_candidates is None or n_candidates >= n_points:
-        return np.arange(n_points)
-    drawn = random_generator(random_state).choice(n_points, n_candidates, replace=False)
-    return np.sort(drawn)
-
-
 def warn_of_early_end(reached: int, asked: int) -> None:
-    """Tell that a path ended before it had as many basis functions as were asked for."""
+    """Tell, where the package was called, that a path has fewer functions than were asked for."""
     if reached < asked:
         warnings.warn(
             f"the dictionary ran out after {reached} of {asked} basis functions: no other "
             "function is linearly independent and lowers the cost; the model uses what there is",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=_frames_of_package(),
         )
+
+
+def _frames_of_package() -> int:
+    """Count the calls from the user's to the one that asks."""
+    frame, number = sys._getframe(1), 1
+    package = __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == package:
+        frame, number = frame.f_back, number + 1
+    return number

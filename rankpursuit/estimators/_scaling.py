@@ -50,6 +50,11 @@ def shifted(values: Any, exponent: int) -> Any:
         return np.ldexp(values, exponent)
 
 
+def overflow_found_later() -> np.errstate:
+    """Compute without warnings: what overflow or underflow spoils is found in what comes out."""
+    return np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+
+
 def check_scores(y: Array) -> Array:
     """Return scores whose squares are finite; a ValueError otherwise. NaN is passed over."""
     if np.isinf(y).any():

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._base import parameters
+from rankpursuit.estimators._block_pursuit import BlockPursuit
 from rankpursuit.estimators._constraints import Constraints, Number
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores, Ranker
-from rankpursuit.estimators._pursuit_base import Pursuit
-from rankpursuit.preferences import Blend
+from rankpursuit.preferences import Blend, Preferences
 
 
 @documented
-class KernelMatchingPursuit(FitsScores, Pursuit):
+class KernelMatchingPursuit(FitsScores, BlockPursuit):
     """Kernel matching pursuit: a sparse expansion grown greedily by least squares on the scores.
 
     Parameters
@@ -36,6 +36,8 @@ class KernelMatchingPursuit(FitsScores, Pursuit):
     -----
     {columns_note}
 
+    {memory_note}
+
     Examples
     --------
     >>> import numpy as np
@@ -51,7 +53,7 @@ class KernelMatchingPursuit(FitsScores, Pursuit):
 
 @documented
 @parameters
-class RankingPursuit(FitsOrder, Pursuit):
+class RankingPursuit(FitsOrder, BlockPursuit):
     """Ranking pursuit: a sparse expansion grown greedily on the differences of pairs.
 
     Every step lowers ``(s - f)' L (s - f)``, the squared loss on all pairs inside a group, with
@@ -76,6 +78,8 @@ class RankingPursuit(FitsOrder, Pursuit):
     -----
     {columns_note}
 
+    {memory_note}
+
     Examples
     --------
     >>> import numpy as np
@@ -99,7 +103,7 @@ class RankingPursuit(FitsOrder, Pursuit):
 
 @documented
 @parameters
-class CombinedRankingRegressionPursuit(Ranker, Pursuit):
+class CombinedRankingRegressionPursuit(Ranker, BlockPursuit):
     """Combined ranking and regression pursuit (CRRP).
 
     Every step lowers ``(s - f)' (beta I + (1 - beta) L) (s - f)``: kernel matching pursuit for
@@ -124,6 +128,8 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
     Notes
     -----
     {columns_note}
+
+    {memory_note}
 
     Examples
     --------
@@ -157,3 +163,7 @@ class CombinedRankingRegressionPursuit(Ranker, Pursuit):
         """
         X, y = self._check_scored(X, y, min_samples=2)
         return self._learn(X, y, Blend(self._compared(groups, len(X)), self.beta))
+
+    def _block_form(self, labels: NDArray) -> Preferences:
+        """Return the blend of both parts for points with these labels."""
+        return Blend(super()._block_form(labels), self.beta)

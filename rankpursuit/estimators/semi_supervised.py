@@ -17,18 +17,19 @@ from rankpursuit.estimators._dealing import (
     check_size_of_views,
     deal_losses,
 )
+from rankpursuit.estimators._dictionary import draw_candidates
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._pursuit_base import (
     DICTIONARY_CONSTRAINTS,
     LARGEST_RIDGE,
-    draw_candidates,
     warn_of_early_end,
 )
 from rankpursuit.estimators._scaling import (
     check_coefficients,
     check_scores,
     exponent_of,
+    overflow_found_later,
     shifted,
 )
 from rankpursuit.estimators._view_functions import FunctionsOfViews
@@ -177,8 +178,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         forms = [weighted_groups(labels[loss], self.group_weight) for loss in losses]
         n_steps = count_basis(self.n_basis, min(len(own) for own in points))
         of_scores = exponent_of(y[scored])
-        # What is lost by overflow or underflow is found in the coefficients.
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        with overflow_found_later():
             kernels, of_kernels = self._dictionaries(X, points)
             target = shifted(y, -of_scores)
             ridges = [min(shifted(float(self.ridge), -e), LARGEST_RIDGE) for e in of_kernels]

@@ -326,7 +326,7 @@ def test_a_query_that_comes_again_is_refused_in_blocks_with_its_line(tmp_path, m
 
 def test_all_blocks_have_the_features_of_the_first(tmp_path):
     file = write(tmp_path, "1 qid:1 1:1 3:1\n1 qid:2 1:1\n1 qid:3 4:1\n")
-    blocks = letor_blocks(file, rows=1)
+    blocks = iter(letor_blocks(file, rows=1))
     assert [next(blocks).X.shape[1] for _ in range(2)] == [3, 3]
     with pytest.raises(DataError, match="line 3: feature 4, but there are 3 features; say how"):
         next(blocks)

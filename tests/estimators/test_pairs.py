@@ -95,7 +95,7 @@ def test_ranking_pursuit_of_pairs_is_the_pursuit_of_every_pairs_difference(
     ).fit(X, pairs=pairs, weights=weights)
     candidates = np.arange(30)
     if n_candidates:
-        drawn = np.random.RandomState(0).choice(30, n_candidates, replace=False)
+        drawn = np.argsort(np.random.RandomState(0).random(30))[:n_candidates]
         candidates = np.sort(drawn)
     dictionary = rows_of(30, pairs, weights) @ gaussian(X)[:, candidates]
     path = pursue(dictionary[None], np.sqrt(weights), 5, fitting=fitting)

@@ -79,7 +79,7 @@ def test_without_agreement_a_view_of_the_loss_is_ranking_pursuit_on_its_own_poin
     generator = np.random.RandomState(0)
     candidates = np.arange(36)
     if n_candidates:
-        candidates = np.sort(generator.choice(36, n_candidates, replace=False))
+        candidates = np.sort(np.argsort(generator.random(36))[:n_candidates])
     own = [candidates[part] for part in split_points(y[candidates] > -9, 2, generator)]
     others = np.setdiff1d(np.arange(36), candidates)
     rest = [others[part] for part in split_points(y[others] > -9, 2, generator)]

@@ -60,12 +60,29 @@ class GramSums:
         form : Preferences
             Of the m rows: all of each group that they have a part in.
         """
-        rooted, target = form.root(columns), form.root(scores)
-        self.gram[number] += rooted.T @ rooted
-        self.products[number] += target @ rooted
+        self.add_rooted(number, form.root(columns), form.root(scores))
         if number == 0:
-            self.square += float(target @ target)
             self.n_rows += len(scores)
+
+    def add_rooted(self, number: int, rows: Array, target: Array, weight: float = 1.0) -> None:
+        """Add rows of the least-squares problem, that is, with the root applied.
+
+        Parameters
+        ----------
+        number : int
+            Which kernel; the target is counted with the first one.
+        rows : ndarray of shape (r, N)
+        target : ndarray of shape (r,)
+        weight : float
+            What the squares of these rows count.
+        """
+        gram = rows.T @ rows
+        if weight != 1.0:
+            gram *= weight
+        self.gram[number] += gram
+        self.products[number] += weight * (target @ rows)
+        if number == 0:
+            self.square += weight * float(target @ target)
 
     def __add__(self, other: GramSums) -> GramSums:
         return GramSums(
