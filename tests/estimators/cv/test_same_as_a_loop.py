@@ -197,7 +197,7 @@ def test_candidates_of_a_held_out_fold_take_no_part_in_it():
     parameters = {"n_basis": 4, "gammas": [0.4], "ridges": [1.0], "cv": 3, "random_state": 0}
     model = rankpursuit.RankingPursuitCV(**parameters, n_candidates=30).fit(X, y, groups)
     scaled = StandardScaler().fit_transform(X)
-    drawn = np.sort(np.random.RandomState(0).choice(60, 30, replace=False))
+    drawn = np.sort(np.argsort(np.random.RandomState(0).random(60))[:30])
     kernel = np.exp(-0.4 * np.square(scaled[:, None] - scaled[None]).sum(axis=2))
     for number, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
         own = np.intersect1d(drawn, train)
