@@ -90,11 +90,31 @@ def weighted_groups(labels: NDArray, weight: GroupWeight | Mapping[Any, float]) 
         raise ValueError(
             f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
         )
-    values = np.array([weight[label] for label in distinct], dtype=np.float64)
-    if not (np.all(np.isfinite(values)) and np.all(values > 0.0)):
-        raise ValueError("group_weight must hold positive finite numbers")
-    _check_range("group_weight", values)
+    values = _numbers("group_weight", [weight[label] for label in distinct], "group")
+    _require_comparable("group_weight", values)
     return GroupPreferences(labels, values)
+
+
+def _numbers(name: str, values: ArrayLike, of_each: str) -> Array:
+    """Return weights as numbers; a ValueError that names them if they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be one finite number for each {of_each}") from None
+
+
+def _require_comparable(name: str, weights: Array) -> None:
+    """Raise a ValueError unless weights are positive, and of a size that sums of them can hold."""
+    if weights.size == 0:
+        return
+    if not (np.all(np.isfinite(weights)) and np.all(weights > 0.0)):
+        raise ValueError(f"{name} must be positive finite numbers; leave out what has no weight")
+    low, high = weights.min(), weights.max()
+    if not (low >= 1.0 / LARGE and high <= LARGE and high <= MOST_UNEVEN * low):
+        raise ValueError(
+            f"{name} must lie between {1.0 / LARGE:g} and {LARGE:g}, and the largest must be at "
+            f"most {MOST_UNEVEN:g} times the smallest; got {low:.3g} to {high:.3g}"
+        )
 
 
 def checked_target(estimator: object, y: ArrayLike | None) -> ArrayLike:
@@ -145,28 +165,11 @@ def checked_pairs(
         )
     if weights is None:
         return rows.astype(np.intp), np.ones(len(rows))
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError("weights must be one finite number for each pair") from None
+    values = _numbers("weights", weights, "pair")
     if values.shape != (len(rows),):
         raise ValueError(
             f"weights must have one number for each of the {len(rows)} pairs; got the shape "
             f"{values.shape}"
         )
-    if not (np.all(np.isfinite(values)) and np.all(values > 0.0)):
-        raise ValueError("weights must be positive finite numbers; leave out pairs of no weight")
-    _check_range("weights", values)
+    _require_comparable("weights", values)
     return rows.astype(np.intp), values
-
-
-def _check_range(name: str, weights: Array) -> None:
-    """Raise a ValueError for weights that leave no digits of each other."""
-    if not len(weights):
-        return
-    low, high = weights.min(), weights.max()
-    if not (low >= 1.0 / LARGE and high <= LARGE and high <= MOST_UNEVEN * low):
-        raise ValueError(
-            f"{name} must lie between {1.0 / LARGE:g} and {LARGE:g}, and the largest must be at "
-            f"most {MOST_UNEVEN:g} times the smallest; got {low:.3g} to {high:.3g}"
-        )

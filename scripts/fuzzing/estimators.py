@@ -49,7 +49,7 @@ def attack(seed: int, folder: Path) -> str | None:
     seed : int
         Says all of the case.
     folder : Path
-        For files; this attack writes none.
+        Gets the file of the model.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def attack(seed: int, folder: Path) -> str | None:
         try:
             model, kind = _estimator(rng)
             told = f"{model!r} on {kind} data"
-            _use(rng, model, kind, caught)
+            _use(rng, model, kind, folder, caught)
         except (np.linalg.LinAlgError, Wrong, RuntimeWarning) as fault:
             return f"{type(fault).__name__}: {fault}; {told}"
         except (ValueError, TypeError, NotFittedError) as refusal:
@@ -83,7 +83,13 @@ def _fault_of_refusal(refusal: Exception, told: str, kind: str) -> str | None:
     return None
 
 
-def _use(rng: Random, model: Any, kind: str, caught: list[warnings.WarningMessage]) -> None:
+def _use(
+    rng: Random,
+    model: Any,
+    kind: str,
+    folder: Path,
+    caught: list[warnings.WarningMessage],
+) -> None:
     """Fit a model and use it in every way."""
     with np.errstate(all="ignore"):
         X, y, arguments = _training_data(rng, model, kind)
@@ -100,7 +106,10 @@ def _use(rng: Random, model: Any, kind: str, caught: list[warnings.WarningMessag
         raise Wrong(f"predictions of the shape {predictions.shape}")
     for name in ("coef_", "staged_coef_", "cost_", "X_basis_"):
         _require_finite_attribute(model, name)
-    _require_same(model, pickle.loads(pickle.dumps(model)), X)
+    _require_same(model, pickle.loads(pickle.dumps(model)), X, "after pickling")
+    if not callable(model.kernel):
+        model.save(folder / "model")
+        _require_same(model, rankpursuit.load_model(folder / "model"), X, "from its file")
     _require_rows(rng, model, X, predictions)
     if hasattr(model, "staged_predict"):
         _require_stages(model, X, predictions)
@@ -153,7 +162,7 @@ def _training_data(rng: Random, model: Any, kind: str) -> tuple[Any, Any, dict[s
     if rng.random() < 0.5:
         X, y = arrays.contained(rng, X), arrays.contained_scores(rng, y)
     arguments = {"groups": groups} if (groups := arrays.labels(rng, n_points)) is not None else {}
-    if rng.random() < 0.15 and "pairs" in inspect.signature(model.fit).parameters:
+    if rng.random() < 0.3 and "pairs" in inspect.signature(model.fit).parameters:
         arguments |= arrays.comparisons(rng, n_points)
         if rng.random() < 0.8:
             arguments.pop("groups", None)
@@ -185,9 +194,9 @@ def _require_honest_gap(model: Any, caught: list[warnings.WarningMessage]) -> No
         raise Wrong(f"a gap of {gap} without a warning")
 
 
-def _require_same(model: Any, loaded: Any, X: Any) -> None:
+def _require_same(model: Any, loaded: Any, X: Any, when: str) -> None:
     if model.predict(X).tobytes() != loaded.predict(X).tobytes():
-        raise Wrong("another prediction after pickling")
+        raise Wrong(f"another prediction {when}")
 
 
 def _require_rows(rng: Random, model: Any, X: Any, predictions: np.ndarray) -> None:
@@ -269,6 +278,15 @@ def _positive(rng: Random) -> float:
     return float(rng.uniform(0.1, 3.0)) if rng.random() < 0.5 else magnitude(rng)
 
 
+def _group_weight(rng: Random) -> Any:
+    """Return a rule, or a mapping: for all labels, as numbers or words, for one, or for none."""
+    of_all = {label: _positive(rng) for label in range(4)}
+    words = {str(label): 10.0 ** rng.integers(-3, 4) for label in of_all}
+    return one_of(
+        rng, "pairs", "equal", of_all, of_all | words, {0: _positive(rng)}, {0: "heavy"}, {}
+    )
+
+
 VALUES: dict[str, Callable[[Random], Any]] = {
     "kernel": _kernel,
     "gamma": lambda rng: one_of(rng, None, "scale", _positive(rng), _positive(rng)),
@@ -279,7 +297,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "C": _positive,
     "nu": lambda rng: one_of(rng, 0.0, _positive(rng)),
     "ridge": lambda rng: one_of(rng, 0.0, _positive(rng)),
-    "group_weight": lambda rng: one_of(rng, "pairs", "equal", {}, {0: _positive(rng)}),
+    "group_weight": _group_weight,
     "tol": lambda rng: one_of(rng, 1e-3, 1e-8, 1e-300, 1e300, 0.5),
     "beta": lambda rng: one_of(rng, 0.0, 0, 1, 1.0, 0.5, 1e-300, 1.0 - 1e-16),
     "loss": lambda rng: one_of(rng, "hinge", "squared_hinge"),

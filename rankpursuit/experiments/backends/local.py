@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any, Self
 
@@ -98,11 +99,16 @@ class Local:
             ) from error
         finally:
             if not finished:
-                self._give_up(results)
+                self._give_up(parallel, results)
 
-    def _give_up(self, results: Any) -> None:
+    def _give_up(self, parallel: Any, results: Any) -> None:
         """End the workers at once; units under way are given up, and done again later."""
         if hasattr(self._executor, "shutdown"):
+            with parallel._lock:  # else joblib would hand units to workers that have ended
+                parallel._aborting = True
+            with suppress(queue.Empty):  # nor can loky handle those that it has yet to hand out
+                while True:
+                    self._executor._work_ids.get_nowait()
             self._executor.shutdown(wait=True, kill_workers=True)
         if results is not None:
             results.close()
@@ -110,10 +116,31 @@ class Local:
 
 @contextmanager
 def _unheard(*numbers: signal.Signals) -> Iterator[None]:
-    """Put signals off in this thread, and for good in the processes that it starts meanwhile.
+    """Put signals off in this process, and for good in the processes that it starts meanwhile.
 
-    Ctrl-C reaches all processes of a terminal, but it is for the run to end its workers.
+    Ctrl-C reaches all processes of a terminal, but it is for the run to end its workers, and not
+    before each of them has read what it is to do.
     """
+    came: list[int] = []
+    handlers: dict[signal.Signals, Any] = {}
+    try:
+        # A signal that this thread blocks reaches Python through another one, such as BLAS's.
+        if threading.current_thread() is threading.main_thread():
+            for number in numbers:
+                if signal.getsignal(number) not in (None, signal.SIG_IGN):
+                    handlers[number] = signal.signal(number, lambda number, _: came.append(number))
+        with _blocked(*numbers):
+            yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in dict.fromkeys(came):
+            signal.raise_signal(late)
+
+
+@contextmanager
+def _blocked(*numbers: signal.Signals) -> Iterator[None]:
+    """Block signals in this thread, which the processes that it starts inherit."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
