@@ -155,8 +155,9 @@ class SparseRankRLS(FitsOrder):
 
     Notes
     -----
-    With a kernel that is not positive definite, directions of the subset in which it is not
-    positive get no weight.
+    A point of the subset whose kernel function depends, to working precision, on those of the
+    points before it gets no weight; with a kernel that is not positive definite, one of which
+    those before it leave nothing positive.
 
     Examples
     --------
@@ -185,6 +186,6 @@ class SparseRankRLS(FitsOrder):
         columns, of_kernel = self._training_kernel(X, subset)
         alpha = shifted(float(self.alpha), -of_kernel)
         coef = sparse_rls_path(
-            columns[None], columns[None, subset], scores, [alpha], preferences.slim(size)
-        )[0, 0]
+            columns[None], columns[None, subset], [size], scores, [alpha], preferences.slim(size)
+        )[0, 0, 0]
         return self._keep(X, subset, shifted(coef, exponent - of_kernel))

@@ -101,21 +101,19 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     orders = np.stack([task.generator("subset").permutation(n_points) for task in problem.tasks])
     order = orders[problem.of_task, None, :]
     # In this order the first columns, and the first rows and columns, are those of every subset.
-    columns = np.take_along_axis(problem.scored_kernel, order, axis=2)
-    square = np.take_along_axis(columns, order.swapaxes(1, 2), axis=1)
-    new = np.take_along_axis(_scored_columns(problem, rows), order, axis=2)
     sizes = [min(n_points, count_basis(size, n_points)) for size in spec.n_basis]
-    values = np.moveaxis(np.empty((*new.shape[:2], len(sizes), len(spec.lambdas))), 1, 3)
-    for index, size in enumerate(sizes):
-        coef = sparse_rls_path(
-            columns[:, :, :size],
-            square[:, :size, :size],
-            problem.scored_scores,
-            spec.lambdas,
-            _all_pairs(problem),
-        )
-        values[:, index] = function_values(new[:, :, :size], coef)
-    return GridPredictions(values, np.array(sizes)[:, None], n_points)
+    order = order[:, :, : max(sizes)]
+    columns = np.take_along_axis(problem.scored_kernel, order, axis=2)
+    coef = sparse_rls_path(
+        columns,
+        np.take_along_axis(columns, order.swapaxes(1, 2), axis=1),
+        sizes,
+        problem.scored_scores,
+        spec.lambdas,
+        _all_pairs(problem),
+    )
+    new = np.take_along_axis(_scored_columns(problem, rows), order, axis=2)
+    return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
 
 
 def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:

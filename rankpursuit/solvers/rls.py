@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from rankpursuit.kernels import function_values
 from rankpursuit.preferences import Preferences
-from rankpursuit.solvers.fallbacks import eigh
+from rankpursuit.solvers.shifted import EPS, solve_shifted
+from rankpursuit.solvers.whitening import whitening
 
 Array = NDArray[np.float64]
-
-_EPS = np.finfo(np.float64).eps
 
 
 def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences) -> Array:
     """Solve ``(L K + lambda I) a = L s`` for many lambdas and a stack of kernels.
 
     With ``L = B'B`` the solution is ``a = B' u`` with ``(B K B' + lambda I) u = B s``: one
-    symmetric eigendecomposition for each kernel serves all lambdas. `Pointwise` preferences
-    make L the identity, which is RLS; a preference graph makes it RankRLS. Directions in which a
-    kernel is truly negative get no weight.
+    tridiagonal form for each kernel serves all lambdas. `Pointwise` preferences make L the
+    identity, which is RLS; a preference graph makes it RankRLS. Directions in which a kernel is
+    truly negative get no weight.
 
     Parameters
     ----------
@@ -42,8 +44,8 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     rooted = preferences.root(np.ascontiguousarray(half.swapaxes(1, 2)))
     target = preferences.root_vectors(np.atleast_2d(scores))
     rounding = _rounding(kernel, preferences)
-    solved = _solve_shifted(rooted, target[:, None, :], lambdas, rounding)
-    return preferences.root_transpose(solved).swapaxes(1, 2)
+    solved = solve_shifted(rooted, target, lambdas, rounding)
+    return preferences.root_transpose(solved.swapaxes(1, 2)).swapaxes(1, 2)
 
 
 def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferences) -> Array:
@@ -76,36 +78,47 @@ def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferen
 
 
 def sparse_rls_path(
-    columns: Array, subset: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences
+    columns: Array,
+    subset: Array,
+    sizes: Sequence[int],
+    scores: Array,
+    lambdas: ArrayLike,
+    preferences: Preferences,
 ) -> Array:
-    """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s``: RankRLS on a subset of regressors.
+    """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s``: RankRLS on subsets of regressors.
 
-    Directions in which K_RR vanishes to working precision get no weight.
+    The subsets R are the leading points of one order, and share one Cholesky factor of K_RR. A
+    point whose kernel function depends, to working precision, on those of the points before it
+    gets no weight: where K_RR is singular the solution is one of many with the same function.
 
     Parameters
     ----------
     columns : ndarray of shape (b, n, r)
-        Kernel K_R of all points with the points of the subset R.
+        Kernel K_R of all points with the points of the largest subset.
     subset : ndarray of shape (b, r, r)
-        Kernel K_RR of the subset.
+        Kernel K_RR of the largest subset.
+    sizes : sequence of s ints
+        Sizes of the subsets, from 1 to r.
     scores, lambdas, preferences
         See :func:`rls_path`.
 
     Returns
     -------
-    ndarray of shape (b, k, r)
-        Coefficients of the subset.
+    ndarray of shape (b, s, k, r)
+        Coefficients, zero behind those of a subset.
     """
-    values, vectors = eigh(subset)
-    floor = values[:, -1:] * (_EPS * subset.shape[-1])
-    kept = values > floor
-    inverse_root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-    whitening = vectors * inverse_root[:, None, :]
-    features = preferences.root(np.matmul(columns, whitening))
+    lambdas = np.asarray(lambdas, dtype=np.float64)
+    orthonormal = whitening(subset)
+    features = preferences.root(np.matmul(columns, orthonormal))
     moment = np.matmul(features.swapaxes(1, 2), features)
     target = preferences.root_vectors(np.atleast_2d(scores))
-    solved = _solve_shifted(moment, np.matmul(target[:, None, :], features), lambdas)
-    return np.matmul(whitening, solved).swapaxes(1, 2)
+    right = np.matmul(target[:, None, :], features)[:, 0]
+    solved = np.zeros((len(columns), len(sizes), len(lambdas), subset.shape[2]))
+    for index, size in enumerate(sizes):
+        solved[:, index, :, :size] = solve_shifted(
+            moment[:, :size, :size], right[:, :size], lambdas
+        )
+    return function_values(orthonormal, solved)
 
 
 def _rounding(kernel: Array, preferences: Preferences) -> Array:
@@ -115,36 +128,4 @@ def _rounding(kernel: Array, preferences: Preferences) -> Array:
     kernel are nearly equal, and their differences keep few digits.
     """
     gain = np.abs(preferences.laplacian(np.eye(preferences.n_points))).sum(axis=0).max()
-    return np.sqrt(_EPS) * gain * np.abs(kernel).max(axis=(1, 2))
-
-
-def _solve_shifted(
-    matrix: Array, right: Array, lambdas: ArrayLike, rounding: Array | None = None
-) -> Array:
-    """Solve ``(A + lambda I) x = y`` for all lambdas, with A positive semi-definite.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (b, r, r)
-    right : ndarray of shape (1, 1, r) or (b, 1, r)
-    lambdas : array-like of shape (k,)
-    rounding : ndarray of shape (b,), optional
-        Negative eigenvalues of at most this size count as zero, and larger ones get no part in
-        the solution. Default: all count as zero.
-
-    Returns
-    -------
-    ndarray of shape (b, r, k)
-    """
-    values, vectors = eigh(matrix)
-    along = np.matmul(right, vectors)[:, 0, :]
-    if rounding is not None:
-        along[values < -rounding[:, None]] = 0.0
-    lambdas = np.asarray(lambdas)
-    shifted = np.maximum(values, 0.0)[:, :, None] + lambdas
-    noise = values.max(axis=1, initial=0.0, keepdims=True) * (_EPS * values.shape[1])
-    if np.all(lambdas > noise):
-        return np.matmul(vectors, along[:, :, None] / shifted)
-    kept = (values > noise)[:, :, None] | (lambdas > noise)[:, None, :]
-    shrunk = np.divide(along[:, :, None], shifted, out=np.zeros_like(shifted), where=kept)
-    return np.matmul(vectors, shrunk)
+    return np.sqrt(EPS) * gain * np.abs(kernel).max(axis=(1, 2))

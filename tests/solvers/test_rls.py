@@ -101,8 +101,8 @@ def test_constant_added_to_the_scores_of_a_group_changes_nothing(explicit, spars
     lambdas = [1e-6, 1.0]
     before, after = (
         sparse_rls_path(
-            problem.kernel[:, :, :5], problem.kernel[:, :5, :5], scores, lambdas, preferences
-        )
+            problem.kernel[:, :, :5], problem.kernel[:, :5, :5], [5], scores, lambdas, preferences
+        )[:, 0]
         if sparse
         else rls_path(problem.kernel, scores, lambdas, preferences)
         for scores in (problem.scores, shifted)
@@ -126,13 +126,19 @@ def test_sparse_rankrls_solves_its_normal_equations(size, n_groups):
     problem = generic_problem(9, n_groups=n_groups)
     subset = np.random.default_rng(2).permutation(12)[:size]
     columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
-    coefficients = sparse_rls_path(columns, inner, problem.scores, LAMBDAS, problem.preferences)
-    assert coefficients.shape == (2, len(LAMBDAS), size)
+    sizes = [size, 1]
+    coefficients = sparse_rls_path(
+        columns, inner, sizes, problem.scores, LAMBDAS, problem.preferences
+    )
+    assert coefficients.shape == (2, 2, len(LAMBDAS), size)
     for i in range(2):
-        for c, lam in enumerate(LAMBDAS):
-            gram = columns[i].T @ problem.laplacian @ columns[i] + lam * inner[i]
-            expected = np.linalg.solve(gram, columns[i].T @ problem.laplacian @ problem.scores)
-            np.testing.assert_allclose(coefficients[i, c], expected, rtol=1e-6, atol=1e-9)
+        for own, r in zip(coefficients[i], sizes, strict=True):
+            first = columns[i, :, :r]
+            for c, lam in enumerate(LAMBDAS):
+                gram = first.T @ problem.laplacian @ first + lam * inner[i, :r, :r]
+                expected = np.linalg.solve(gram, first.T @ problem.laplacian @ problem.scores)
+                np.testing.assert_allclose(own[c, :r], expected, rtol=1e-6, atol=1e-9)
+            assert not own[:, r:].any()
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -141,19 +147,28 @@ def test_sparse_rankrls_with_all_points_is_rankrls(regression):
     preferences = Pointwise(12) if regression else problem.preferences
     kernel, scores = problem.kernel, problem.scores
     full = rls_path(kernel, scores, LAMBDAS, preferences)
-    sparse = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
+    sparse = sparse_rls_path(kernel, kernel, [12], scores, LAMBDAS, preferences)[:, 0]
     np.testing.assert_allclose(sparse, full, atol=1e-7 * np.abs(full).max())
 
 
-def test_sparse_rankrls_gives_equal_points_of_the_subset_equal_weights():
-    """Their difference is a direction in which the subset's kernel vanishes."""
+def test_points_of_the_subset_that_are_there_already_get_no_weight():
+    """Their functions depend on those before them: the subset's kernel is singular."""
     problem = generic_problem(11)
-    subset = [0, 3, 5, 0, 3, 5, 0, 7]
-    columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
-    coefficients = sparse_rls_path(columns, inner, problem.scores, LAMBDAS, problem.preferences)
-    scale = 1e-9 * np.abs(coefficients).max()
-    for first, second in [(0, 3), (0, 6), (1, 4), (2, 5)]:
-        np.testing.assert_allclose(coefficients[..., first], coefficients[..., second], atol=scale)
+    first, again = [0, 3, 5, 7], [1, 3, 4, 6]
+    subset = [0, 0, 3, 3, 0, 5, 5, 7]
+    found, expected = (
+        sparse_rls_path(
+            problem.kernel[:, :, points],
+            problem.kernel[:, points][:, :, points],
+            [len(points)],
+            problem.scores,
+            LAMBDAS,
+            problem.preferences,
+        )[:, 0]
+        for points in (subset, first)
+    )
+    assert not found[..., again].any()
+    np.testing.assert_allclose(found[..., [0, 2, 5, 7]], expected, atol=1e-9)
 
 
 @SMALL
@@ -161,7 +176,9 @@ def test_sparse_rankrls_gives_equal_points_of_the_subset_equal_weights():
 def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
     kernel, scores, laplacian = problem.kernel, problem.scores, problem.laplacian
     columns, inner = kernel[:, :, :size], kernel[:, :size, :size]
-    coefficients = sparse_rls_path(columns, inner, scores, LAMBDAS, problem.preferences)
+    coefficients = sparse_rls_path(
+        columns, inner, [inner.shape[1]], scores, LAMBDAS, problem.preferences
+    )[:, 0]
     for i in range(2):
         for c, lam in enumerate(LAMBDAS):
             a = coefficients[i, c]
@@ -175,8 +192,8 @@ def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
 def test_sparse_and_full_predict_the_same_of_any_problem_with_all_points(problem):
     kernel, scores, preferences = problem.kernel, problem.scores, problem.preferences
     full = function_values(kernel, rls_path(kernel, scores, LAMBDAS, preferences))
-    subset = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
-    sparse = function_values(kernel, subset)
+    subset = sparse_rls_path(kernel, kernel, [len(scores)], scores, LAMBDAS, preferences)
+    sparse = function_values(kernel, subset[:, 0])
     np.testing.assert_allclose(sparse, full, atol=1e-8 * max(1.0, np.abs(scores).max()))
 
 

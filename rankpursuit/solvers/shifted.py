@@ -1,0 +1,129 @@
+"""Symmetric systems ``(A + lambda I) x = y`` for many lambdas at once.
+
+Bordered by its right-hand side, a matrix is brought to tridiagonal form: ``A = Q T Q'`` with
+``Q' y`` along the first axis. A tridiagonal system takes as long as its number of rows, for each
+lambda, and Q is applied and never formed: a fifth of the work of an eigendecomposition, which is
+left for matrices that are not positive semi-definite and for lambdas within the rounding errors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
+
+from rankpursuit.solvers.fallbacks import eigh
+
+Array = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+
+_NEGLIGIBLE = 1e-3
+"""Eigenvalues that are negative by no more than this share of a lambda may as well be zero."""
+
+
+def solve_shifted(
+    matrix: Array, right: Array, lambdas: ArrayLike, rounding: Array | None = None
+) -> Array:
+    """Solve ``(A + lambda I) x = y`` for all lambdas, with A positive semi-definite.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (b, r, r)
+    right : ndarray of shape (r,) or (b, r)
+    lambdas : array-like of shape (k,)
+        Positive. For one that is below the rounding error of the largest eigenvalue, directions
+        whose eigenvalues are below that too get no part in the solution.
+    rounding : ndarray of shape (b,), optional
+        Negative eigenvalues of at most this size count as zero, and larger ones get no part in
+        the solution. Default: all count as zero.
+
+    Returns
+    -------
+    ndarray of shape (b, k, r)
+    """
+    lambdas = np.asarray(lambdas, dtype=np.float64)
+    right = np.broadcast_to(right, matrix.shape[:2])
+    if not matrix.size or not lambdas.size:
+        return np.zeros((len(matrix), len(lambdas), matrix.shape[2]))
+    # The sum of all eigenvalues bounds the largest, if none is negative.
+    noise = np.einsum("bii->b", matrix).max() * (EPS * matrix.shape[1])
+    if lambdas.min() > noise:
+        negligible = np.full(len(matrix), _NEGLIGIBLE * lambdas.min())
+        if rounding is not None:
+            np.minimum(negligible, rounding, out=negligible)
+        solved = _by_tridiagonals(matrix, right, lambdas, negligible)
+        if solved is not None:
+            return solved
+    return _by_eigenvectors(matrix, right, lambdas, rounding)
+
+
+def _by_tridiagonals(
+    matrix: Array, right: Array, lambdas: Array, negligible: Array
+) -> Array | None:
+    """Solve the systems; None if an eigenvalue of one of them is negative, and not negligibly."""
+    b, n = right.shape
+    bordered = np.zeros((b, n + 1, n + 1))
+    bordered[:, 0, 1:] = right
+    bordered[:, 1:, 1:] = matrix
+    diagonal, beside, scales = np.empty((b, n + 1)), np.empty((b, n)), np.empty((b, n))
+    lwork = int(lapack.dsytrd_lwork(n + 1, lower=1)[0])
+    for i in range(b):  # LAPACK works in place, on the transpose of what is stored by rows
+        _, diagonal[i], beside[i], scales[i], _ = lapack.dsytrd(
+            bordered[i].T, lower=1, lwork=lwork, overwrite_a=1
+        )
+    solved = _solve_tridiagonals(diagonal[:, 1:], beside, lambdas, negligible)
+    if solved is None:
+        return None
+    mirrors = bordered.swapaxes(1, 2)[:, 1:, :-1]
+    lwork = int(lapack.dormqr("L", "N", mirrors[0], scales[0], solved[0].T, -1)[1][0])
+    for i in range(b):
+        lapack.dormqr("L", "N", mirrors[i], scales[i], solved[i].T, lwork, overwrite_c=1)
+    return solved
+
+
+def _solve_tridiagonals(
+    diagonal: Array, beside: Array, lambdas: Array, negligible: Array
+) -> Array | None:
+    """Solve for the first axis times the first of the numbers beside the diagonal.
+
+    Elimination from the last row up leaves a product of ratios, without any difference. Its
+    pivots at the shift `negligible` tell whether an eigenvalue is further below zero than that.
+
+    Parameters
+    ----------
+    diagonal, beside : ndarray of shape (b, r)
+        Entry i of `beside` is on the left of entry i of the diagonal.
+    lambdas : ndarray of shape (k,)
+    negligible : ndarray of shape (b,)
+
+    Returns
+    -------
+    ndarray of shape (b, k, r) or None
+    """
+    b, n = diagonal.shape
+    shifts = np.empty((b, len(lambdas) + 1))
+    shifts[:, :-1], shifts[:, -1] = lambdas, negligible
+    pivots = np.add(diagonal.T[:, :, None], shifts)
+    squares = np.square(beside).T[:, :, None]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for i in range(n - 1, 0, -1):
+            pivots[i - 1] -= squares[i] / pivots[i]
+    if not (pivots[:, :, -1] > 0.0).all():
+        return None
+    solved = np.divide(beside.T[:, :, None], pivots[:, :, :-1], order="C")
+    for i in range(1, n):
+        solved[i] *= -solved[i - 1]
+    return np.ascontiguousarray(solved.transpose(1, 2, 0))
+
+
+def _by_eigenvectors(matrix: Array, right: Array, lambdas: Array, rounding: Array | None) -> Array:
+    values, vectors = eigh(matrix)
+    along = np.matmul(right[:, None, :], vectors)[:, 0, :]
+    if rounding is not None:
+        along[values < -rounding[:, None]] = 0.0
+    shifted = np.maximum(values, 0.0)[:, :, None] + lambdas
+    noise = values.max(axis=1, initial=0.0, keepdims=True) * (EPS * values.shape[1])
+    kept = (values > noise)[:, :, None] | (lambdas > noise)[:, None, :]
+    shrunk = np.divide(along[:, :, None], shifted, out=np.zeros_like(shifted), where=kept)
+    return np.matmul(vectors, shrunk).swapaxes(1, 2)
