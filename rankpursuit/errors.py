@@ -50,7 +50,17 @@ class ConfigError(RankpursuitError, ValueError):
 
 
 class TooFewUsersError(DataError):
-    """A group, or the set of possible test users, is smaller than the protocol needs."""
+    """A group, or the set of possible test users, is smaller than the protocol needs.
+
+    Parameters
+    ----------
+    *faults : str
+        Everything that there are too few users for, one line each.
+    """
+
+    def __init__(self, *faults: str) -> None:
+        self.faults = list(faults)
+        super().__init__("; ".join(self.faults))
 
 
 class StoreError(RankpursuitError):

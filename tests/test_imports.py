@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "datasets": {"errors", "visible", "writing"},
     "experiments": GROUND | {"visible", "writing", "solvers", "datasets"},
     "reporting": {"errors", "visible", "writing", "experiments"},
+    "__main__": {"cli"},
     "cli": {"errors", "visible", "writing", "datasets", "experiments", "reporting"},
 }
 """Which parts of the package each part may import, besides itself."""

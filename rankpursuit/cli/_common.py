@@ -7,8 +7,10 @@ from typing import IO, Any
 
 import click
 
+from rankpursuit import __version__
 from rankpursuit.cli._signals import exit_status, terminable
 from rankpursuit.errors import ClusterError, RankpursuitError
+from rankpursuit.experiments.syntax.faults import suggestion
 from rankpursuit.visible import cut, one_line, visible
 
 LONGEST_MESSAGE = 2000
@@ -34,17 +36,20 @@ def _one_line(message: str) -> str:
 
 
 class Failure(click.ClickException):
-    """Ends a command; for each message, ``error: ...`` on standard error."""
+    """Ends a command; for each message, ``error: ...`` on standard error, and then what to try."""
 
-    def __init__(self, *messages: str, exit_code: int = 1) -> None:
+    def __init__(self, *messages: str, exit_code: int = 1, attempt: str | None = None) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
         self.messages = [_one_line(message) for message in messages]
+        self.attempt = None if attempt is None else _one_line(attempt)
         super().__init__("; ".join(self.messages))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print each message as one line."""
+        """Print each message as one line, and what would work as another."""
         for message in self.messages:
             click.echo(f"error: {message}", file=file, err=True)
+        if self.attempt:
+            click.echo(f"this would work: {self.attempt}", file=file, err=True)
 
 
 class Stopped(click.ClickException):
@@ -63,7 +68,9 @@ class Stopped(click.ClickException):
 
 class _OneLineErrors(click.Command):
     def __init__(self, name: str | None, **options: Any) -> None:
-        super().__init__(name, **options)
+        settings = {"help_option_names": ["-h", "--help"]} | options.pop("context_settings", {})
+        super().__init__(name, context_settings=settings, **options)
+        click.version_option(__version__)(self)
         if self.help:  # docstrings are raw; click wants the character itself
             self.help = self.help.replace(r"\b", "\b")
 
@@ -109,3 +116,15 @@ class Command(_OneLineErrors):
 
 class Group(_OneLineErrors, click.Group):
     """A group of commands that reports errors in one line."""
+
+    command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant; suggest one in place of a word that is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            known = suggestion(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"no command {args[0]!r}; {known}", ctx) from error

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File of tolerances, known deviations and verdicts; default: that of the package.",
 )
-@click.version_option(package_name="rankpursuit")
 def main(
     results: tuple[Path, ...],
     as_json: bool,

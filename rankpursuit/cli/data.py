@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankpursuit.datasets.summary import Summary
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group)
 def main() -> None:
     r"""List, fetch, verify and describe the data sets of the experiments.
 
@@ -136,7 +136,17 @@ def verify(names: tuple[str, ...], path: Path | None) -> None:
 @click.option("--user", default="user", show_default=True, help="Column of a ratings file.")
 @click.option("--item", default="item", show_default=True, help="Column of a ratings file.")
 @click.option("--rating", default="rating", show_default=True, help="Column of a ratings file.")
-def describe(source: str, plot: Path | None, user: str, item: str, rating: str) -> None:
+@click.option("--separator", help="Between the fields of a ratings file; default: by its ending.")
+@click.option("--no-header", is_flag=True, help="Its first line is a rating; columns are 1, 2, 3.")
+def describe(
+    source: str,
+    plot: Path | None,
+    user: str,
+    item: str,
+    rating: str,
+    separator: str | None,
+    no_header: bool,
+) -> None:
     """Describe ratings: users per group, histogram, ties, density.
 
     SOURCE is jester, movielens or synthetic, or a file of your own ratings: .csv, .tsv or .parquet
@@ -156,7 +166,12 @@ def describe(source: str, plot: Path | None, user: str, item: str, rating: str) 
     if source in NAMES:
         ratings = load_named(source)
     elif Path(source).suffix or Path(source).exists():
-        ratings = load_ratings(source, user=user, item=item, rating=rating)
+        who, what, how = (
+            int(word) if no_header and word.isdigit() else word for word in (user, item, rating)
+        )
+        ratings = load_ratings(
+            source, user=who, item=what, rating=how, separator=separator, header=not no_header
+        )
     else:
         raise DataError(f"{source}: neither a file nor one of {', '.join(NAMES)}")
     summary = summarise(ratings)

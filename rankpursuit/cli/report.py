@@ -26,7 +26,6 @@ from rankpursuit.cli._results import load_all, results_argument
     metavar="DIR",
     help="Also write the figures there, as SVG and PNG.",
 )
-@click.version_option(package_name="rankpursuit")
 def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
     r"""Write one web page of RESULTS, folders that rp-run wrote; by default, all in results/.
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure, Stopped, echo
+from rankpursuit.cli._configs import complete, list_option, schema_option
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
+from rankpursuit.experiments.syntax.shipped import located, no_such_file
 from rankpursuit.visible import one_line
 
 if TYPE_CHECKING:
@@ -19,18 +21,15 @@ if TYPE_CHECKING:
     from rankpursuit.experiments.run.run import Run
 
 
-def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        import json
-
-        from rankpursuit.experiments.config import json_schema
-
-        echo(json.dumps(json_schema(), indent=2))
-        ctx.exit()
-
-
 @click.command(cls=Command)
-@click.argument("configs", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.argument(
+    "configs",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="CONFIG...",
+    shell_complete=complete,
+)
 @click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one a core.")
 @click.option(
     "--backend",
@@ -66,17 +65,13 @@ def _print_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--fresh", is_flag=True, help="Throw away earlier results of the same name.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of the time.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no table.")
-@click.option(
-    "--schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of configs, for editors.",
-)
-@click.version_option(package_name="rankpursuit")
+@list_option
+@schema_option
 def main(configs: tuple[Path, ...], **options: Any) -> None:
-    r"""Run the experiments that CONFIGS declare.
+    r"""Run the experiments that CONFIGs declare.
+
+    A CONFIG is a YAML file, or the name of an experiment that comes with rankpursuit: --list shows
+    them.
 
     Results go to results/NAME/: repeats.csv (a row for each group, repeat, algorithm and metric),
     users.csv.gz (each test user), curves.csv (errors along the grids), timings.csv, config.yaml
@@ -89,11 +84,12 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 
     \b
     Examples:
-      rp-run configs/demo.yaml
-      rp-run configs/jester_supervised.yaml --dry-run
-      rp-run configs/jester_supervised.yaml --only rank_rls --only ranking_pursuit
-      rp-run configs/jester_*.yaml --set protocol.test_users=30 --repeats 2 --output quick
-      rp-run configs/jester_supervised.yaml --backend dask --scheduler tcp://HOST:8786
+      rp-run demo
+      rp-run jester_supervised --dry-run
+      rp-run jester_supervised --only rank_rls --only ranking_pursuit
+      rp-run jester_supervised --set protocol.fill=zero --output results/zero
+      rp-run mine.yaml
+      rp-run jester_supervised --backend dask --scheduler tcp://HOST:8786
     """
     try:
         all_done = _run_all(configs, options)
@@ -106,6 +102,9 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 
 def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     """Run each config; return whether nothing failed."""
+    missing = [no_such_file(path) for path in configs if not located(path).exists()]
+    if missing:  # told at once: the imports below take a second
+        raise Failure(*missing, exit_code=2)
     from rankpursuit.errors import ConfigError
 
     backend = _backend_options(options)
@@ -152,19 +151,29 @@ def _backend_options(options: dict[str, Any]) -> Options:
 
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
     """Return what to run of an experiment; refuse all that cannot run."""
-    from rankpursuit.errors import ConfigError, TooFewUsersError
+    from rankpursuit.cli._advice import advice
+    from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment
     from rankpursuit.experiments.run.run import Run
 
     try:
         experiment = load_experiment(path, options["overrides"])
-        return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
         own = (f"{path}:", f"{path},")
         faults = (x if x.startswith(own) else f"{path}: {x}" for x in error.faults)
         raise Failure(*faults, exit_code=2) from error
-    except TooFewUsersError as error:
-        raise Failure(f"{path}: {error}", exit_code=2) from error
+    try:
+        return Run.of(experiment, options["repeats"], options["only"], options["groups"])
+    except ConfigError as error:
+        raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
+    except DataError as error:
+        faults = error.faults if isinstance(error, TooFewUsersError) else [str(error)]
+        enough = advice(experiment)
+        raise Failure(
+            *(f"{path}: {fault}" for fault in faults),
+            exit_code=2 if isinstance(error, TooFewUsersError) else 1,
+            attempt=f"rp-run {path} {enough}" if enough else None,
+        ) from error
 
 
 def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:

@@ -30,7 +30,6 @@ from rankpursuit.reporting.table import Format
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the tables of all RESULTS to files in this folder, not beside each.",
 )
-@click.version_option(package_name="rankpursuit")
 def main(
     results: tuple[Path, ...],
     format_: Format | None,

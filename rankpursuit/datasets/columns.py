@@ -12,7 +12,9 @@ MOST_COLUMNS = 10_000
 """Columns of a table."""
 
 
-def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> None:
+def check_columns(
+    file: Path, header: Sequence[str], wanted: Sequence[str], *, numbered: bool = False
+) -> None:
     """Refuse a table that lacks a wanted column, has it twice, or has too many columns.
 
     Parameters
@@ -22,6 +24,8 @@ def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> N
     header : sequence of str
         Names of the columns as they stand in the file.
     wanted : sequence of str
+    numbered : bool
+        Whether the names are the numbers of the columns, since the file has no header.
 
     Raises
     ------
@@ -31,10 +35,15 @@ def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> N
         raise DataError(f"{file}: has {len(header):,} columns, and {MOST_COLUMNS:,} is the most")
     for column in wanted:
         times = list(header).count(column)
+        if not times and numbered:
+            raise DataError(
+                f"{file}: no column {cut(column, 100)}; it has {len(header)} of them, and no header"
+            )
         if not times:
             raise DataError(
                 f"{file}: no column {cut(column, 100)!r}; its columns are "
-                f"{cut(', '.join(map(str, header)), 300)}; name yours with user=, item= and rating="
+                f"{cut(', '.join(map(str, header)), 300)}; say which are the user, the item and "
+                "the rating, or that there is no header"
             )
         if times > 1:
             raise DataError(

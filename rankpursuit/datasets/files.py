@@ -32,10 +32,11 @@ _SHOWN, _LONGEST_PATH = 40, 1000
 def load_ratings(
     path: str | os.PathLike[str],
     *,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
     separator: str | None = None,
+    header: bool = True,
     bounds: tuple[float, float] | None = None,
     name: str | None = None,
 ) -> Ratings:
@@ -44,12 +45,16 @@ def load_ratings(
     Parameters
     ----------
     path : path
-        A ``.csv``, ``.tsv`` or ``.parquet`` file with a header. Further columns are ignored.
-    user, item, rating : str
-        Names of the three columns. Users and items may be numbers or text of up to `LONGEST_ID`
-        characters: ``7`` and ``07`` are different.
+        A ``.csv``, ``.tsv`` or ``.parquet`` file, or any other text file with a `separator`.
+        Further columns are ignored.
+    user, item, rating : str or int
+        Names of the three columns; without a header their numbers, by default 1, 2 and 3. Users
+        and items may be numbers or text of up to `LONGEST_ID` characters: ``7`` and ``07`` are
+        different.
     separator : str, optional
         What separates the fields of a text file, one character; by default as its ending says.
+    header : bool
+        Whether the first line of a text file has the names of the columns.
     bounds : (low, high), optional
         Refuse ratings outside of these bounds.
     name : str, optional
@@ -68,7 +73,7 @@ def load_ratings(
         file.
     """
     file = Path(os.path.expanduser(path))
-    columns = (user, item, rating)
+    columns = column_names(user, item, rating, header=header)
     if len(set(columns)) != len(columns):
         raise DataError(f"user, item and rating must be three different columns, not {columns}")
     try:
@@ -76,7 +81,7 @@ def load_ratings(
             raise DataNotFoundError(f"{cut(str(file), _LONGEST_PATH)}: no such file")
         if file.stat().st_size == 0:
             raise DataError(f"{file}: the file is empty")
-        frame, place = _read(file, columns, separator)
+        frame, place = _read(file, columns, separator, header)
     except DataNotFoundError:
         raise
     except OSError as error:
@@ -84,9 +89,10 @@ def load_ratings(
         raise DataError(f"{called}: cannot be read: {reason}") from error
     if frame.empty:
         raise DataError(f"{file}: the file has a header but no ratings")
-    user_ids, users = _ids(frame[user], place)
-    item_ids, items = _ids(frame[item], place)
-    values = _values(frame[rating], place, bounds)
+    of_users, of_items, of_ratings = (frame[column] for column in columns)
+    user_ids, users = _ids(of_users, place)
+    item_ids, items = _ids(of_items, place)
+    values = _values(of_ratings, place, bounds)
     twice = np.flatnonzero(_again(users * len(item_ids) + items))
     if twice.size:
         at = twice[0]
@@ -102,12 +108,37 @@ Place = Callable[[int], str]
 """Names a row of a file, counted from 0."""
 
 
-def _read(file: Path, columns: Sequence[str], separator: str | None) -> tuple[pd.DataFrame, Place]:
+def column_names(
+    user: str | int, item: str | int, rating: str | int, *, header: bool
+) -> tuple[str, str, str]:
+    """Return what the three columns are called: without a header, by their numbers from 1.
+
+    Raises
+    ------
+    DataError
+        If a column has a name and the file no header, or the other way round.
+    """
+    names = []
+    for number, (column, usual) in enumerate(((user, "user"), (item, "item"), (rating, "rating"))):
+        if not header and column == usual:
+            column = number + 1
+        if isinstance(column, int) == header:
+            must = "a name" if header else "a number from 1, since there is no header"
+            raise DataError(f"{usual}: expected {must}, got {column!r}")
+        names.append(str(column))
+    return names[0], names[1], names[2]
+
+
+def _read(
+    file: Path, columns: Sequence[str], separator: str | None, header: bool
+) -> tuple[pd.DataFrame, Place]:
     if file.suffix.lower() in PARQUET:
+        if not header:
+            raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
         return _read_parquet(file, columns), lambda row: f"{file}, row {row + 1}"
     sep = separator_of(file, separator)
-    frame = read_text_table(file, columns, sep)
-    return frame, lambda row: f"{file}, line {line_of(file, row, sep)}"
+    frame = read_text_table(file, columns, sep, header=header)
+    return frame, lambda row: f"{file}, line {line_of(file, row, sep, header=header)}"
 
 
 def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:

@@ -30,19 +30,36 @@ _ROWS = 200_000
 def separator_of(file: Path, separator: str | None) -> str:
     """Return what separates the fields of a file: as given, else as its ending says."""
     if separator is not None:
-        if len(separator) != 1 or separator in '"\r\n\0':
+        if not is_separator(separator):
             raise DataError(f"separator: expected one character, got {separator!r}")
         return separator
     if file.suffix.lower() not in SEPARATORS:
         raise DataError(
             f"{file}: unknown ending {file.suffix!r}; use .csv, .tsv or .parquet, "
-            "or give separator="
+            "or give the separator of its fields"
         )
     return SEPARATORS[file.suffix.lower()]
 
 
-def read_text_table(file: Path, columns: Sequence[str], separator: str) -> pd.DataFrame:
+def is_separator(text: str) -> bool:
+    """Tell whether a text can separate the fields of a line."""
+    return len(text) == 1 and text not in '"\r\n\0'
+
+
+def read_text_table(
+    file: Path, columns: Sequence[str], separator: str, *, header: bool = True
+) -> pd.DataFrame:
     """Return the wanted columns of a text file, all of them text.
+
+    Parameters
+    ----------
+    file : Path
+    columns : sequence of str
+        Names of columns; without a header, their numbers from 1.
+    separator : str
+        One character.
+    header : bool
+        Whether the first line has the names of the columns.
 
     Raises
     ------
@@ -52,17 +69,20 @@ def read_text_table(file: Path, columns: Sequence[str], separator: str) -> pd.Da
     import pandas as pd
 
     _check_bytes(file)
-    header, first = _first_rows(file, separator)
-    check_columns(file, header, columns)
-    if len(first) > len(header):
+    names, first = _first_rows(file, separator)
+    if not header:
+        names, first = [str(number) for number, _ in enumerate(names, start=1)], []
+    check_columns(file, names, columns, numbered=not header)
+    if len(first) > len(names):
         raise DataError(
             f"{file}, line {line_of(file, 0, separator)}: malformed: has {len(first):,} fields, "
-            f"and the header {len(header):,}"
+            f"and the header {len(names):,}"
         )
     try:
         with pd.read_csv(
             file,
             sep=separator,
+            names=None if header else names,
             dtype=str,
             keep_default_na=False,
             skip_blank_lines=False,
@@ -76,7 +96,7 @@ def read_text_table(file: Path, columns: Sequence[str], separator: str) -> pd.Da
         raise DataError(f"{file}: malformed: {reason}") from error
 
 
-def line_of(file: Path, row: int, separator: str) -> int:
+def line_of(file: Path, row: int, separator: str, *, header: bool = True) -> int:
     """Return the line of a row, counted from 0 behind the header; a quoted field can have several.
 
     Only for messages: it reads the file again up to there.
@@ -84,11 +104,12 @@ def line_of(file: Path, row: int, separator: str) -> int:
     with file.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, delimiter=separator)
         try:
-            next(itertools.islice(reader, row + 1, row + 1), None)  # header and rows before
+            above = row + header
+            next(itertools.islice(reader, above, above), None)  # header and rows before
             before = reader.line_num
             next(reader)
         except (csv.Error, StopIteration):  # a field longer than csv takes
-            return row + 2
+            return row + header + 1
         return before + 1
 
 

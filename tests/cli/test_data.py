@@ -215,3 +215,11 @@ def test_a_malformed_file_is_one_line_with_its_number(run, tmp_path):
     assert (status, printed) == (1, "")
     assert "ratings.dat, line 2: '1::2' is malformed" in message
     assert message.count("\n") == 1
+
+
+def test_a_file_of_any_ending_and_without_a_header_is_described(tmp_path):
+    path = tmp_path / "u.data"
+    path.write_text("1\t7\t3\n2\t7\t5\n")
+    result = CliRunner().invoke(main, ["describe", str(path), "--separator", "\t", "--no-header"])
+    assert result.exit_code == 0, result.output
+    assert "from 3 to 5" in result.output

@@ -215,7 +215,8 @@ def test_what_cannot_run_is_refused_with_status_2_before_any_work(
     assert result.exit_code == 2
     for fault in faults:
         assert fault in result.output
-    assert all(line.startswith(f"error: {config}: ") for line in result.output.splitlines())
+    attempt = (f"error: {config}: ", f"this would work: rp-run {config} --set ")
+    assert all(line.startswith(attempt) for line in result.output.splitlines())
     assert not (tmp_path / "out").exists()
 
 

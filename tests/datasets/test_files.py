@@ -111,3 +111,35 @@ def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
     (tmp_path / "a.parquet").write_text("not parquet")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         load_ratings(tmp_path / "a.parquet")
+
+
+def test_a_file_without_a_header_has_numbers_for_columns(tmp_path):
+    path = tmp_path / "u.data"
+    path.write_text("10\tann\tx\t3\n11\tbob\ty\t4\n")
+    ratings = load_ratings(path, user=2, item=3, rating=4, separator="\t", header=False)
+    assert ratings.user_ids.tolist() == ["ann", "bob"]
+    assert ratings.values.tolist() == [3, 4]
+    first_three = load_ratings(path, rating=1, user=4, item=3, separator="\t", header=False)
+    assert first_three.values.tolist() == [10, 11]
+
+
+def test_a_bad_line_of_a_file_without_a_header_is_named(tmp_path):
+    path = tmp_path / "u.data"
+    path.write_text("ann\tx\t3\nbob\ty\tmany\n")
+    with pytest.raises(DataError, match="line 2: the rating 'many' is not a number"):
+        load_ratings(path, separator="\t", header=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"header": False, "user": "who"}, "user: expected a number from 1"),
+        ({"header": True, "item": 2}, "item: expected a name"),
+        ({"header": False, "rating": 9}, "no column 9; it has 3 of them, and no header"),
+    ],
+)
+def test_names_and_numbers_of_columns_are_not_mixed_up(options, fault, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating\n")
+    with pytest.raises(DataError, match=fault):
+        load_ratings(path, **options)

@@ -6,10 +6,13 @@ from functools import lru_cache
 from inspect import signature
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
+from rankpursuit.datasets.files import column_names
 from rankpursuit.datasets.synthetic import MOST_NOISE, Scale, most_ratings, too_large
+from rankpursuit.datasets.text_table import is_separator
+from rankpursuit.errors import DataError
 from rankpursuit.experiments.syntax.faults import Faults, shown
 from rankpursuit.experiments.syntax.files import is_path
 from rankpursuit.experiments.syntax.sections import Section
@@ -21,9 +24,53 @@ def _can_be_path(path: str) -> str:
     return path
 
 
-Text = Annotated[str, Field(min_length=1, max_length=1000)]
 FilePath = Annotated[str, Field(min_length=1), AfterValidator(_can_be_path)]
 Count = Annotated[int, Field(ge=1)]
+
+
+_LONGEST_COLUMN = 1000
+
+
+def _column(value: Any) -> str | int:
+    if isinstance(value, str) and 1 <= len(value) <= _LONGEST_COLUMN:
+        return value
+    if type(value) is int and value >= 1:
+        return value
+    raise Faults(f"expected the name of a column, or its number, got {shown(value)}")
+
+
+def _separator(value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and is_separator(value)):
+        return value
+    raise Faults(f"expected one character, or null, got {shown(value)}")
+
+
+def _header(value: Any) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value or None
+    raise Faults(f"expected true, or null if there is no header, got {shown(value)}")
+
+
+Column = Annotated[
+    str | int,
+    BeforeValidator(_column),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1, "maxLength": _LONGEST_COLUMN},
+                {"type": "integer", "minimum": 1},
+            ]
+        }
+    ),
+]
+Separator = Annotated[
+    str | None,
+    BeforeValidator(_separator),
+    WithJsonSchema({"type": ["string", "null"], "minLength": 1, "maxLength": 1}),
+]
+Header = Annotated[
+    bool | None, BeforeValidator(_header), WithJsonSchema({"type": ["boolean", "null"]})
+]
 
 
 class JesterSpec(Section):
@@ -48,19 +95,32 @@ class RatingsSpec(Section):
     name: Literal["ratings"]
     path: FilePath
     """A .csv, .tsv or .parquet file; relative to the file in which it is written."""
-    user: Text = "user"
-    """Name of the column of users."""
-    item: Text = "item"
-    """Name of the column of items."""
-    rating: Text = "rating"
-    """Name of the column of ratings."""
+    user: Column = "user"
+    """Name of the column of users; without a header, its number."""
+    item: Column = "item"
+    """Name of the column of items; without a header, its number."""
+    rating: Column = "rating"
+    """Name of the column of ratings; without a header, its number."""
+    separator: Separator = None
+    """What separates the fields; null: as the ending of the file says."""
+    header: Header = True
+    """Whether the first line has the names of the columns; null: there is no such line."""
 
     @model_validator(mode="after")
     def _three_columns(self) -> Self:
-        columns = [self.user, self.item, self.rating]
+        try:
+            columns = self.columns
+        except DataError as error:
+            at, message = str(error).split(": ", 1)
+            raise Faults(message, at=at) from error
         if len(set(columns)) < 3:
             raise Faults(f"expected three different columns, got {', '.join(columns)}")
         return self
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """Names, or numbers, of the columns of users, items and ratings."""
+        return column_names(self.user, self.item, self.rating, header=self.header is not None)
 
 
 def _default(parameter: str) -> Any:
@@ -136,5 +196,6 @@ def ratings_of(data: DataSpec) -> Ratings:
     if isinstance(data, SyntheticSpec):
         return make_ratings(**data.model_dump(exclude={"name"}))
     if isinstance(data, RatingsSpec):
-        return load_ratings(data.path, user=data.user, item=data.item, rating=data.rating)
+        options = data.model_dump(exclude={"name", "path", "header"})
+        return load_ratings(data.path, header=data.header is not None, **options)
     return load_named(data.name, data.path)

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -37,6 +36,7 @@ from rankpursuit.experiments.syntax.faults import Faults, Location, plain_faults
 from rankpursuit.experiments.syntax.files import read_config
 from rankpursuit.experiments.syntax.grids import PositiveGrid, expand
 from rankpursuit.experiments.syntax.sections import Label, Section, all_different, one_of
+from rankpursuit.experiments.syntax.shipped import located
 from rankpursuit.metrics import Ties
 
 Tuning = Literal["reported", "own"]
@@ -130,7 +130,7 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     Parameters
     ----------
     path : path
-        A YAML file.
+        A YAML file, or the name of a config that comes with the package, such as ``demo``.
     overrides : sequence of str
         ``key=value`` each: a dotted key, such as ``protocol.test_users``, and a value in YAML.
         ``algorithms.LABEL=null`` drops an algorithm.
@@ -144,7 +144,7 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     ConfigError
         With all faults at once, each with its key.
     """
-    return parse_experiment(read_config(Path(path), overrides))
+    return parse_experiment(read_config(located(path), overrides))
 
 
 def parse_experiment(config: Mapping[str, Any]) -> Experiment:

@@ -32,7 +32,8 @@ def json_schema() -> dict[str, Any]:
         },
     }
     extends = {
-        "description": "A file, relative to this one, whose keys hold unless given here.",
+        "description": "The config whose keys hold unless given here: the name of one of the "
+        "package, such as paper, or the path of a file, relative to this one.",
         "type": "string",
         "minLength": 1,
     }

@@ -11,6 +11,7 @@ from typing import Any
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.syntax.faults import LONGEST_VALUE, shown, suggestion
 from rankpursuit.experiments.syntax.safe_yaml import DEEPEST, parse_yaml
+from rankpursuit.experiments.syntax.shipped import located, no_such_file
 from rankpursuit.visible import cut
 
 Mapping = dict[str, Any]
@@ -66,8 +67,8 @@ def _read_extended(path: Path, inside: tuple[str, ...]) -> Mapping:
     if base is None:
         return config
     if not isinstance(base, str) or not base or not is_path(base):
-        raise ConfigError([f"{EXTENDS}: expected the path of a file, got {shown(base)}"])
-    below, files = path.parent / base, (*inside, os.path.realpath(path))
+        raise ConfigError([f"{EXTENDS}: expected a name or the path of a file, got {shown(base)}"])
+    below, files = located(base, path.parent), (*inside, os.path.realpath(path))
     if os.path.realpath(below) in files:
         circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
         raise ConfigError([f"{path}: {EXTENDS} goes round in a circle: {circle}"])
@@ -107,7 +108,7 @@ def read_text(path: Path) -> str:
     except ConfigError:
         raise
     except FileNotFoundError as error:
-        raise ConfigError([f"{path}: no such file"]) from error
+        raise ConfigError([no_such_file(path)]) from error
     except UnicodeDecodeError as error:
         raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
     except OSError as error:

@@ -107,18 +107,25 @@ def draw_users(
     """
     _check_key(protocol, group, role)
     possible = group_users(ratings, protocol.test_user_bounds)
-    needed = protocol.test_users + protocol.holdout_users
-    if len(possible) < needed:
-        low, high = protocol.test_user_bounds
-        raise TooFewUsersError(
-            f"{ratings.name}: {len(possible)} users have {low} to {high} ratings, but "
-            f"{protocol.test_users} test users and {protocol.holdout_users} hold-out users are "
-            "needed: lower test_users or holdout_users, widen test_user_bounds, or use more data"
-        )
+    if len(possible) < protocol.test_users + protocol.holdout_users:
+        raise TooFewUsersError(_too_few_possible(ratings, protocol, len(possible)))
     order = generator(seed, *group, repeat, "users").permutation(possible)
     if role == "test":
         return order[: protocol.test_users]
     return order[::-1][: protocol.holdout_users]
+
+
+def check_numbers(ratings: Ratings, protocol: Protocol, group: Group) -> None:
+    """Raise a `TooFewUsersError` with all that cannot be drawn, whoever is drawn."""
+    faults = []
+    n_possible = len(group_users(ratings, protocol.test_user_bounds))
+    if n_possible < protocol.test_users + protocol.holdout_users:
+        faults.append(_too_few_possible(ratings, protocol, n_possible))
+    n_reference = len(group_users(ratings, group))
+    if n_reference < protocol.reference_users:
+        faults.append(_too_few_reference(ratings, protocol, group, f"{n_reference} users"))
+    if faults:
+        raise TooFewUsersError(*faults)
 
 
 def build_task(
@@ -225,13 +232,26 @@ def _draw_reference(
     pool = pool[pool != user]
     if len(pool) < protocol.reference_users:
         without = "the task's user" + (" and the test users" if role == "holdout" else "")
-        raise TooFewUsersError(
-            f"{ratings.name}: group {group_name(group)} has {len(pool)} users besides {without}, "
-            f"but {protocol.reference_users} reference users are needed: lower reference_users, "
-            "widen the group, or use more data"
-        )
+        users = f"{len(pool)} users besides {without}"
+        raise TooFewUsersError(_too_few_reference(ratings, protocol, group, users))
     rng = _generator(seed, group, repeat, role, user, "reference")
     return rng.choice(pool, size=protocol.reference_users, replace=False)
+
+
+def _too_few_possible(ratings: Ratings, protocol: Protocol, n_users: int) -> str:
+    low, high = protocol.test_user_bounds
+    return (
+        f"{ratings.name}: {n_users} users have {low} to {high} ratings, but {protocol.test_users} "
+        f"test users and {protocol.holdout_users} hold-out users are needed: lower test_users or "
+        "holdout_users, widen test_user_bounds, or use more data"
+    )
+
+
+def _too_few_reference(ratings: Ratings, protocol: Protocol, group: Group, users: str) -> str:
+    return (
+        f"{ratings.name}: group {group_name(group)} has {users}, but {protocol.reference_users} "
+        "reference users are needed: lower reference_users, widen the group, or use more data"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -341,8 +341,17 @@ FILES = [
     ),
     ("name: !mine x\n", "{file}, line 1: the tag !mine is not allowed"),
     ("metrics: !!set {disagreement}\n", "{file}, line 1: the tag !!set is not allowed"),
-    ("extends: [a, b]\n", 'extends: expected the path of a file, got ["a", "b"]'),
-    ("extends: nowhere.yaml\n", "{folder}/nowhere.yaml: no such file"),
+    ("extends: [a, b]\n", 'extends: expected a name or the path of a file, got ["a", "b"]'),
+    (
+        "extends: nowhere.yaml\n",
+        "{folder}/nowhere.yaml: no such file; `rp-run --list` names those that come with "
+        "rankpursuit",
+    ),
+    (
+        "extends: base/paper.yaml\n",
+        "{folder}/base/paper.yaml: no such file; did you mean paper, which comes with rankpursuit?",
+    ),
+    ("extends: confg.yaml\n", "{folder}/confg.yaml: no such file; did you mean {file}?"),
     (
         "extends: config.yaml\n",
         "{file}: extends goes round in a circle: config.yaml -> config.yaml",
@@ -356,9 +365,9 @@ FILES = [
     ("seed: !!bool yes\n", '{file}, line 1: !!bool: expected true or false, got "yes"'),
     ("seed: !!null abc\n", '{file}, line 1: !!null: expected null, got "abc"'),
     ("seed: 1" + "0" * 5000 + "\n", "{file}, line 1: a number of 5,001 digits is too long"),
-    ('extends: "a\\0b"\n', 'extends: expected the path of a file, got "a\\u0000b"'),
-    ('extends: "a\\uD800b"\n', 'extends: expected the path of a file, got "a\\ud800b"'),
-    ("extends: ''\n", 'extends: expected the path of a file, got ""'),
+    ('extends: "a\\0b"\n', 'extends: expected a name or the path of a file, got "a\\u0000b"'),
+    ('extends: "a\\uD800b"\n', 'extends: expected a name or the path of a file, got "a\\ud800b"'),
+    ("extends: ''\n", 'extends: expected a name or the path of a file, got ""'),
     ("a: &a\n  b: *a\n", "{file}, line 2: a list or mapping contains itself"),
     ("a: &a {<<: *a}\n", "{file}, line 1: a list or mapping contains itself"),
 ]
@@ -374,7 +383,8 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_line(tmp_path, monkeypat
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    assert faults_of(tmp_path / "none.yaml") == [f"{tmp_path}/none.yaml: no such file"]
+    advice = "; `rp-run --list` names those that come with rankpursuit"
+    assert faults_of(tmp_path / "none.yaml") == [f"{tmp_path}/none.yaml: no such file{advice}"]
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):

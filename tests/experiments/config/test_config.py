@@ -1,4 +1,5 @@
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from rankpursuit.experiments.config import (
 )
 from rankpursuit.experiments.config.data import SyntheticSpec
 from rankpursuit.experiments.config.protocol import Protocol
+from rankpursuit.experiments.syntax.shipped import SCHEMA, SCHEMA_LINE
 from rankpursuit.experiments.tasks import build_task, draw_users
 
 CONFIGS = Path(__file__).parents[3] / "configs"
@@ -299,6 +301,19 @@ def test_the_schema_accepts_every_config(path):
     jsonschema.Draft202012Validator.check_schema(json_schema())
     validator = jsonschema.Draft202012Validator(json_schema())
     validator.validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_the_first_line_of_a_config_names_its_schema(path):
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    named = path.parent / first.removeprefix(SCHEMA_LINE)
+    assert first.startswith(SCHEMA_LINE)
+    assert named.resolve() == CONFIGS / SCHEMA
+
+
+def test_the_schema_beside_the_configs_is_up_to_date():
+    kept = json.loads((CONFIGS / SCHEMA).read_text(encoding="utf-8"))
+    assert kept == json_schema(), "run rp-run --schema > configs/schema.json"
 
 
 def test_the_schema_accepts_resolved_configs():

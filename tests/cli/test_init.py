@@ -1,0 +1,114 @@
+"""``rp-init``: from a file of ratings to an experiment that runs."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rankpursuit.cli import init
+from rankpursuit.cli import run as run_command
+from rankpursuit.experiments.config import load_experiment
+from rankpursuit.experiments.run.run import Run
+
+
+def write_ratings(path, *, n_users=200, separator=",", header=("user_id", "item_id", "stars")):
+    """Write ratings of 200 users of 20 to 89 items each."""
+    rng = np.random.default_rng(0)
+    with path.open("w") as file:
+        if header:
+            file.write(separator.join(header) + "\n")
+        for user in range(n_users):
+            for item in rng.choice(150, rng.integers(20, 90), replace=False):
+                file.write(separator.join([str(user), str(item), str(rng.integers(1, 6))]) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke(command, *arguments):
+    return CliRunner().invoke(command.main, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("ratings.csv", {}),
+        ("u.data", {"separator": "\t", "header": None}),
+        ("semi.csv", {"separator": ";", "header": ("who", "item", "grade")}),
+    ],
+)
+def test_the_config_it_writes_runs(name, layout, here):
+    write_ratings(here / name, **layout)
+    written = invoke(init, "mine", name)
+    assert written.exit_code == 0, written.output
+    assert "200 users" in written.output
+    experiment = load_experiment("mine.yaml")
+    assert experiment.name == "mine"
+    assert Run.of(experiment).plan.cells
+    assert experiment.data.path == str(here / name)
+
+
+def test_a_first_run_ends_with_a_table(here):
+    write_ratings(here / "ratings.csv")
+    assert invoke(init, "mine", "ratings.csv").exit_code == 0
+    small = ["--set", "protocol.test_users=3", "--set", "protocol.holdout_users=3"]
+    ended = invoke(run_command, "mine.yaml", *small, "--repeats", 1, "-j", 1, "--only", "rank_rls")
+    assert ended.exit_code == 0, ended.output
+    assert "RankRLS" in ended.output
+
+
+def test_without_ratings_it_writes_what_to_fill_in():
+    assert invoke(init, "mine").exit_code == 0
+    experiment = load_experiment("mine.yaml")
+    assert experiment.data.path.endswith("ratings.csv")
+    assert experiment.protocol == load_experiment("jester_supervised").protocol
+
+
+@pytest.mark.parametrize("word", ['a "b"', "x: y", "# c", "naïve", "'", "null"])
+def test_columns_of_any_name_are_written_so_that_they_are_read_again(word, here):
+    write_ratings(
+        here / "ratings.csv", header=(f"user {word}", f"item {word}", word), separator=";"
+    )
+    assert invoke(init, "mine", "ratings.csv").exit_code == 0
+    assert Run.of(load_experiment("mine.yaml")).plan.cells
+
+
+def test_a_config_that_is_there_is_not_overwritten(here):
+    (here / "mine.yaml").write_text("precious")
+    result = invoke(init, "mine")
+    assert result.exit_code == 1
+    assert "is there already" in result.output
+    assert (here / "mine.yaml").read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", "", "a b", "-x.y"])
+def test_a_name_that_no_folder_can_have_is_refused(name, here):
+    assert invoke(init, "--", name).exit_code == 2
+    assert list(here.iterdir()) == []
+
+
+def test_too_few_users_are_told_and_nothing_is_written(here):
+    write_ratings(here / "ratings.csv", n_users=1)
+    result = invoke(init, "mine", "ratings.csv")
+    assert result.exit_code == 1
+    assert "too few users" in result.output
+    assert not (here / "mine.yaml").exists()
+
+
+def test_a_file_of_any_layout_takes_one_refusal_which_tells_what_would_work(here):
+    write_ratings(here / "u.data", separator="\t", header=None)
+    (here / "mine.yaml").write_text(
+        "extends: paper\nname: mine\ndata: {name: ratings, path: u.data}"
+    )
+    refused = invoke(run_command, "mine.yaml", "--dry-run")
+    assert refused.exit_code == 1
+    *_, attempt = refused.output.splitlines()
+    assert attempt.startswith("this would work: rp-run mine.yaml --set ")
+    import shlex
+
+    words = shlex.split(attempt.removeprefix("this would work: rp-run "))
+    experiment = load_experiment(words[0], words[2::2])
+    assert Run.of(experiment).plan.cells
