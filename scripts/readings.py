@@ -34,36 +34,61 @@ SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursu
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reading changes: the variants of some methods, and the run to take all from."""
+    """A reading: where it was run, and the options that it changes, which its title names.
+
+    Attributes
+    ----------
+    title : str
+    changes : dict of str to Any
+        The options, as configs call them, that differ from the default: of the algorithms in
+        `variants`, or else of the experiment.
+    variants : dict of str to str
+        For each method that it concerns, the end of the label of its variant.
+    run : str, optional
+        The end of the name of the run to take all from.
+    """
 
     title: str
+    changes: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, str] = field(default_factory=dict)
     run: str | None = None
 
 
+BASIC, AGAIN = {"fitting": "basic"}, {"repeat": True}
+BACKFIT, PREFIT = {"fitting": "backfit"}, {"fitting": "prefit"}
+RIDGES = {"ridge": [2.0**power for power in (-6, -3, 0, 3, 6)]}
+COUNTS = {"n_basis": list(range(2, 61, 2))}
+PURSUITS = (KMP, RP, SS, CRRP)
+
 READINGS = [
     Reading("the configs of the paper"),
-    Reading("matching pursuit basic", {KMP: "basic"}),
-    Reading("matching pursuit basic, functions again", {KMP: "repeat"}),
-    Reading("matching pursuit back-fitted", {KMP: "backfit"}),
-    Reading("ranking pursuit basic, functions again", {RP: "repeat"}),
-    Reading("ranking pursuit back-fitted", {RP: "backfit"}),
-    Reading("ranking pursuit pre-fitted", {RP: "prefit"}),
-    Reading("ranking pursuit stops at a number of functions", {RP: "count"}),
-    Reading("ranking pursuit with a ridge term", {RP: "ridge"}),
-    Reading("all pursuits back-fitted", dict.fromkeys((KMP, RP, SS, CRRP), "backfit")),
-    Reading("RankSVM with the hinge", {"rank_svm": "hinge"}),
-    Reading("SS ranking pursuit back-fitted", {SS: "backfit"}),
-    Reading("SS ranking pursuit, incremental agreement", {SS: "incremental"}),
-    Reading("SS ranking pursuit, views split the loss", {SS: "loss"}),
-    Reading("SS ranking pursuit, views split the features", {SS: "features"}),
-    Reading("CRRP back-fitted", {CRRP: "backfit"}),
-    Reading("CRRP pre-fitted", {CRRP: "prefit"}),
-    Reading("methods tuned by their own error", run="tuning_own"),
-    Reading("width is gamma", run="gamma"),
-    Reading("missing ratings are zero", run="fill_zero"),
-    Reading("ties by formula (1) to the letter", run="ties_all"),
-    Reading("squared error of shifted functions", run="offset"),
+    Reading("matching pursuit basic", BASIC, {KMP: "basic"}),
+    Reading("matching pursuit basic, functions again", BASIC | AGAIN, {KMP: "repeat"}),
+    Reading("matching pursuit back-fitted", BACKFIT, {KMP: "backfit"}),
+    Reading("ranking pursuit basic, functions again", AGAIN, {RP: "repeat"}),
+    Reading("ranking pursuit back-fitted", BACKFIT, {RP: "backfit"}),
+    Reading("ranking pursuit pre-fitted", PREFIT, {RP: "prefit"}),
+    Reading("ranking pursuit stops at a number of functions", COUNTS, {RP: "count"}),
+    Reading("ranking pursuit with a ridge term", RIDGES, {RP: "ridge"}),
+    Reading("all pursuits back-fitted", BACKFIT, dict.fromkeys(PURSUITS, "backfit")),
+    Reading("RankSVM with the hinge", {"loss": "hinge"}, {"rank_svm": "hinge"}),
+    Reading("SS ranking pursuit back-fitted", BACKFIT, {SS: "backfit"}),
+    Reading(
+        "SS ranking pursuit, incremental agreement",
+        {"agreement": "incremental"},
+        {SS: "incremental"},
+    ),
+    Reading("SS ranking pursuit, views split the loss", {"views": "loss"}, {SS: "loss"}),
+    Reading(
+        "SS ranking pursuit, views split the features", {"views": "features"}, {SS: "features"}
+    ),
+    Reading("CRRP back-fitted", BACKFIT, {CRRP: "backfit"}),
+    Reading("CRRP pre-fitted", PREFIT, {CRRP: "prefit"}),
+    Reading("methods tuned by their own error", {"tuning": "own"}, run="tuning_own"),
+    Reading("width is gamma", {"kernel.parameter": "gamma"}, run="gamma"),
+    Reading("missing ratings are zero", {"protocol.fill": "zero"}, run="fill_zero"),
+    Reading("ties by formula (1) to the letter", {"ties": "all"}, run="ties_all"),
+    Reading("squared error of shifted functions", {"offset": "training_mean"}, run="offset"),
 ]
 
 

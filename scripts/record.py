@@ -31,7 +31,8 @@ HEAD = """\
 #   standard deviation over users; to that comes half of the last digit that the paper prints.
 # known_deviations: cells that lie further off, and are known to. Each pins the measured value. A
 #   change in either direction fails, also one towards the paper: then this file is out of date.
-# claims: the verdict on record for a claim of published.yaml (holds, does not hold, undecided).
+# claims: the verdict on record for a claim of published.yaml (holds, partly, does not
+#   hold, undecided).
 """
 
 REASONS = {

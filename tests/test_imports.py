@@ -63,7 +63,8 @@ ROOMS = {
     "catalogue": {"syntax"},
     "config": {"syntax", "catalogue"},
     "tasks": {"config"},
-    "methods": {"catalogue", "tasks"},
+    "views": {"catalogue", "tasks"},
+    "methods": {"catalogue", "tasks", "views"},
     "run": {"catalogue", "config", "tasks", "methods"},
     "backends": {"config", "run"},
 }

@@ -68,6 +68,7 @@ def _evidence(check: Check) -> Iterator[str]:
     for claim in check.claims:
         verdict = claim.verdict
         yield f"{verdict.claim.id}: {verdict.outcome}. The paper says: {verdict.claim.says}"
+        yield f"  {verdict.sentence}"
         for one in verdict.evidence:
             yield f"  {'agrees' if one.agrees else 'differs'}  {one.text}"
         yield ""

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.experiments.catalogue import AlgorithmSpec
-from rankpursuit.experiments.tasks.problem import Problem, kernel_stack
-from rankpursuit.kernels import function_values, squared_distances
+from rankpursuit.experiments.tasks.problem import Problem
+from rankpursuit.experiments.views import Views
+from rankpursuit.kernels import function_values
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
 from rankpursuit.solvers import (
     OrderedPairs,
@@ -27,7 +28,7 @@ from rankpursuit.solvers import (
     rls_path,
     sparse_rls_path,
 )
-from rankpursuit.solvers.coregularised.views import split_features, split_points
+from rankpursuit.solvers.coregularised.aggregation import AGGREGATIONS, weighted_mean
 
 Array = NDArray[np.float64]
 
@@ -174,27 +175,25 @@ def _combined(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
 
 
 def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    n_scored, n_train = problem.n_scored, problem.n_train
-    scored, unscored = slice(0, n_scored), slice(n_scored, n_train)
-    if problem.n_unscored < 2:  # nothing to agree on but the scored points
-        unscored = scored
-    kernels = _view_kernels(problem, spec)
-    own, scores = [kernel[:, scored] for kernel in kernels], [problem.scored_scores] * spec.n_views
-    if spec.views == "loss":
-        own, scores = _own_losses(problem, spec, own)
-    common = GroupPreferences.single(unscored.stop - unscored.start)
-    size = min(kernel.shape[2] for kernel in kernels)
+    n_scored = problem.n_scored
+    scored, agreed = slice(0, n_scored), slice(n_scored, problem.n_train)
+    if spec.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
+        agreed = scored
+    views = Views(problem, spec)
+    own, scores = views.losses()
+    common = GroupPreferences.single(agreed.stop - agreed.start)
+    size = min(kernel.shape[2] for kernel in views.kernels)
     steps, places = _distinct_steps(spec, size)
     forms = [GroupPreferences.single(part.shape[1]) for part in own]
     penalised = [
         ridge_rows(form.root(part), form.root_vectors(target), among, spec.ridge)
         for form, part, target, among in zip(
-            forms, own, scores, _dictionary_kernels(problem, spec, kernels), strict=True
+            forms, own, scores, views.dictionary_kernels(), strict=True
         )
     ]
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],
-        [_for_each_ridge(common.root(kernel[:, unscored]), spec) for kernel in kernels],
+        [_for_each_ridge(common.root(kernel[:, agreed]), spec) for kernel in views.kernels],
         [target for _, target in penalised],
         spec.nu,
         steps[-1],
@@ -202,63 +201,24 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
         agreement=spec.agreement,
     )
     reached = np.minimum(steps, size)
-    new = [_for_each_ridge(kernel[:, rows], spec) for kernel in kernels]
-    values = path.predict_mean(new, reached)
+
+    def predicted(at: slice) -> list[Array]:
+        kernels = [_for_each_ridge(kernel[:, at], spec) for kernel in views.kernels]
+        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(kernels)]
+
+    if spec.aggregation == "mean":
+        new = [_for_each_ridge(kernel[:, rows], spec) for kernel in views.kernels]
+        values = path.predict_mean(new, reached)
+    elif spec.aggregation == "weighted":
+        skills = views.skills([_by_ridge(part, spec) for part in predicted(scored)])
+        flat = skills.reshape(len(skills), -1, *skills.shape[3:])
+        values = weighted_mean(predicted(rows), flat)
+    else:
+        values = AGGREGATIONS[spec.aggregation](predicted(rows))
     n_basis = spec.n_views * np.minimum(steps, path.n_steps[..., None])
-    return GridPredictions(_by_ridge(values, spec), _by_ridge(n_basis, spec), n_train, places)
-
-
-def _dealt_points(problem: Problem, spec: Any) -> list[NDArray[np.intp]]:
-    """Training points of each view beside each kernel, shape (w, N_v)."""
-    is_scored = np.arange(problem.n_train) < problem.n_scored
-    dealt = [split_points(is_scored, spec.n_views, t.generator("views")) for t in problem.tasks]
-    return [np.stack(of_view)[problem.of_task] for of_view in zip(*dealt, strict=True)]
-
-
-def _own_losses(
-    problem: Problem, spec: Any, kernels: list[Array]
-) -> tuple[list[Array], list[Array]]:
-    """Rows of each view's kernels, and the scores, at the scored points of that view only."""
-    rows, scores = [], []
-    for kernel, points in zip(kernels, _dealt_points(problem, spec), strict=True):
-        n_own = np.count_nonzero(points[0] < problem.n_scored)  # they come first, and as many
-        rows.append(np.take_along_axis(kernel, points[:, :n_own, None], axis=1))
-        scores.append(np.take_along_axis(problem.scored_scores, points[:, :n_own], axis=1))
-    return rows, scores
-
-
-def _view_kernels(problem: Problem, spec: Any) -> list[Array]:
-    """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v)."""
-    if spec.views != "features":
-        return [
-            np.take_along_axis(problem.kernel, points[:, None, :], axis=2)
-            for points in _dealt_points(problem, spec)
-        ]
-    n_features = problem.features.shape[2]
-    dealt = [split_features(n_features, spec.n_views, t.generator("views")) for t in problem.tasks]
-    return [
-        np.concatenate(
-            [_kernels_of_features(problem, task, part[view]) for task, part in enumerate(dealt)]
-        )
-        for view in range(spec.n_views)
-    ]
-
-
-def _dictionary_kernels(problem: Problem, spec: Any, kernels: list[Array]) -> list[Array]:
-    """Kernel stacks of the dictionary points of each view among themselves, (w, N_v, N_v)."""
-    if spec.views == "features":
-        return [kernel[:, : problem.n_train] for kernel in kernels]
-    return [
-        np.take_along_axis(kernel, points[:, :, None], axis=1)
-        for kernel, points in zip(kernels, _dealt_points(problem, spec), strict=True)
-    ]
-
-
-def _kernels_of_features(problem: Problem, task: int, part: NDArray[np.intp]) -> Array:
-    """Kernels of one task over a part of its features, at the widths of its stack."""
-    squared = squared_distances(problem.features[task][:, part])[:, : problem.n_train]
-    own = problem.of_task == task
-    return kernel_stack(squared, problem.gammas[own], problem.identity[own])
+    return GridPredictions(
+        _by_ridge(values, spec), _by_ridge(n_basis, spec), views.n_dictionary, places
+    )
 
 
 _METHODS: dict[str, Callable[[Problem, Any, slice], GridPredictions]] = {

@@ -87,6 +87,8 @@ class Check:
                     "id": one.verdict.claim.id,
                     "verdict": one.verdict.outcome,
                     "because": one.verdict.reason,
+                    "mean_difference": [asdict(size) for size in one.verdict.sizes],
+                    "in_words": one.verdict.sentence,
                     "expected": one.expected,
                     "evidence": [asdict(evidence) for evidence in one.verdict.evidence],
                 }
@@ -196,10 +198,11 @@ def check_tables(check: Check) -> list[Table]:
                 Cell(one.verdict.outcome),
                 Cell(one.expected or "not on record"),
                 Cell(one.verdict.reason),
+                Cell(one.verdict.size),
             )
             for one in check.claims
         }
-        columns = ("verdict", "on record", "because")
+        columns = ("verdict", "on record", "because", "mean difference")
         tables.append(Table("check-claims", "Claims", columns, (Part("claim", rows),), align="l"))
     return tables
 

@@ -1,39 +1,65 @@
-"""The claims of the paper as rules over results, each with a verdict and the numbers behind it.
+"""Verdicts on the claims of the paper, with their size and the numbers behind them.
 
-A rule looks at every comparison that its claim makes, in every group. The claim holds if all of
-them come out as it says. A test is Wilcoxon's over repeats, at p < 0.05 and uncorrected, as in the
-paper. With fewer than six common repeats no such test can be significant, and the verdict is that
-the claim is undecided; so it is if an algorithm or a group has no results.
+A claim holds if all its comparisons, in every group, come out as it says. It holds partly if at
+least half of them do, or if it says that there is no difference and those found are small; what is
+small is declared in ``published.yaml``. Otherwise it does not hold. With fewer than six common
+repeats no test can be significant, and the verdict is that the claim is undecided; so it is if an
+algorithm or a group has no results.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
-from rankpursuit.reporting.comparisons import errors_by
-from rankpursuit.reporting.published import Claim, claims_about
-from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Comparison, compare
+from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.reporting.claim_rules import (
+    BASIS,
+    OF_NO_DIFFERENCE,
+    RULES,
+    Evidence,
+    Undecided,
+)
+from rankpursuit.reporting.published import Claim, claims_about, small_difference
+from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Comparison
 from rankpursuit.reporting.table import Cell, Part, Table
-from rankpursuit.reporting.tables import saving, signed
+from rankpursuit.reporting.tables import signed
 
-Outcome = Literal["holds", "does not hold", "undecided"]
-
-_ROUNDING = 0.025
-"""The paper's percentages of sparsity are multiples of five: half a step less still counts."""
+Outcome = Literal["holds", "partly", "does not hold", "undecided"]
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """One comparison: whether it came out as the claim says, and its numbers in words."""
+class ClaimSize:
+    """How large a claim's difference is: the mean over its comparisons, with a 95% interval."""
 
-    agrees: bool
-    text: str
+    metric: str
+    mean: float
+    interval: tuple[float, float]
+
+    def __str__(self) -> str:
+        low, high = (self._figure(end) for end in self.interval)
+        return f"{self._figure(self.mean)} ({low} to {high})"
+
+    def _figure(self, value: float) -> str:
+        if self.metric == BASIS:
+            return f"{signed(100 * value, 0)}%"
+        return signed(value, METRICS[self.metric].decimals + 1)
+
+    @property
+    def side(self) -> int:
+        """-1 if the first side's figure is lower, 1 if it is higher, 0 if chance may decide."""
+        low, high = self.interval
+        return int(low > 0) - int(high < 0)
+
+    @property
+    def small(self) -> bool:
+        """Whether it is told as small."""
+        return self.metric != BASIS and abs(self.mean) < small_difference(self.metric)
 
 
 @dataclass(frozen=True)
@@ -43,7 +69,7 @@ class Verdict:
     Attributes
     ----------
     claim : Claim
-    outcome : {"holds", "does not hold", "undecided"}
+    outcome : {"holds", "partly", "does not hold", "undecided"}
     evidence : tuple of Evidence
     reason : str
         Why it is undecided; otherwise how many of the comparisons agree.
@@ -63,9 +89,28 @@ class Verdict:
         there = {run.table for run in self.runs}
         return [number for number in self.claim.tables if number not in there]
 
+    @property
+    def sizes(self) -> list[ClaimSize]:
+        """The size of the difference, for each metric."""
+        return [
+            _size(metric, [one.differences for one in self.evidence if one.metric == metric])
+            for metric in dict.fromkeys(one.metric for one in self.evidence)
+        ]
 
-class _Undecided(Exception):
-    """The results do not suffice."""
+    @property
+    def size(self) -> str:
+        """The size of the difference, for each metric, in figures."""
+        named = len(self.sizes) > 1
+        return "; ".join(f"{METRICS[s.metric].task}: {s}" if named else str(s) for s in self.sizes)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a plain sentence."""
+        if not self.evidence:
+            return f"It cannot be judged: {self.reason}."
+        return " ".join(
+            _sentence(self.claim, size, named=len(self.sizes) > 1) for size in self.sizes
+        )
 
 
 def judge_claims(runs: Sequence[Results], *, beside: Sequence[Results] = ()) -> list[Verdict]:
@@ -91,176 +136,72 @@ def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
     try:
         if len(runs) < len(claim.tables):
             absent = (f"Table {number}" for number in claim.tables if number not in by_table)
-            raise _Undecided(f"needs results of {' and '.join(absent)} too")
+            raise Undecided(f"needs results of {' and '.join(absent)} too")
         evidence = tuple(RULES[claim.rule](*runs, **claim.options))
-    except _Undecided as error:
+    except Undecided as error:
         return Verdict(claim, "undecided", (), str(error), runs)
     agreeing = sum(one.agrees for one in evidence)
-    outcome: Outcome = "holds" if agreeing == len(evidence) else "does not hold"
     reason = f"{agreeing} of {len(evidence)} comparisons agree"
-    return Verdict(claim, outcome, evidence, reason, runs)
+    return Verdict(claim, _outcome(claim, evidence), evidence, reason, runs)
 
 
-def outperforms(
-    run: Results, *, first: list[str], second: list[str], metric: str = "disagreement"
-) -> Iterator[Evidence]:
-    """Each of the first has a lower error than each of the second, significantly, in each group."""
-    for group, one, two in itertools.product(run.groups, first, second):
-        found = _compare(run, metric, group, one, two)
-        yield Evidence(found.significant and found.mean < 0, _words(group, one, two, found))
-
-
-def comparable(
-    run: Results, *, first: list[str], second: list[str], metric: str = "disagreement"
-) -> Iterator[Evidence]:
-    """None of the first is significantly worse than one of the second, in any group."""
-    for group, one, two in itertools.product(run.groups, first, second):
-        found = _compare(run, metric, group, one, two)
-        yield Evidence(not (found.significant and found.mean > 0), _words(group, one, two, found))
-
-
-def indistinguishable(
-    run: Results, *, families: list[list[str]], metric: str = "disagreement"
-) -> Iterator[Evidence]:
-    """No two of a family differ significantly, in any group."""
-    for group, family in itertools.product(run.groups, families):
-        for one, two in itertools.combinations(family, 2):
-            found = _compare(run, metric, group, one, two)
-            yield Evidence(not found.significant, _words(group, one, two, found))
-
-
-def lower_mean(
-    run: Results, *, first: list[str], second: list[str], metric: str = "disagreement"
-) -> Iterator[Evidence]:
-    """Each of the first has a lower mean error than each of the second, in each group."""
-    for group, one, two in itertools.product(run.groups, first, second):
-        found = _compare(run, metric, group, one, two)
-        yield Evidence(found.mean < 0, _words(group, one, two, found))
-
-
-def does_not_outperform(
-    run: Results, *, label: str, specialists: dict[str, list[str]]
-) -> Iterator[Evidence]:
-    """On each metric, the algorithm is not significantly better than the best specialist."""
-    for (metric, others), group in itertools.product(specialists.items(), run.groups):
-        means = _means(run, metric, group, [label, *others])
-        best = min(others, key=means.__getitem__)
-        found = _compare(run, metric, group, label, best)
-        yield Evidence(
-            not (found.significant and found.mean < 0),
-            f"{metric}, {_words(group, label, best, found)}",
-        )
-
-
-def near_specialists(
-    run: Results, *, label: str, specialists: dict[str, list[str]]
-) -> Iterator[Evidence]:
-    """On each metric, the algorithm is nearer to the best specialist than to the best other.
-
-    "Almost as well" has no number in the paper; this rule needs none, and the published figures
-    pass it.
-    """
-    for metric, group in itertools.product(specialists, run.groups):
-        means = _means(run, metric, group, [label, *itertools.chain(*specialists.values())])
-        best = min(means[other] for other in specialists[metric])
-        rest = min(
-            means[other] for key in specialists if key != metric for other in specialists[key]
-        )
-        text = f"{group}, {metric}: {means[label]:.4g}; specialists {best:.4g}, others {rest:.4g}"
-        yield Evidence(means[label] - best < rest - means[label], text)
-
-
-def sparser(
-    run: Results, *, first: list[str], second: list[str], saving: float
-) -> Iterator[Evidence]:
-    """Each of the first has fewer basis functions than each of the second, by at least this share.
-
-    The mean over groups counts, and 2.5 percentage points less pass as rounding.
-    """
-    for one, two in itertools.product(first, second):
-        for group in run.groups:
-            _means(run, "disagreement", group, [one, two])  # undecided if there is too little
-        found = _saving(run, one, two)
-        text = f"{title_of(one)} has {signed(-100 * found, 1)}% basis functions to {title_of(two)}"
-        yield Evidence(found >= saving - _ROUNDING, f"{text}; said: {signed(-100 * saving, 0)}%")
-
-
-def costs_more(
-    all_scores: Results, fewer_scores: Results, *, labels: list[str], metric: str = "disagreement"
-) -> Iterator[Evidence]:
-    """Each algorithm has a higher mean error in the second run than in the first, in each group."""
-    for group, label in itertools.product(all_scores.groups, labels):
-        full = _means(all_scores, metric, group, [label])[label]
-        half = _means(fewer_scores, metric, group, [label])[label]
-        text = (
-            f"{group}: {title_of(label)} {full:.4f} with all scores, {half:.4f} with half of them"
-        )
-        yield Evidence(half > full, text)
-
-
-RULES: dict[str, Callable[..., Iterator[Evidence]]] = {
-    rule.__name__: rule
-    for rule in (
-        outperforms,
-        comparable,
-        indistinguishable,
-        lower_mean,
-        does_not_outperform,
-        near_specialists,
-        sparser,
-        costs_more,
+def _outcome(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
+    against = [one for one in evidence if not one.agrees]
+    if not against:
+        return "holds"
+    all_small = claim.rule in OF_NO_DIFFERENCE and all(
+        _size(one.metric, [one.differences]).small for one in against
     )
-}
-"""Every rule by the name that ``published.yaml`` gives it."""
+    return "partly" if all_small or 2 * len(against) <= len(evidence) else "does not hold"
+
+
+def _size(metric: str, differences: Sequence[dict[int, float]]) -> ClaimSize:
+    """Size of several comparisons: their mean in each repeat that has them all."""
+    by_repeat = pd.DataFrame(differences).dropna(axis=1).mean()
+    found = Comparison(np.asarray(by_repeat, dtype=float))
+    return ClaimSize(metric, found.mean, found.interval)
+
+
+def _sentence(claim: Claim, size: ClaimSize, *, named: bool) -> str:
+    first, second = claim.between
+    if claim.rule == "sparser":
+        share = f"{abs(size.mean):.0%} {'more' if size.mean > 0 else 'fewer'}"
+        said = f"the paper says {claim.options['saving']:.0%} fewer"
+        return f"{_capital(first)} has {share} basis functions than {second}; {said}."
+    where = f"{METRICS[size.metric].task}: " if named else ""
+    if not size.side:
+        text = f"the errors of {first} and {second} do not differ beyond chance."
+    else:
+        word = "lower" if size.side < 0 else "higher"
+        by = "which is small" if size.small else "which is not small"
+        figure = f"{abs(size.mean):.{METRICS[size.metric].decimals}f}"
+        text = f"the error of {first} is {word} than that of {second} by {figure}, {by}."
+    return where + (text if where else _capital(text))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
-    """Return the verdicts as a table; the brief one leaves out what the paper says."""
+    """Return the verdicts as a table; the brief one leaves out words and what the paper says."""
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in verdicts:
-        cells = (Cell(one.outcome), Cell(one.reason), Cell(one.claim.says))
-        rows[one.claim.id] = cells[:2] if brief else cells
-    notes = (
-        "A claim holds if all its comparisons, in every group, come out as it says. Tests are "
-        f"Wilcoxon's over repeats, p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: "
-        f"something is missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach "
-        f"p < {SIGNIFICANT}.",
+        cells = (one.outcome, one.reason, one.size, one.sentence, one.claim.says)
+        rows[one.claim.id] = tuple(map(Cell, cells[: 3 if brief else 5]))
+    small = ", ".join(
+        f"{small_difference(metric):g} for the {METRICS[metric].title}"
+        for metric in ("disagreement", "squared_error")
     )
-    columns = ("verdict", "because", "the paper says")[: 2 if brief else 3]
+    notes = (
+        "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
+        "least half of them do, or if it says that there is no difference and those found are "
+        f"small: below {small}, as declared with the claims. Tests are Wilcoxon's over repeats, "
+        f"p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: something is missing, or "
+        f"there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
+        "Mean difference: over all comparisons of the claim, of the side named first less the "
+        "other, with a 95% bootstrap interval over repeats.",
+    )
+    columns = ("verdict", "because", "mean difference", "in words", "the paper says")
+    columns = columns[: 3 if brief else 5]
     return Table("claims", "Claims of the paper", columns, (Part("claim", rows),), notes, "l")
-
-
-def _compare(run: Results, metric: str, group: str, one: str, two: str) -> Comparison:
-    errors = _errors(run, metric, group, [one, two])
-    return compare(errors[one], errors[two])
-
-
-def _means(run: Results, metric: str, group: str, labels: list[str]) -> dict[str, float]:
-    """Return mean errors over the repeats that all these algorithms have."""
-    return {
-        str(label): float(mean)
-        for label, mean in _errors(run, metric, group, labels).mean().items()
-    }
-
-
-def _errors(run: Results, metric: str, group: str, labels: list[str]) -> pd.DataFrame:
-    errors = errors_by(run, metric, group)
-    absent = [title_of(label) for label in labels if label not in errors]
-    if absent:
-        raise _Undecided(f"{group} lacks {' and '.join(absent)}")
-    common = errors[labels].dropna()
-    if len(common) < LEAST_PAIRS:
-        raise _Undecided(f"{len(common)} repeats; tests need {LEAST_PAIRS}")
-    return common
-
-
-def _saving(run: Results, one: str, two: str) -> float:
-    found = saving(run, "disagreement", one, two)
-    if found is None:
-        raise _Undecided(f"{title_of(two)} has no basis functions to compare with")
-    return found
-
-
-def _words(group: str, one: str, two: str, found: Comparison) -> str:
-    difference = f"{found.mean:+.4f}, p = {found.p_value:.3f}"
-    return f"{group}: {title_of(one)} less {title_of(two)} {difference}"

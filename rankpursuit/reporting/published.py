@@ -57,8 +57,10 @@ class Claim(Section):
     """Where the paper says it."""
     says: str
     """A paraphrase."""
+    between: Annotated[tuple[str, str], Field(strict=False)]
+    """The two sides that it compares, in words."""
     rule: str
-    """Name of a function in `rankpursuit.reporting.claims`."""
+    """Name of a function in `rankpursuit.reporting.claim_rules`."""
     options: dict[str, Any]
     """What the rule is given."""
 
@@ -88,6 +90,7 @@ class _Published(Section):
 
     groups: Annotated[tuple[str, ...], Field(strict=False)]
     size: Size
+    small: dict[str, float]
     tables: dict[int, _Table]
     claims: Annotated[tuple[Claim, ...], Field(strict=False)]
     untested: Annotated[tuple[_Untested, ...], Field(strict=False)]
@@ -124,6 +127,11 @@ def claims_about(tables: Iterable[int | None]) -> list[Claim]:
 def published_size() -> Size:
     """Return the size of the paper's experiments."""
     return _read().size
+
+
+def small_difference(metric: str) -> float:
+    """Return below which size a difference of errors is told as small."""
+    return _read().small[metric]
 
 
 @cache

@@ -152,7 +152,8 @@ def test_expectations_are_read_from_a_file(tmp_path):
         ),
         (
             {"claims": {"jester-families-alike": "maybe"}},
-            'claims.jester-families-alike: expected holds, does not hold or undecided, got "maybe"',
+            "claims.jester-families-alike: expected holds, partly, does not hold or undecided, got "
+            '"maybe"',
         ),
         (
             {"tables": {1: {"disagreement": {"tolerance": 0.1}}}},

@@ -95,7 +95,7 @@ def test_verdicts_come_with_the_numbers_behind_them(tmp_path):
     text = report(tmp_path, folder)
     verdict = "<h4>jester-pursuit-beats-regression: does not hold, 0 of 6 comparisons agree</h4>"
     assert f"{verdict}<ul><li><b>against:</b> 20-40: Ranking Pursuit less RLS +0.0250" in text
-    assert re.search(r"Of 7 claims: holds: \d, does not hold: \d, undecided: 1", text)
+    assert re.search(r"Of 7 claims: holds: \d, partly: \d, does not hold: \d, undecided: 1", text)
 
 
 def test_small_run_is_marked_at_the_top_and_in_its_section(text):

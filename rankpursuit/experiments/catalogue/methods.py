@@ -20,6 +20,7 @@ from rankpursuit.experiments.syntax.grids import (
 )
 from rankpursuit.experiments.syntax.sections import Section
 from rankpursuit.solvers.coregularised import Agreement, JointFitting
+from rankpursuit.solvers.coregularised.aggregation import Aggregation
 from rankpursuit.solvers.coregularised.views import Views
 from rankpursuit.solvers.pursuit import Fitting
 from rankpursuit.solvers.rank_svm import Loss
@@ -122,6 +123,19 @@ class SemiSupervisedSpec(Section):
     """What is split into views: the dictionary, the dictionary and the loss, or the features."""
     n_views: Annotated[int, Field(ge=1, le=MOST_VIEWS)] = 2
     """Number of views."""
+    dictionary: Literal["training", "scored"] = "training"
+    """What basis functions sit on: all training points, or the scored ones only."""
+    agreed: Literal["unscored", "scored"] = "unscored"
+    """On which points the views are made to agree."""
+    aggregation: Aggregation = "mean"
+    """How the functions of the views become one."""
+
+    @model_validator(mode="after")
+    def _has_points_to_weigh_views_on(self) -> Self:
+        if self.aggregation == "weighted" and (self.views != "loss" or self.n_views < 2):
+            message = "expected views: loss and two views or more with weighted: a view is weighed"
+            raise Faults(f"{message} on scored points that others are fitted to", at="aggregation")
+        return self
 
 
 AlgorithmSpec = (

@@ -86,4 +86,5 @@ def _most_views(spec: SemiSupervisedSpec, protocol: Protocol) -> tuple[int, str]
     if spec.views == "loss":
         why = f"since each view needs two of the {n_scored} scored training items {user}"
         return n_scored // 2, why
-    return n_train, f"since each view needs one of the {n_train} training items {user}"
+    kind, n_items = ("scored ", n_scored) if spec.dictionary == "scored" else ("", n_train)
+    return n_items, f"since each view needs one of the {n_items} {kind}training items {user}"
