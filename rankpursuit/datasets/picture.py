@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.summary import Summary
 from rankpursuit.errors import OutputError
 from rankpursuit.writing import check_output, replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ENDINGS = (".jpg", ".pdf", ".png", ".svg", ".webp")
 """Formats of a picture."""
@@ -33,9 +37,17 @@ def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
         If it cannot be written.
     """
     check_picture(path)
-    from matplotlib.figure import Figure
+    figure = draw_picture(ratings, summary)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
 
-    figure = Figure(figsize=(10, 4), layout="constrained")
+
+def draw_picture(ratings: Ratings, summary: Summary) -> Figure:
+    """Draw the histogram of ratings and that of the users' numbers of ratings."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    figure = Figure(figsize=(12, 4), layout="constrained")
     given, number = figure.subplots(1, 2)
     given.bar(
         summary.edges[:-1],
@@ -58,13 +70,15 @@ def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
     beyond = int((ratings.counts > last).sum())
     note = f" ({beyond:,} users beyond {last} not shown)" if beyond else ""
     number.set(xlabel=f"ratings of a user{note}", ylabel="users", title="How many each gave")
-    number.legend(title="groups of reference users")
+    number.yaxis.set_major_locator(MaxNLocator(integer=True))
+    number.yaxis.set_major_formatter("{x:,.0f}")
+    if paper:
+        figure.legend(title="Groups of reference users", loc="outside right upper", frameon=False)
     figure.suptitle(
         f"{summary.name}: {summary.n_users:,} users, {summary.n_items:,} items, "
         f"{summary.n_ratings:,} ratings"
     )
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
+    return figure
 
 
 def check_picture(path: Path) -> None:

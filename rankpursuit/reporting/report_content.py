@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import pandas as pd
-
 from rankpursuit.reporting.coverage import coverage_notes, is_full_size, readings_note
 from rankpursuit.reporting.documents import main_tables
 from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
-from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import Table
 from rankpursuit.reporting.tables import experiment_title, parameter_table
@@ -57,23 +54,9 @@ def section_of(results: Results) -> Section:
         notes=(size, readings) if full else (readings,),
         tables=[*main_tables(results, compare=True), parameter_table(results)],
         more_tables=wilcoxon_tables(results),
-        figures=list(draw_figures(results, published_cells(results))),
+        figures=list(draw_figures(results)),
         provenance=dict(_flat(results.provenance)),
     )
-
-
-def published_cells(results: Results) -> pd.DataFrame | None:
-    """Return the published errors of a run's table, or None if it has none.
-
-    Returns
-    -------
-    DataFrame or None
-        Columns ``metric``, ``method``, ``group`` and ``published``.
-    """
-    table = published_tables().get(results.table) if results.table is not None else None
-    if table is None:
-        return None
-    return pd.DataFrame(table.each_cell(), columns=["metric", "method", "group", "published"])
 
 
 def _flat(mapping: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

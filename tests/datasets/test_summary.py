@@ -2,9 +2,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from rankpursuit.datasets import Ratings, make_ratings
-from rankpursuit.datasets.picture import save_picture
+from rankpursuit.datasets.picture import draw_picture, save_picture
 from rankpursuit.datasets.summary import summarise, tied_pairs
 from rankpursuit.errors import RankpursuitError
 
@@ -55,3 +56,14 @@ def test_a_picture_that_cannot_be_written_is_refused_by_name(tmp_path):
         with pytest.raises(RankpursuitError, match=name):
             save_picture(table, summarise(table), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_legend_covers_no_bars_and_users_are_counted_in_whole_numbers():
+    table = make_ratings(100, 50)
+    figure = draw_picture(table, summarise(table))
+    FigureCanvasAgg(figure).draw()
+    legend = figure.legends[0].get_window_extent()
+    assert not any(legend.overlaps(axis.get_window_extent()) for axis in figure.axes)
+    users = figure.axes[1]
+    assert all(tick == int(tick) for tick in users.get_yticks())
+    assert all(label.get_text().isdigit() for label in users.get_yticklabels())

@@ -1,11 +1,13 @@
 """The figures: what they draw, of complete and of partial results."""
 
+import itertools
 import re
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
@@ -18,33 +20,32 @@ from rankpursuit.reporting.figures import (
     error_against_basis,
     error_against_sparsity,
     error_against_width,
+    overview,
     paired_differences,
     published_against_measured,
     save,
     to_svg,
 )
+from rankpursuit.reporting.figures.dodge import dodged
 from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
-from rankpursuit.reporting.figures.style import looks
+from rankpursuit.reporting.figures.style import GRID, INK, WIDTH, looks, on_dark
 from rankpursuit.reporting.results import load_results
 
 METRIC = "disagreement"
-PUBLISHED = pd.DataFrame(
-    [(METRIC, "20-40", "rls", 0.43), (METRIC, "60-80", "rls", 0.41)],
-    columns=["metric", "group", "method", "published"],
-)
+MARKERS = {method.look.marker for method in METHODS.values()}
 DRAW = {
     "sparsity": error_against_sparsity,
     "basis": error_against_basis,
     "width": error_against_width,
     "paired": paired_differences,
     "ranks": average_ranks,
-    "published": lambda results, metric: published_against_measured(results, metric, PUBLISHED),
+    "published": published_against_measured,
 }
 LABELS = {
     "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
     "basis": ["Basis functions: share of training points (%)", "Hold-out, 20-40", "Test, 60-80"],
     "width": ["Kernel width sigma (no unit, log2 scale)", "own pursuit"],
-    "paired": ["difference to own pursuit on the same user", "Ranking Pursuit", "60-80 ratings"],
+    "paired": ["difference to own pursuit on the same users", "Ranking Pursuit", "60-80 ratings"],
     "ranks": ["Average rank over 6 pairs of group and repeat", "critical difference", "1.00"],
     "published": ["Test disagreement error (share of pairs)", "published", "measured"],
 }
@@ -52,14 +53,14 @@ LABELS = {
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    return load_results(write_run(tmp_path_factory.mktemp("full")))
+    return load_results(write_run(tmp_path_factory.mktemp("full"), table=1))
 
 
 @pytest.fixture(scope="module")
 def partial(tmp_path_factory):
     leave_out = (("rls", "20-40"), *((label, "60-80") for label in ("own_pursuit", "rank_rls")))
     folder = tmp_path_factory.mktemp("partial")
-    return load_results(write_run(folder, repeats=1, leave_out=leave_out))
+    return load_results(write_run(folder, table=1, repeats=1, leave_out=leave_out))
 
 
 def texts(figure):
@@ -97,19 +98,21 @@ def test_svg_is_the_same_each_time_and_has_no_date(full):
     assert "metadata" not in first
 
 
-def test_files_are_svg_and_png_and_the_same_each_time(full, tmp_path):
+def test_files_are_svg_for_light_and_dark_and_png_and_the_same_each_time(full, tmp_path):
     for name in ("a", "b"):
         save(error_against_width(full, METRIC), tmp_path / name)
     svg, png = ((tmp_path / f"a.{kind}").read_bytes() for kind in ("svg", "png"))
     assert svg.startswith(b"<?xml")
     assert png.startswith(b"\x89PNG")
+    assert (tmp_path / "a-dark.svg").read_bytes() == (tmp_path / "b-dark.svg").read_bytes()
     assert svg == (tmp_path / "b.svg").read_bytes()
     assert png == (tmp_path / "b.png").read_bytes()
 
 
 def test_all_figures_of_all_metrics_are_drawn(tmp_path):
-    results = load_results(write_run(tmp_path, metrics=("disagreement", "squared_error")))
-    names = [drawn.name for drawn in draw_figures(results, PUBLISHED)]
+    metrics = ("disagreement", "squared_error")
+    results = load_results(write_run(tmp_path, table=1, metrics=metrics))
+    names = [drawn.name for drawn in draw_figures(results)]
     assert names.count("published-disagreement") == 1
     assert "published-squared_error" not in names
     assert len(names) == len(set(names)) == 11
@@ -136,6 +139,77 @@ def test_ring_marks_where_the_holdout_error_is_lowest(full):
     rings = [line for axis in axes for line in axis.lines if line.get_markerfacecolor() == "none"]
     assert len(rings) == 8  # two pursuits, two groups, hold-out and test
     assert {float(ring.get_xdata()[0]) for ring in rings} == {50.0}
+
+
+def test_rings_that_would_coincide_differ_in_size(full):
+    curves = full.curves.copy()
+    at_half = (curves["axis"] == "n_basis") & (curves["value"] == 0.5)
+    curves.loc[at_half, "holdout_error"] = 0.1
+    axis = error_against_basis(replace(full, curves=curves), METRIC).axes[0]
+    rings = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
+    assert len({ring.get_markersize() for ring in rings}) == len(rings) == 2
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_type_has_one_size_and_figures_one_width(full, name):
+    figure = DRAW[name](full, METRIC)
+    sizes = set(re.findall(r"font(?:-size)?: ([\d.]+)px", to_svg(figure)))
+    assert sizes == {"10", *(["7"] if name == "width" else [])}  # exponents are smaller
+    assert figure.get_figwidth() == WIDTH
+
+
+def test_each_group_has_its_own_scale_of_errors(full):
+    shifted = full.repeats.copy()
+    shifted.loc[shifted["group"] == "60-80", "test_error"] += 0.2
+    one, two = error_against_sparsity(replace(full, repeats=shifted), METRIC).axes
+    assert two.get_ylim()[0] > one.get_ylim()[1]
+
+
+def test_points_that_coincide_stand_side_by_side(full):
+    rows = full.repeats.assign(basis_share=0.5, test_error=0.4)
+    axis = error_against_sparsity(replace(full, repeats=rows), METRIC).axes[0]
+    at = [line.get_xdata()[0] for line in axis.lines if line.get_marker() in MARKERS]
+    assert sorted(at) == [40.0, 45.0, 50.0, 55.0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), min_size=1, max_size=9))
+def test_dodged_points_do_not_cover_each_other(points):
+    moves = dodged(points, (1.0, 1.0))
+    assert moves[0] == 0
+    placed = [(x + move, y) for (x, y), move in zip(points, moves, strict=True)]
+    for (a, b), (c, d) in itertools.combinations(placed, 2):
+        assert abs(a - c) > 0.99 or abs(b - d) > 0.99
+
+
+def test_interval_of_differences_is_hollow_where_it_holds_zero(full):
+    errors = {"rank_rls": 0.4, "rls": 0.4, "ranking_pursuit": 0.5, "own_pursuit": 0.4}
+    users = full.users.assign(error=full.users["algorithm"].map(errors))
+    turns = np.where(users["user"] % 2, 0.01, -0.01)
+    users["error"] += np.where(users["algorithm"] == "rank_rls", 0, turns)
+    axis = paired_differences(replace(full, users=users), METRIC, "rank_rls").axes[0]
+    faces = {line.get_marker(): line.get_markerfacecolor() for line in axis.lines}
+    assert faces[METHODS["rls"].look.marker] == "none"
+    assert faces[METHODS["ranking_pursuit"].look.marker] != "none"
+
+
+def test_overview_has_a_point_for_every_published_cell_and_the_diagonal(full):
+    figure = overview([full])
+    axis = figure.axes[0]
+    diagonal, *points = axis.lines
+    assert list(diagonal.get_xdata()) == list(diagonal.get_ydata())
+    assert sum(len(line.get_xdata()) for line in points) == 6  # three methods, two groups
+    assert {"Table 1", "Jester, supervised", "Published error"} <= set(texts(figure))
+    without = full.experiment.model_copy(update={"table": None})
+    assert overview([replace(full, experiment=without)]) is None
+
+
+def test_dark_variant_has_light_text_and_no_background(full):
+    svg = to_svg(error_against_sparsity(full, METRIC))
+    dark = on_dark(svg)
+    assert INK in svg
+    assert INK not in dark
+    assert GRID not in dark
+    assert "#ffffff" not in dark
 
 
 def test_differences_are_the_users_own(full):
@@ -170,6 +244,7 @@ def test_every_method_of_the_paper_has_its_own_colour_marker_and_look(full):
     found = looks(with_methods(full, METHODS))
     assert len({look.color for look in found.values()}) == len(METHODS)
     assert len({look.marker for look in found.values()}) == len(METHODS)
+    assert len({look.line for look in found.values()}) == len(METHODS)
     assert found["rank_rls"] == looks(full)["rank_rls"]
     assert looks(full)["own_pursuit"] not in [looks(full)[label] for label in ("rls", "rank_rls")]
 

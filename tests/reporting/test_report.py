@@ -16,7 +16,7 @@ from rankpursuit.reporting.coverage import size_note
 from rankpursuit.reporting.figures import CaptionedFigure
 from rankpursuit.reporting.html import inline_svg, render
 from rankpursuit.reporting.report import render_report, write_report
-from rankpursuit.reporting.report_content import Section, published_cells
+from rankpursuit.reporting.report_content import Section
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
 
@@ -186,10 +186,3 @@ def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
         '<svg role="img" aria-hidden="true" viewBox="0 0 9 9"><defs><path id="f-m"/></defs>'
         '<use href="#f-m" clip-path="url(#f-m)" style="stroke: currentColor"/></svg>'
     )
-
-
-def test_published_cells_are_those_of_the_table(tmp_path):
-    cells = published_cells(load_results(write_run(tmp_path, table=1)))
-    found = cells[(cells["method"] == "rls") & (cells["group"] == "60-80")]
-    assert found["published"].tolist() == [0.383]
-    assert published_cells(load_results(write_run(tmp_path, name="none"))) is None

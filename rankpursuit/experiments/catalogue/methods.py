@@ -152,11 +152,19 @@ AlgorithmSpec = (
 
 @dataclass(frozen=True)
 class Look:
-    """How a method is drawn: a colour, a marker and a style of line."""
+    """How a method is drawn: a colour, a marker, and the dashes of its line (none: solid).
+
+    No two methods share any of the three.
+    """
 
     color: str
     marker: str
-    line: Literal["-", "--", "-.", ":"]
+    dashes: tuple[float, ...] = ()
+
+    @property
+    def line(self) -> Literal["-"] | tuple[float, tuple[float, ...]]:
+        """The line, as matplotlib writes it."""
+        return (0, self.dashes) if self.dashes else "-"
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,7 @@ METHODS: dict[str, Method] = {
             RLSSpec,
             "RLS",
             (LAMBDA,),
-            Look("#6f7782", "o", "-"),
+            Look("#6f7782", "o", (1, 1)),
             own=("squared_error",),
             rank_only=False,
         ),
@@ -206,25 +214,27 @@ METHODS: dict[str, Method] = {
             KernelMatchingPursuitSpec,
             "Matching Pursuit",
             (RIDGE, N_BASIS),
-            Look("#bd8000", "s", "--"),
+            Look("#bd8000", "s", (5, 2)),
             own=("squared_error",),
             rank_only=False,
         ),
-        Method(RankSVMSpec, "RankSVM", (C,), Look("#2f96cc", "^", "-.")),
-        Method(RankRLSSpec, "RankRLS", (LAMBDA,), Look("#1b74b3", "D", "-")),
-        Method(SparseRankRLSSpec, "Sparse RankRLS", (N_BASIS, LAMBDA), Look("#c4659b", "v", ":")),
-        Method(RankingPursuitSpec, "Ranking Pursuit", (RIDGE, N_BASIS), Look("#d1500a", "P", "-")),
+        Method(RankSVMSpec, "RankSVM", (C,), Look("#2f96cc", "^", (6, 1.5, 1, 1.5))),
+        Method(RankRLSSpec, "RankRLS", (LAMBDA,), Look("#1b74b3", "D", (10, 2))),
+        Method(
+            SparseRankRLSSpec, "Sparse RankRLS", (N_BASIS, LAMBDA), Look("#c4659b", "v", (1, 2.5))
+        ),
+        Method(RankingPursuitSpec, "Ranking Pursuit", (RIDGE, N_BASIS), Look("#d1500a", "P")),
         Method(
             SemiSupervisedSpec,
             "SS Ranking Pursuit",
             (RIDGE, NU, N_BASIS),
-            Look("#00906a", "X", "-"),
+            Look("#00906a", "X", (3, 1)),
         ),
         Method(
             CombinedSpec,
             "CRRP",
             (BETA, RIDGE, N_BASIS),
-            Look("#8a5cb5", "*", "-"),
+            Look("#8a5cb5", "*", (6, 1, 1, 1, 1, 1)),
             own=("disagreement", "squared_error"),
             rank_only=False,
         ),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import pandas as pd
 from matplotlib.figure import Figure
 
 from rankpursuit.reporting.figures.agreement import published_against_measured
 from rankpursuit.reporting.figures.curves import BLOW_UP, error_against_basis, error_against_width
+from rankpursuit.reporting.figures.overview import overview
 from rankpursuit.reporting.figures.paired import paired_differences
 from rankpursuit.reporting.figures.ranks import average_ranks, critical_difference
 from rankpursuit.reporting.figures.sparsity import error_against_sparsity
@@ -25,6 +25,7 @@ __all__ = [
     "error_against_basis",
     "error_against_sparsity",
     "error_against_width",
+    "overview",
     "paired_differences",
     "published_against_measured",
     "save",
@@ -34,15 +35,21 @@ __all__ = [
 _Draw = Callable[[Results, str], Figure | None]
 
 _FIGURES: dict[str, tuple[_Draw, str]] = {
+    "published": (
+        published_against_measured,
+        "Published against measured, for every cell of the table. Each group has its own scale.",
+    ),
     "sparsity": (
         error_against_sparsity,
         "Error against sparsity: further down is more accurate, further left is sparser. "
-        "Means over repeats; bars are standard deviations.",
+        "Means over repeats; bars are standard deviations. Points that would cover each other "
+        "stand side by side. Each group has its own scale of errors.",
     ),
     "basis": (
         error_against_basis,
         "Error against the number of basis functions, the other parameters as chosen on the "
-        "hold-out users. Means over repeats; a ring marks the lowest hold-out error.",
+        "hold-out users. Means over repeats; a ring marks the lowest hold-out error. Each "
+        "group has its own scale of errors.",
     ),
     "width": (
         error_against_width,
@@ -52,12 +59,12 @@ _FIGURES: dict[str, tuple[_Draw, str]] = {
     ),
     "paired": (
         paired_differences,
-        "Differences on the same user; right of zero the control is better. Boxes hold the middle "
-        "half of the users, whiskers nine tenths; markers are means with 95% intervals.",
+        "Mean difference on the same users, and its 95% interval; the marker is filled where the "
+        "interval leaves out zero.",
     ),
     "ranks": (
         average_ranks,
-        "Average ranks over groups and repeats. Bars at the right join algorithms closer than the "
+        "Average ranks over groups and repeats. Thick bars join algorithms closer than the "
         f"critical difference of Nemenyi's test at {SIGNIFICANT:.0%} (its constant from "
         "scipy.stats.studentized_range). Repeats of a group draw from the same users, so this "
         "test is a guide, not a proof.",
@@ -74,23 +81,9 @@ class CaptionedFigure:
     figure: Figure
 
 
-def draw_figures(
-    results: Results, published: pd.DataFrame | None = None
-) -> Iterator[CaptionedFigure]:
-    """Draw every figure that the results allow, for every metric.
-
-    Parameters
-    ----------
-    results : Results
-    published : DataFrame, optional
-        Published cells, see `published_against_measured`.
-    """
+def draw_figures(results: Results) -> Iterator[CaptionedFigure]:
+    """Draw every figure that the results allow, for every metric."""
     for metric in results.metrics:
-        if published is not None:
-            figure = published_against_measured(results, metric, published)
-            caption = "Published against measured, for every cell of the table."
-            if figure is not None:
-                yield CaptionedFigure(f"published-{metric}", caption, figure)
         for name, (draw, caption) in _FIGURES.items():
             figure = draw(results, metric)
             if figure is not None:

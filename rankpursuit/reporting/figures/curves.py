@@ -24,6 +24,7 @@ from rankpursuit.reporting.results import Results
 BLOW_UP = 2.0
 """Errors of more than so many times the median may leave the panel."""
 
+_RING = "_lowest"
 _ROLES = {"holdout_error": "Hold-out", "test_error": "Test"}
 
 
@@ -57,7 +58,7 @@ def error_against_width(results: Results, metric: str) -> Figure | None:
 
     def scale(axes: Axes) -> None:
         axes.set_xscale("log", base=2)
-        axes.set_xticks([2.0**power for power in range(first, last + 1, 5)])
+        axes.set_xticks([2.0**power for power in range(first, last + 1, 10)])
 
     return _draw(results, metric, curves, ["holdout_error"], title, scale)
 
@@ -83,38 +84,56 @@ def _draw(
     groups, labels = drawn(results, curves)
     look = looks(results)
     with figure_style():
-        figure, axes = panels(len(groups), n_rows=len(roles), height=2.9)
+        figure, axes = panels(len(groups), n_rows=len(roles), height=2.9, share_y="col")
         for number, axis in enumerate(axes):
             role, group = roles[number // len(groups)], groups[number % len(groups)]
-            for label in labels:
-                rows = curves[(curves["group"] == group) & (curves["algorithm"] == label)]
-                _line(axis, rows.dropna(subset=[role]), role, look[label])
+            of_group = curves[curves["group"] == group]
+            for place, label in enumerate(labels):
+                rows = of_group[of_group["algorithm"] == label].dropna(subset=[role])
+                _line(axis, rows, role, look[label], place)
             axis.set_title(f"{_ROLES[role]}, {group} ratings")
             if scale:
                 scale(axis)
+        for column, group in enumerate(groups):
+            errors = curves.loc[curves["group"] == group, roles].stack()
+            _cut_blow_ups(axes[column], errors)
         for row in range(len(roles)):
             axes[row * len(groups)].set_ylabel(metric_title(metric, lines=2).capitalize())
-            _cut_blow_ups(axes[row * len(groups)], curves[roles[row]])
-        figure.supxlabel(title, color=INK, fontsize=10)
+        for axis in axes:
+            _rings(axis)
+        figure.supxlabel(title, color=INK)
         add_legend(figure, results, labels, lines=True)
     return figure
 
 
-def _line(axis: Axes, rows: pd.DataFrame, role: str, look: Look) -> None:
+def _line(axis: Axes, rows: pd.DataFrame, role: str, look: Look, place: int) -> None:
+    """Draw a line; markers of lines that coincide stand at different places along them."""
     if rows.empty:
         return
-    every = max(1, len(rows) // 8)
+    every = max(1, len(rows) // 4)
     axis.plot(
         rows["value"],
         rows[role],
         color=look.color,
         linestyle=look.line,
         marker=look.marker,
-        markersize=4.5,
-        markevery=every,
+        markersize=6,
+        markevery=(2 * place % every, every),
     )
     lowest = rows.loc[rows["holdout_error"].idxmin()]
-    axis.plot(lowest["value"], lowest[role], "o", mfc="none", mec=look.color, ms=10)
+    axis.plot(lowest["value"], lowest[role], "o", mfc="none", mec=look.color, label=_RING)
+
+
+def _rings(axis: Axes) -> None:
+    """Make a ring wider than those that it would coincide with."""
+    placed: list[np.ndarray] = []
+    to_panel = axis.transScale + axis.transLimits
+    for line in axis.lines:
+        if line.get_label() == _RING:
+            at = to_panel.transform(np.asarray(line.get_xydata()))[0]
+            near = sum(bool(np.all(np.abs(at - other) < 0.05)) for other in placed)
+            line.set_markersize(10 + 2.5 * near)
+            placed.append(at)
 
 
 def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:

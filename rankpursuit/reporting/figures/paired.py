@@ -10,22 +10,16 @@ from matplotlib.figure import Figure
 from rankpursuit.experiments.catalogue import Look
 from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.figures.rows import drawn, rows_of
-from rankpursuit.reporting.figures.style import (
-    INK,
-    figure_style,
-    looks,
-    metric_title,
-    panels,
-)
+from rankpursuit.reporting.figures.style import INK, figure_style, looks, metric_title, panels
 from rankpursuit.reporting.results import Results
 
 
 def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
-    """Draw how the error of each algorithm differs from the control's on the same user.
+    """Draw how far the error of each algorithm is from the control's on the same users.
 
-    A box holds the middle half of the users and its whiskers nine tenths; the marker is the mean
-    with its 95% interval (normal). Right of zero the control is better. None if no algorithm can
-    be compared with the control.
+    A marker is the mean over users, its bar the 95% interval of that mean (normal); it is filled
+    where the interval leaves out zero. Right of zero the control is better. None if no algorithm
+    can be compared with the control.
 
     Parameters
     ----------
@@ -47,16 +41,17 @@ def paired_differences(results: Results, metric: str, control: str | None = None
             for place, label in enumerate(reversed(labels)):
                 values = of_group.loc[of_group["algorithm"] == label, "difference"].to_numpy()
                 if len(values):
-                    _box(axis, place, values, look[label])
+                    _interval(axis, place, values, look[label])
             axis.axvline(0, color=INK, linewidth=1)
             axis.set_yticks(range(len(labels)), [names[label] for label in reversed(labels)])
-            axis.grid(False, axis="y")
+            axis.set_ylim(-0.6, len(labels) - 0.4)
+            axis.locator_params(axis="x", nbins=5)
             axis.set_title(f"{group} ratings")
         title = metric_title(metric).capitalize()
         figure.supxlabel(
-            f"{title}: difference to {names[control]} on the same user",
+            f"{title}: difference to {names[control]} on the same users\n"
+            f"(right of zero, {names[control]} is better)",
             color=INK,
-            fontsize=10,
         )
     return figure
 
@@ -71,27 +66,18 @@ def _differences(results: Results, metric: str, control: str) -> pd.DataFrame:
     return pairs.assign(difference=pairs["error"] - pairs["error_of_control"])
 
 
-def _box(axis: Axes, place: int, values: np.ndarray, look: Look) -> None:
-    line = {"color": look.color, "linewidth": 1.2}
-    axis.boxplot(
-        values,
-        positions=[place],
-        orientation="horizontal",
-        whis=(5, 95),
-        widths=0.55,
-        showfliers=False,
-        boxprops=line,
-        whiskerprops=line,
-        capprops=line,
-        medianprops=line,
-    )
-    error = 1.96 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+def _interval(axis: Axes, place: int, values: np.ndarray, look: Look) -> None:
+    mean = values.mean()
+    half = 1.96 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
     axis.errorbar(
-        values.mean(),
+        mean,
         place,
-        xerr=error,
+        xerr=half,
         color=look.color,
         marker=look.marker,
-        markersize=6,
-        elinewidth=3,
+        markersize=6.5,
+        markerfacecolor=look.color if abs(mean) > half else "none",
+        elinewidth=2,
+        capsize=5,
+        capthick=2,
     )

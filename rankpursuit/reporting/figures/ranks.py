@@ -1,4 +1,4 @@
-"""Average ranks with the critical difference of Nemenyi's test."""
+"""Average ranks with the critical difference of Nemenyi's test, drawn as Demsar (2006) does."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from matplotlib.figure import Figure
 from scipy.stats import studentized_range
 
 from rankpursuit.reporting.figures.rows import rows_of
-from rankpursuit.reporting.figures.style import INK, figure_style, looks
+from rankpursuit.reporting.figures.style import INK, WIDTH, figure_style, looks
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.statistics import SIGNIFICANT
+
+_ROW = 0.3
+"""Height of a line of text in inches, the unit of the diagram's vertical axis."""
 
 
 def critical_difference(n_algorithms: int, n_blocks: int, level: float = SIGNIFICANT) -> float:
@@ -44,9 +47,9 @@ def rank_blocks(results: Results, metric: str) -> pd.DataFrame:
 
 
 def average_ranks(results: Results, metric: str) -> Figure | None:
-    """Draw the average ranks over groups and repeats, and the critical difference.
+    """Draw the average ranks over groups and repeats on a line, and the critical difference.
 
-    A bar at the right joins algorithms that Nemenyi's test cannot tell apart. None if there are
+    A thick bar joins algorithms that Nemenyi's test cannot tell apart. None if there are
     fewer than two algorithms, or fewer than two groups and repeats in which all were run.
     """
     ranks = rank_blocks(results, metric)
@@ -55,25 +58,30 @@ def average_ranks(results: Results, metric: str) -> Figure | None:
         return None
     means = ranks.mean().sort_values(kind="stable")
     difference = critical_difference(n_algorithms, n_blocks)
+    joined = cliques(means.to_numpy(), difference)
     names, look = results.algorithms, looks(results)
+    below = 0.6 + 0.35 * len(joined)
+    depth = below + (n_algorithms + 1) // 2
     with figure_style():
-        figure = Figure(figsize=(7.5, 1.5 + 0.3 * n_algorithms))
+        figure = Figure(figsize=(WIDTH, _ROW * (depth + 3.6)))
         axis = figure.subplots()
+        axis.axis("off")
+        _scale(axis, n_algorithms, difference, n_blocks)
+        for number, (first, last) in enumerate(joined):
+            ends = [means.iloc[first] - 0.06, means.iloc[last] + 0.06]
+            axis.plot(ends, [0.55 + 0.35 * number] * 2, color=INK, linewidth=4)
         for place, (label, mean) in enumerate(means.items()):
-            axis.plot([1, mean], [place, place], color=look[label].color, linewidth=1)
-            axis.plot(mean, place, color=look[label].color, marker=look[label].marker, ms=8)
-            axis.annotate(
-                f"{mean:.2f}", (mean, place), xytext=(9, 0), textcoords="offset points", va="center"
-            )
-        for number, (first, last) in enumerate(cliques(means.to_numpy(), difference)):
-            at = n_algorithms + 0.7 + 0.2 * number
-            axis.plot([at, at], [first - 0.2, last + 0.2], color=INK, linewidth=3.5)
-        _bar(axis, difference)
-        axis.set_ylim(n_algorithms - 0.5, -1.7)
-        axis.set_yticks(range(n_algorithms), [names[label] for label in means.index])
-        axis.set_xticks(range(1, n_algorithms + 1))
-        axis.grid(False, axis="y")
-        axis.set_xlabel(f"Average rank over {n_blocks} pairs of group and repeat (1 is best)")
+            left = place < (n_algorithms + 1) // 2
+            at = below + (place if left else n_algorithms - 1 - place)
+            end = 0.9 if left else n_algorithms + 0.1
+            axis.plot([mean, mean, end], [0, at, at], color=look[label].color, linewidth=1.2)
+            axis.plot(end, at, color=look[label].color, marker=look[label].marker, ms=7)
+            words = f"{names[label]} {mean:.2f}"
+            side = "right" if left else "left"
+            axis.text(end + (-0.1 if left else 0.1), at, words, ha=side, va="center")
+        room = 0.32 * (n_algorithms - 1)
+        axis.set_xlim(1 - room, n_algorithms + room)
+        axis.set_ylim(depth - 0.4, -3.2)
     return figure
 
 
@@ -93,12 +101,14 @@ def cliques(means: np.ndarray, difference: float) -> list[tuple[int, int]]:
     return found
 
 
-def _bar(axis: Axes, difference: float) -> None:
-    axis.errorbar(1 + difference / 2, -1, xerr=difference / 2, color=INK, capsize=4)
-    axis.annotate(
-        f"critical difference {difference:.2f}",
-        (1 + difference, -1),
-        xytext=(8, 0),
-        textcoords="offset points",
-        va="center",
-    )
+def _scale(axis: Axes, n_algorithms: int, difference: float, n_blocks: int) -> None:
+    """Draw the line of ranks, and above it the critical difference."""
+    axis.plot([1, n_algorithms], [0, 0], color=INK, linewidth=1.2)
+    for rank in range(1, n_algorithms + 1):
+        axis.plot([rank, rank], [0, -0.3], color=INK, linewidth=1.2)
+        axis.text(rank, -0.45, str(rank), ha="center", va="bottom")
+    middle = (n_algorithms + 1) / 2
+    title = f"Average rank over {n_blocks} pairs of group and repeat (1 is best)"
+    axis.text(middle, -1.5, title, ha="center", va="bottom")
+    axis.errorbar(1 + difference / 2, -2.6, xerr=difference / 2, color=INK, capsize=4)
+    axis.text(1 + difference + 0.1, -2.6, f"critical difference {difference:.2f}", va="center")

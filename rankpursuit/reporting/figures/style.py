@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -20,18 +20,24 @@ from matplotlib.lines import Line2D
 
 from rankpursuit.experiments.catalogue import METHODS, METRICS, Look
 from rankpursuit.reporting.results import Results
-from rankpursuit.writing import replacing
+from rankpursuit.writing import replacing, write_atomically
+
+Share = bool | Literal["row", "col"]
 
 INK = "#1f2933"
 """Colour of text and axes; on a web page it becomes the colour of the text around it."""
 GRID = "#d0d5db"
 """Colour of the lines in the background."""
+WIDTH = 9.3
+"""Width of a figure in inches: the same for all, so that their type has one size on a page."""
+
+_ON_DARK = {INK: "#e4e7eb", GRID: "#3a444f"}
 
 _SETTINGS: Any = {
     "font.family": ["DejaVu Sans", "sans-serif"],
     "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.labelsize": 10,
+    **dict.fromkeys(["axes.titlesize", "axes.labelsize", "figure.labelsize"], 10),
+    **dict.fromkeys(["legend.fontsize", "xtick.labelsize", "ytick.labelsize"], 10),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
@@ -39,7 +45,7 @@ _SETTINGS: Any = {
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
-    "legend.fontsize": 9,
+    "legend.handlelength": 3.2,
     "lines.linewidth": 1.5,
     "svg.fonttype": "none",
     "svg.hashsalt": "rankpursuit",
@@ -75,17 +81,26 @@ def metric_title(metric: str, *, lines: int = 1) -> str:
     return title.replace(" (", "\n(") if lines == 2 else title
 
 
-def panels(n_columns: int, *, n_rows: int = 1, height: float = 3.2) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels side by side, which share the axis of errors.
+def panels(
+    n_columns: int,
+    *,
+    n_rows: int = 1,
+    height: float = 3.2,
+    share_x: Share = True,
+    share_y: Share = True,
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels side by side.
 
     Parameters
     ----------
     n_columns, n_rows : int
     height : float
         Height of a row in inches.
+    share_x, share_y : bool or {"row", "col"}
+        Which panels have the same axis: those that are to be compared along it.
     """
-    figure = Figure(figsize=(max(5.0, 3.1 * n_columns), height * n_rows))
-    grid = figure.subplots(n_rows, n_columns, sharex=True, sharey="row", squeeze=False)
+    figure = Figure(figsize=(max(WIDTH, 3.1 * n_columns), height * n_rows))
+    grid = figure.subplots(n_rows, n_columns, sharex=share_x, sharey=share_y, squeeze=False)
     return figure, list(grid.flat)
 
 
@@ -103,8 +118,7 @@ def add_legend(figure: Figure, results: Results, labels: list[str], *, lines: bo
         )
         for label in labels
     ]
-    columns = min(len(handles), 4 if figure.get_figwidth() > 7 else 2)
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns)
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4))
 
 
 def to_svg(figure: Figure) -> str:
@@ -115,8 +129,15 @@ def to_svg(figure: Figure) -> str:
     return buffer.getvalue()
 
 
+def on_dark(svg: str) -> str:
+    """Return a drawing for a dark page: text, axes and grid in light colours, no background."""
+    for light, dark in _ON_DARK.items():
+        svg = svg.replace(light, dark)
+    return svg
+
+
 def save(figure: Figure, path: Path) -> list[Path]:
-    """Write a figure as ``path.svg`` and ``path.png`` on white; return both."""
+    """Write ``path.svg`` and ``path.png``, on white, and ``path-dark.svg``; return all."""
     options: dict[str, dict[str, Any]] = {
         "svg": {"metadata": _NO_METADATA},
         "png": {"metadata": {"Software": None}, "dpi": 150},
@@ -126,4 +147,6 @@ def save(figure: Figure, path: Path) -> list[Path]:
         paths.append(path.with_name(f"{path.name}.{kind}"))
         with figure_style(), replacing(paths[-1]) as file:
             figure.savefig(file, format=kind, facecolor="white", **own)
+    paths.append(path.with_name(f"{path.name}-dark.svg"))
+    write_atomically(paths[-1], on_dark(to_svg(figure)).encode())
     return paths
