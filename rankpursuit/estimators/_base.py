@@ -225,7 +225,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         description = {
             "class": type(self).__name__,
             "rankpursuit": rankpursuit.__version__,
-            "parameters": _plain_parameters(self.get_params(deep=False)),
+            "parameters": plain_parameters(self.get_params(deep=False)),
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": None if names is None else list(names),
         }
@@ -379,14 +379,23 @@ def function_of(kernel: Array, coefficients: Array) -> Array:
     return check_predictions(values)
 
 
-def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that are numbers, text, None or lists of these."""
-    plain = {}
-    for name, value in parameters.items():
-        value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, str | bool | int | float | list | tuple | None):
-            plain[name] = value
-    return plain
+    plain = {name: _plain(value) for name, value in parameters.items()}
+    return {name: value for name, value in plain.items() if _is_plain(value)}
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and arrays of numpy as Python has them, all else as it is."""
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | bool | int | float | None)
 
 
 def random_generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -24,24 +23,16 @@ from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import WITH_GAMMA, Array, gamma_in_use
 from rankpursuit.estimators.cv._choice import ScoreTable, Selection
 from rankpursuit.estimators.cv._plot import plot_path
+from rankpursuit.estimators.cv._problem import WIDTHS, Axis, Gammas, Numbers, Problem
+from rankpursuit.estimators.cv._scaled_model import HoldsScaledModel
 from rankpursuit.estimators.cv._scoring import SCORING, Judge, Metric
 from rankpursuit.estimators.cv._splits import FOLDS, checked_splits, cuts_no_group
-from rankpursuit.kernels import gaussian_stack, squared_distances
+from rankpursuit.kernels import gaussian_stack
 from rankpursuit.preferences import GroupPreferences, GroupWeight, Pointwise, Preferences
-from rankpursuit.solvers.folds import Indices, Split
+from rankpursuit.solvers.folds import Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Axis = NDArray[Any]
-Gammas = NDArray[np.floating] | Sequence[None]
-Numbers = Sequence[float] | NDArray[np.floating]
-
-WIDTHS = 2.0 ** np.arange(-4, 5)
-"""The gammas of a grid by default, as multiples of "scale"."""
-
-PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""The ridges or alphas of a grid by default."""
 
 _SEEDS = 1 << 31
 
@@ -49,37 +40,8 @@ _AT_ONCE = 1 << 25
 """Kernels of several widths are taken together up to so many numbers."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Checked training data, features scaled, with its splits and a seed for all that is drawn."""
-
-    X: Array
-    y: Array
-    labels: NDArray | None
-    splits: list[Split]
-    seed: int
-    _distances: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def compared(self) -> NDArray:
-        """Groups; one if there are none."""
-        return group_labels(self.labels, len(self.y))
-
-    def squared_distances(self, rows: Indices, columns: Indices) -> Array:
-        """Squared distances of some points to others; kept, for the next width, until others."""
-        asked, kept = (rows, columns), self._distances
-        if not ("of" in kept and all(map(np.array_equal, kept["of"], asked))):
-            kept["of"], kept["are"] = asked, squared_distances(self.X[rows], self.X[columns])
-        return kept["are"]
-
-    @property
-    def least_train(self) -> int:
-        """Size of the smallest training part."""
-        return min(len(split.train) for split in self.splits)
-
-
 @parameters
-class PathCV(KernelEstimator):
+class PathCV(HoldsScaledModel):
     """Base of the estimators that choose their parameters by cross-validation."""
 
     gammas: Numbers | None = None
@@ -95,7 +57,7 @@ class PathCV(KernelEstimator):
         "scoring": SCORING,
         "selection": (Choice.of(Selection),),
     }
-    _estimator: ClassVar[type[KernelEstimator]]
+    __metadata_request__fit: ClassVar = {"groups": True}
     _path_axis: ClassVar[str] = "n_basis"
 
     @abstractmethod
@@ -159,8 +121,7 @@ class PathCV(KernelEstimator):
         self.best_params_ = table.params_at(place)
         self._table, self._place = table, place
         model = self._plain(problem).set_params(**self.best_params_)
-        self.best_estimator_ = model.fit(problem.X, y, groups)
-        self.basis_, self.coef_ = model.basis_, model.coef_
+        self._hold(model.fit(problem.X, y, groups))
         return self
 
     def _judged(self, problem: Problem) -> ScoreTable:
@@ -221,26 +182,6 @@ class PathCV(KernelEstimator):
             return None
         return StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
 
-    def _scaled(self, X: Array) -> Array:
-        return X if self.scaler_ is None else self.scaler_.transform(X)
-
-    def _new_scaled(self, X: ArrayLike) -> Array:
-        return self._scaled(self._new_points(X))
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict the utility of new points with the chosen model.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        X = self._new_scaled(X)
-        return self.best_estimator_.predict(X)
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.
 
@@ -282,6 +223,10 @@ class RankerCV(Ranker, PathCV):
                 "y must hold different scores inside a group to learn an order from; all are equal"
             )
 
+    def _hold(self, model: KernelEstimator) -> None:
+        super()._hold(model)
+        self.n_groups_ = model.n_groups_
+
 
 class Staged(PathCV):
     """A path of which every prefix is a model."""
@@ -303,24 +248,3 @@ class Staged(PathCV):
 
 def _name_of(metric: Metric) -> str:
     return str(getattr(metric, "__name__", type(metric).__name__)).replace("_", " ")
-
-
-def columns_at_most(asked: int | None, default: int, available: int, more: str) -> int:
-    """Return the largest number of basis functions; a ValueError if there are fewer to choose from.
-
-    Parameters
-    ----------
-    asked : int or None
-        None: the default, or all that are available if they are fewer.
-    default, available : int
-    more : str
-        What to do to have more.
-    """
-    if asked is None:
-        return min(default, available)
-    if asked > available:
-        raise ValueError(
-            f"n_basis={asked} is more than the {available} candidates of the smallest training "
-            f"part; lower n_basis or {more}"
-        )
-    return int(asked)

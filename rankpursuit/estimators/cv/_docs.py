@@ -33,8 +33,9 @@ gammas : list of float or None, default None
     entries)``. Ignored by kernels without a gamma.
 scale : bool, default True
     Whether each feature is first divided by its standard deviation in the training data, and
-    centred unless the kernel is one of histograms. Features of very different size, or
-    far from 1, would otherwise leave a kernel nothing to learn. Never with a precomputed kernel.
+    centred unless the kernel is one of histograms. Features of very different size, or far
+    from 1, would otherwise leave a kernel nothing to learn. A precomputed kernel is taken as
+    it is.
 cv : int, splitter or iterable, default 5
     A number of folds, the same in every fit: ``GroupKFold`` if there are groups, and
     otherwise ``KFold`` of points in a random order with the seed 0. Or a splitter of
@@ -66,10 +67,12 @@ coef_ : ndarray of shape (n_basis,)
 """
 
 _SCORING = """\
-    What is to be high: "pairwise_accuracy", "ndcg" or "ndcg@10" (of any number of places),
-    "disagreement" (minus the disagreement error), "r2", "neg_mean_squared_error", or a function
-    of scores, predictions and groups (None if there are none). One that takes a
-    stack of predictions, of shape (g, m), and returns g scores is called once a fold.
+    What is to be high: "pairwise_accuracy", "disagreement" (minus the disagreement error),
+    "kendall", "ndcg", "map" or "mrr", also of the first places only ("ndcg@10"), "r2",
+    "neg_mean_squared_error"; a scorer of scikit-learn or of this package, such as
+    ``ndcg_scorer(gain="exponential")``; or a function of scores, predictions and groups (None
+    if there are none). A function that takes a stack of predictions, of shape (g, m), and
+    returns g scores is called once a fold, anything else once for each point of the grid.
 """
 
 _NOTES = {

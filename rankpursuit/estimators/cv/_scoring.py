@@ -1,18 +1,24 @@
-"""What a choice of parameters is judged by: metrics by name or as functions, over whole stacks."""
+"""What a choice of parameters is judged by: metrics by name, scorers and functions, over stacks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from rankpursuit.estimators._constraints import Function
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.metrics import (
     disagreement_error,
+    kendall_tau,
+    mean_average_precision,
+    mean_reciprocal_rank,
     ndcg_error,
     pairwise_accuracy,
     squared_error,
@@ -29,17 +35,26 @@ def _r2(scores: Array, predictions: Array, groups: NDArray | None) -> Any:
     return 1.0 - squared_error(scores, predictions) / variance
 
 
+def _ndcg(*told: Any, k: int | None = None) -> Any:
+    return 1.0 - ndcg_error(*told, k=k)
+
+
+_TOP_METRICS: dict[str, Metric] = {
+    "map": mean_average_precision,
+    "mrr": mean_reciprocal_rank,
+    "ndcg": _ndcg,
+}
+"""Metrics of all places, or of the first k by the name with ``@k`` behind it."""
+
 _METRICS: dict[str, Metric] = {
     "disagreement": lambda *told: -disagreement_error(*told),
-    "ndcg": lambda *told: 1.0 - ndcg_error(*told),
+    "kendall": kendall_tau,
     "neg_mean_squared_error": lambda scores, values, groups: -squared_error(scores, values),
     "pairwise_accuracy": pairwise_accuracy,
     "r2": _r2,
+    **_TOP_METRICS,
 }
 """Metrics by name, all for stacks of predictions."""
-
-_TOP_METRICS: dict[str, Metric] = {"ndcg": lambda *told, k: 1.0 - ndcg_error(*told, k=k)}
-"""Metrics of the first k places, by the name that stands before ``@k``."""
 
 _TOP = re.compile(r"(\w+)@([1-9]\d*)")
 
@@ -48,8 +63,7 @@ def metric_named(name: str) -> Metric | None:
     """Return the metric of this name, None if there is none."""
     found = _TOP.fullmatch(name)
     if found and found[1] in _TOP_METRICS:
-        top, k = _TOP_METRICS[found[1]], int(found[2])
-        return lambda *told: top(*told, k=k)
+        return partial(_TOP_METRICS[found[1]], k=int(found[2]))
     return _METRICS.get(name)
 
 
@@ -68,20 +82,49 @@ class MetricName:
 SCORING = (MetricName(), Function())
 
 
+class _Predicts(RegressorMixin, BaseEstimator):
+    """What a scorer of scikit-learn takes for a fitted model: one that has its predictions."""
+
+    def __init__(self, predictions: Array) -> None:
+        self.predictions = predictions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Array) -> Array:
+        """Return the predictions, which are of these points."""
+        return self.predictions
+
+
+def _of_scorer(scorer: Any) -> Metric:
+    """Return the metric of a scorer, for one prediction; groups go to scorers that request them."""
+    requests = scorer.get_metadata_routing()
+    asks = bool(requests.consumes("score", ["groups"]))
+
+    def metric(scores: Array, prediction: Array, groups: NDArray | None) -> float:
+        told = {"groups": groups} if asks and groups is not None else {}
+        with config_context(enable_metadata_routing=True):
+            return float(scorer(_Predicts(prediction), np.empty((len(scores), 0)), scores, **told))
+
+    return metric
+
+
 class Judge:
     """A metric over stacks of predictions, one call a stack where the metric can do that.
 
     Parameters
     ----------
-    scoring : str or callable
+    scoring : str, scorer or callable
     """
 
-    def __init__(self, scoring: str | Metric) -> None:
+    def __init__(self, scoring: Any) -> None:
         self._takes_stacks: bool | None = None
         if isinstance(scoring, str):
             metric = metric_named(scoring)
             assert metric is not None
             self._metric, self._takes_stacks = metric, True
+        elif hasattr(scoring, "set_score_request"):
+            self._metric, self._takes_stacks = _of_scorer(scoring), False
         else:
             self._metric = scoring
 

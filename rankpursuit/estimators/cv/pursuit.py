@@ -21,17 +21,16 @@ from rankpursuit.estimators._constraints import (
 )
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._pursuit_base import draw_candidates
-from rankpursuit.estimators.cv._base import (
+from rankpursuit.estimators.cv._base import RankerCV, Staged
+from rankpursuit.estimators.cv._docs import documented
+from rankpursuit.estimators.cv._problem import (
     PENALTIES,
     Axis,
     Gammas,
     Numbers,
     Problem,
-    RankerCV,
-    Staged,
     columns_at_most,
 )
-from rankpursuit.estimators.cv._docs import documented
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
@@ -139,7 +138,7 @@ class KernelMatchingPursuitCV(_PursuitCV):
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=100)
     >>> model = KernelMatchingPursuitCV(n_basis=20, selection="sparsest").fit(X, y)
     >>> model.best_params_["n_basis"], round(model.score(X, y), 2)
-    (0, 0)
+    (3, 0.98)
     """
 
     _estimator = KernelMatchingPursuit
@@ -159,7 +158,7 @@ class RankingPursuitCV(RankerCV, _PursuitCV):
 
     Attributes
     ----------
-    {found, basis_, coef_, input_attributes}
+    {found, basis_, coef_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -181,7 +180,7 @@ class RankingPursuitCV(RankerCV, _PursuitCV):
     >>> y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=200) + 10 * groups
     >>> model = RankingPursuitCV(n_basis=30, selection="sparsest").fit(X, y, groups)
     >>> model.best_params_["n_basis"], round(model.best_score_, 2)
-    (0, 0)
+    (11, 0.93)
 
     The whole grid, as a table:
 
@@ -208,7 +207,7 @@ class CombinedRankingRegressionPursuitCV(RankerCV, _PursuitCV):
 
     Attributes
     ----------
-    {found, basis_, coef_, input_attributes}
+    {found, basis_, coef_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -228,7 +227,7 @@ class CombinedRankingRegressionPursuitCV(RankerCV, _PursuitCV):
     >>> X = rng.uniform(0.0, 3.0, size=(100, 1))
     >>> model = CombinedRankingRegressionPursuitCV(n_basis=10, scoring="r2")
     >>> model.fit(X, np.exp(X[:, 0])).predict([[1.0], [2.0]]).round(1)
-    array([0.])
+    array([2.7, 7.4])
     """
 
     betas: Numbers = (0.0, 0.5, 1.0)

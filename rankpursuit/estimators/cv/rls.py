@@ -12,17 +12,16 @@ import numpy as np
 from rankpursuit.estimators._base import RandomState, parameters, random_generator
 from rankpursuit.estimators._constraints import NONE, SEED, Constraints, Number, Several, Whole
 from rankpursuit.estimators._kernels import Array
-from rankpursuit.estimators.cv._base import (
+from rankpursuit.estimators.cv._base import PathCV, RankerCV
+from rankpursuit.estimators.cv._docs import documented
+from rankpursuit.estimators.cv._problem import (
     PENALTIES,
     Axis,
     Gammas,
     Numbers,
-    PathCV,
     Problem,
-    RankerCV,
     columns_at_most,
 )
-from rankpursuit.estimators.cv._docs import documented
 from rankpursuit.estimators.rls import RLS, RankRLS, SparseRankRLS
 from rankpursuit.solvers import rls_held_out, sparse_rls_held_out
 
@@ -30,11 +29,10 @@ _MOST = 1000
 _HALVINGS = 5
 
 
-@parameters
 class _WithAlphas(PathCV):
     """A path of weights of the regulariser."""
 
-    alphas: Numbers = PENALTIES
+    alphas: Numbers
 
     _constraints: ClassVar[Constraints] = {"alphas": (Several(Number(low=0.0, open_low=True)),)}
 
@@ -97,7 +95,7 @@ class RLSCV(_RegularisedLeastSquaresCV):
     >>> X = rng.uniform(0.0, 6.0, size=(100, 1))
     >>> model = RLSCV().fit(X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=100))
     >>> model.predict([[0.5], [1.5]]).round(1)
-    array([0.])
+    array([0.5, 1. ])
     """
 
     alphas: Numbers = field(default=PENALTIES, kw_only=False)
@@ -119,7 +117,7 @@ class RankRLSCV(RankerCV, _RegularisedLeastSquaresCV):
     {found}
     basis_ : ndarray of shape (n,)
         All training points.
-    {coef_, input_attributes}
+    {coef_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -140,7 +138,7 @@ class RankRLSCV(RankerCV, _RegularisedLeastSquaresCV):
     >>> y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=100) + 10 * groups
     >>> model = RankRLSCV().fit(X, y, groups)
     >>> model.best_params_["alpha"], round(model.best_score_, 2)
-    (0, 0)
+    (0.01, 0.93)
     """
 
     alphas: Numbers = field(default=PENALTIES, kw_only=False)
@@ -167,7 +165,7 @@ class SparseRankRLSCV(RankerCV, _WithAlphas):
     {found}
     basis_ : ndarray of shape (n_basis,)
         The subset.
-    {coef_, input_attributes}
+    {coef_, n_groups_, input_attributes}
 
     See Also
     --------
@@ -186,7 +184,7 @@ class SparseRankRLSCV(RankerCV, _WithAlphas):
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> model = SparseRankRLSCV(n_basis=[5, 10, 20], random_state=0).fit(X, X[:, 0] * X[:, 1])
     >>> model.best_params_["n_basis"], model.basis_.shape
-    (0, 0)
+    (20, (20,))
     """
 
     n_basis: Sequence[int] | None = field(default=None, kw_only=False)

@@ -24,17 +24,16 @@ from rankpursuit.estimators._constraints import (
 )
 from rankpursuit.estimators._kernels import Array, Kernel
 from rankpursuit.estimators._view_functions import ViewKernels
-from rankpursuit.estimators.cv._base import (
+from rankpursuit.estimators.cv._base import RankerCV, Staged
+from rankpursuit.estimators.cv._docs import documented
+from rankpursuit.estimators.cv._problem import (
     PENALTIES,
     Axis,
     Gammas,
     Numbers,
     Problem,
-    RankerCV,
-    Staged,
     columns_at_most,
 )
-from rankpursuit.estimators.cv._docs import documented
 from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit, checked_scores
 from rankpursuit.solvers.coregularised import Agreement, JointFitting, pursue_views
 from rankpursuit.solvers.coregularised.views import Views
@@ -93,7 +92,7 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
         For each view the chosen training points, in the order in which they were chosen.
     coef_ : list of ndarray of shape (n_basis,)
         For each view its coefficients.
-    {input_attributes}
+    {n_groups_, input_attributes}
 
     See Also
     --------
@@ -113,7 +112,7 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
     >>> scores = np.where(np.arange(60) < 30, y, np.nan)
     >>> model = SemiSupervisedRankingPursuitCV(n_basis=5, random_state=0).fit(X, scores)
     >>> model.best_params_["n_basis"], round(model.score(X, y), 2)
-    (0, 0)
+    (2, 0.94)
     """
 
     n_basis: int | None = field(default=None, kw_only=False)
@@ -228,22 +227,3 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
         features = dealt.features[view]
         X = problem.X[:, features]
         return np.stack([self._kernel(X[rows], X[points], gamma, kernel) for gamma in gammas])
-
-    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """Pairwise accuracy on the scored points.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-        y : array-like of shape (m,)
-            True scores; points with NaN are passed over.
-        groups : array-like of shape (m,), optional
-            Only pairs inside a group count. Default: all pairs.
-
-        Returns
-        -------
-        float
-            Between 0 and 1; a pair tied in the prediction counts half.
-        """
-        X = self._new_scaled(X)
-        return self.best_estimator_.score(X, y, groups)

@@ -5,7 +5,14 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit
+import sklearn
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+)
 from sklearn.preprocessing import StandardScaler
 
 import rankpursuit
@@ -101,6 +108,22 @@ def check(name, splitter, cv, grouped=True, scoring="neg_mean_squared_error", **
 @pytest.mark.parametrize("scoring", METRICS)
 def test_scores_of_folds_of_groups_are_those_of_plain_estimators(name, scoring):
     check(name, GroupKFold(3), 3, scoring=scoring)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("Semi")])
+def test_the_choice_is_that_of_a_grid_search(name):
+    X, y, groups = data(name)
+    scoring = rankpursuit.ndcg_scorer(3)
+    model, make = searched(name, X, y, groups, cv=3, scoring=scoring, scale=False)
+    table = pd.DataFrame(model.cv_results_)
+    grid = {key: sorted(table[f"param_{key}"].unique()) for key in model.best_params_}
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(make({}), grid, scoring=scoring, cv=GroupKFold(3))
+        search.fit(X, y, groups=groups)
+    assert model.best_score_ == pytest.approx(search.best_score_)
+    tied = np.isclose(search.cv_results_["mean_test_score"], search.best_score_, rtol=1e-12)
+    equally_good = [search.cv_results_["params"][row] for row in np.flatnonzero(tied)]
+    assert model.best_params_ in equally_good
 
 
 @each_case

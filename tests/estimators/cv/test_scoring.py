@@ -3,17 +3,27 @@
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
-from sklearn.metrics import mean_squared_error, r2_score
+from sklearn.metrics import make_scorer, mean_absolute_error, mean_squared_error, r2_score
 
-from rankpursuit import RankingPursuitCV
+from rankpursuit import RankingPursuitCV, group_scorer, kendall_scorer, ndcg_scorer
 from rankpursuit.estimators.cv._scoring import Judge
-from rankpursuit.metrics import disagreement_error, ndcg_error, pairwise_accuracy
+from rankpursuit.metrics import (
+    disagreement_error,
+    kendall_tau,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_error,
+    pairwise_accuracy,
+)
 
 rng = np.random.default_rng(0)
 SCORES, STACK, GROUPS = rng.normal(size=12), rng.normal(size=(2, 3, 12)), np.repeat([0, 1, 2], 4)
 EXPECTED = {
     "pairwise_accuracy": pairwise_accuracy,
     "ndcg": lambda y, f, groups: 1.0 - ndcg_error(y, f, groups),
+    "map": mean_average_precision,
+    "mrr@2": lambda y, f, groups: mean_reciprocal_rank(y, f, groups, k=2),
+    "kendall": kendall_tau,
     "ndcg@2": lambda y, f, groups: 1.0 - ndcg_error(y, f, groups, k=2),
     "disagreement": lambda y, f, groups: -disagreement_error(y, f, groups),
     "r2": lambda y, f, groups: r2_score(y, f),
@@ -62,6 +72,32 @@ def test_a_function_of_one_prediction_is_called_for_each():
             assert found[place] == pytest.approx(metric(SCORES, STACK[place], None))
 
 
+@pytest.mark.parametrize(
+    ("scorer", "expected"),
+    [
+        (ndcg_scorer(2), EXPECTED["ndcg@2"]),
+        (kendall_scorer(), kendall_tau),
+        (group_scorer(), lambda y, f, groups: 1.0 - disagreement_error(y, f, groups)),
+        (
+            make_scorer(mean_absolute_error, greater_is_better=False),
+            lambda y, f, groups: -np.abs(y - f).mean(),
+        ),
+    ],
+    ids=["ndcg", "kendall", "group", "of scikit-learn"],
+)
+def test_a_scorer_scores_predictions_with_their_groups_and_needs_no_routing(scorer, expected):
+    found = Judge(scorer)(SCORES, STACK, GROUPS)
+    for place in np.ndindex(2, 3):
+        assert found[place] == pytest.approx(expected(SCORES, STACK[place], GROUPS))
+
+
+def test_a_scorer_of_groups_without_groups_tells_the_remedy():
+    with pytest.raises(ValueError, match="grouped=False"):
+        Judge(ndcg_scorer())(SCORES, STACK, None)
+    expected = EXPECTED["ndcg@2"](SCORES, STACK[0, 0], None)
+    assert Judge(ndcg_scorer(2, grouped=False))(SCORES, STACK[0, :1], None) == expected
+
+
 def test_faults_of_a_metric_are_told():
     def metric(y, predictions, groups):
         raise ZeroDivisionError("by the metric")
@@ -82,8 +118,10 @@ def test_the_choice_follows_the_metric(data):
     assert model.fit(X, y, groups).best_params_["ridge"] == 50.0
 
 
-@pytest.mark.parametrize("name", ["accuracy", "ndcg@0", "ndcg@", "r2@3", 3])
+@pytest.mark.parametrize("name", ["accuracy", "ndcg@0", "ndcg@", "r2@3", "kendall@2", 3])
 def test_an_unknown_metric_is_refused(data, name):
     X, y, groups = data
-    with pytest.raises(ValueError, match=r"scoring must be one of 'disagreement', 'ndcg', .*or a"):
+    with pytest.raises(
+        ValueError, match=r"scoring must be one of 'disagreement', .*'ndcg', .*or a"
+    ):
         RankingPursuitCV(scoring=name).fit(X, y, groups)
