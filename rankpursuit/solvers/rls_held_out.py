@@ -68,13 +68,5 @@ def sparse_rls_held_out(
         chosen = order[: max(sizes)]
         columns, among = kernel_of(train, chosen), kernel_of(chosen, chosen)
         new, form = kernel_of(test, chosen), form_of(train).slim(len(chosen))
-        coefs = [
-            sparse_rls_path(
-                columns[:, :, :size], among[:, :size, :size], scores[train], lambdas, form
-            )
-            for size in sizes
-        ]
-        values = [
-            function_values(new[:, :, :size], coef) for size, coef in zip(sizes, coefs, strict=True)
-        ]
-        yield np.stack(values, axis=1)
+        coef = sparse_rls_path(columns, among, sizes, scores[train], lambdas, form)
+        yield function_values(new, coef)
