@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rankpursuit.kernels import function_values
