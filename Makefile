@@ -36,7 +36,8 @@ bench: $(READY)  ## measure speed and growth against their goals, into results/b
 	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md || status=1; \
 	$(BIN)/python scripts/growth.py --figure results/growth.svg --markdown results/benchmarks.md \
 		|| status=1; \
-	$(BIN)/python scripts/million.py --markdown results/benchmarks.md || status=1; \
+	$(BIN)/python scripts/million.py --figure results/million.svg \
+		--markdown results/benchmarks.md || status=1; \
 	exit $$status
 
 lint: $(READY)  ## style, formatting and types

@@ -24,9 +24,10 @@ _LOOKS = (("#d1500a", "o"), ("#1b74b3", "s"))
 
 def draw(path: Path, growths: Sequence[Any]) -> None:
     """Write the figure, a panel for each unit; the same bytes for the same numbers."""
+    units = [unit for unit in _PANELS if any(growth.curve.unit == unit for growth in growths)]
     with figure_style():
-        figure = Figure(figsize=(10.5, 5.2))
-        for axes, unit in zip(figure.subplots(1, len(_PANELS)), _PANELS, strict=True):
+        figure = Figure(figsize=(3.5 * len(units), 5.2))
+        for axes, unit in zip(figure.subplots(1, len(units)), units, strict=True):
             _draw_panel(axes, [growth for growth in growths if growth.curve.unit == unit])
             title, ylabel, xlabel = _PANELS[unit]
             axes.set(title=title, xlabel=xlabel, ylabel=ylabel)

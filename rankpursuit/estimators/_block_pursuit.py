@@ -315,4 +315,5 @@ class BlockPursuit(Pursuit):
             self.n_groups_: int | None = tally.n_groups
         n_steps = self._count_steps(len(tally.dictionary.points))
         with overflow_found_later():
-            self._follow_sums(tally.dictionary, tally.sums, n_steps)
+            path, of_kernel = self._path_of(tally.dictionary, tally.sums, n_steps)
+            self._keep_sums(tally.dictionary, path, n_steps, of_kernel, tally.sums.of_scores)

@@ -45,8 +45,9 @@ from rankpursuit.solvers import count_basis, pursue, ridge_rows
 from rankpursuit.solvers.pursuit import (
     Fitting,
     PursuitPath,
+    choose_form,
+    is_exact,
     positive_part,
-    prefers_sums,
     ridge_paths,
 )
 from rankpursuit.solvers.pursuit.blocks import Columns
@@ -94,12 +95,15 @@ class Pursuit(LeastSquaresEstimator):
         self.__dict__.pop("_tally", None)  # of blocks that were learned before
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
         n_steps = self._count_steps(len(candidates))
-        if not self._precomputed and prefers_sums(len(X), len(candidates), preferences):
+        form = choose_form(len(X), len(candidates), preferences, self.fitting)
+        if form != "rows" and not self._precomputed:
             gamma = gamma_in_use(self.kernel, self.gamma, X)
             dictionary = Dictionary.of(X, candidates, gamma)
             sums = self._sum(dictionary, X, scores, preferences)
             sums = replace(sums, of_scores=sums.of_scores + exponent)
-            return self._follow_sums(dictionary, sums, n_steps)
+            path, of_kernel = self._path_of(dictionary, sums, n_steps)
+            if form == "sums" or is_exact(path):
+                return self._keep_sums(dictionary, path, n_steps, of_kernel, sums.of_scores)
         return self._follow_rows(X, scores, exponent, preferences, candidates, n_steps)
 
     def _count_steps(self, n_candidates: int) -> int:
@@ -158,8 +162,10 @@ class Pursuit(LeastSquaresEstimator):
 
         return columns
 
-    def _follow_sums(self, dictionary: Dictionary, found: ScaledSums, n_steps: int) -> Self:
-        """Follow the path of some sums, and keep it."""
+    def _path_of(
+        self, dictionary: Dictionary, found: ScaledSums, n_steps: int
+    ) -> tuple[PursuitPath, int]:
+        """Follow the path of some sums; return it, and the exponent of its kernel."""
         penalty, ridge, of_kernel = None, 0.0, found.of_kernel
         if self.ridge > 0.0:
             penalty = self._penalty(dictionary)
@@ -169,7 +175,18 @@ class Pursuit(LeastSquaresEstimator):
         path = ridge_paths(
             sums, penalty, [ridge], n_steps, fitting=self.fitting, repeat=self.repeat
         )
-        chosen, coef = self._keep_path(path, n_steps, of_kernel, found.of_scores)
+        return path, of_kernel
+
+    def _keep_sums(
+        self,
+        dictionary: Dictionary,
+        path: PursuitPath,
+        n_steps: int,
+        of_kernel: int,
+        of_scores: int,
+    ) -> Self:
+        """Keep the path of some sums."""
+        chosen, coef = self._keep_path(path, n_steps, of_kernel, of_scores)
         self._keep(dictionary.points, chosen, coef)
         self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
         return self

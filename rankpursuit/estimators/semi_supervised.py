@@ -103,6 +103,9 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     The functions of the dictionaries are columns of a least-squares problem, so the kernels need
     not be positive definite.
 
+    Kernel values of all samples with the dictionaries are in memory: learning from blocks, by
+    `fit_blocks`, `partial_fit` or `fit_on_cluster`, is for the pursuits with one function.
+
     Examples
     --------
     >>> import numpy as np

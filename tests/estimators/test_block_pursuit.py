@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rankpursuit import KernelMatchingPursuit, RankingPursuit
 from rankpursuit.datasets import array_blocks
-from rankpursuit.solvers.pursuit import blocks as form_choice
+from rankpursuit.solvers.pursuit import blocks, form_choice
 
 each_pursuit = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
 RANKERS = [estimator for estimator in PURSUITS if not isinstance(estimator, KernelMatchingPursuit)]
@@ -59,8 +59,9 @@ def only_sums(monkeypatch):
     """Make every problem one that does not fit into memory, by default in blocks of 40 rows."""
 
     def choose(flag, entries=40 * 33):
-        monkeypatch.setattr(form_choice, "ROWS_ENTRIES", 0 if flag else 2**25)
-        monkeypatch.setattr(form_choice, "BLOCK_ENTRIES", entries)
+        for name in ("FEW_ENTRIES", "ROWS_ENTRIES"):
+            monkeypatch.setattr(form_choice, name, 0 if flag else 2**25)
+        monkeypatch.setattr(blocks, "BLOCK_ENTRIES", entries)
 
     return choose
 
@@ -78,6 +79,24 @@ def test_both_forms_of_fit_give_the_same_model(only_sums, estimator, fitting, pa
     by_rows = clone(model).fit(X, y, groups)
     only_sums(True)
     assert_same_model(clone(model).fit(X, y, groups), by_rows, 1e-7)
+
+
+@each_pursuit
+@pytest.mark.parametrize("gamma", [1.0, 1e-4])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sums_that_are_not_exact_give_way_to_rows(monkeypatch, estimator, gamma):
+    X, y, groups = shuffled_groups()
+    model = clone(estimator).set_params(n_candidates=30, n_basis=12, fitting="backfit", gamma=gamma)
+    by_rows = clone(model).fit(X, y, groups)
+    monkeypatch.setattr(form_choice, "FEW_ENTRIES", 0)
+    followed = []
+    usual = type(model)._follow_rows
+    monkeypatch.setattr(
+        type(model), "_follow_rows", lambda *given: followed.append(1) or usual(*given)
+    )
+    found = clone(model).fit(X, y, groups)
+    assert_same_model(found, by_rows, 1e-8 if gamma == 1.0 else 0.0)
+    assert bool(followed) == (gamma < 1.0)
 
 
 @each_pursuit

@@ -4,6 +4,7 @@ import os
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from all_estimators import PURSUITS, id_of
 from dask import delayed
@@ -11,8 +12,8 @@ from dask_cluster import DaskCluster
 from distributed import Client
 from sklearn.base import clone
 
-from rankpursuit import KernelMatchingPursuit, RankingPursuit
-from rankpursuit.datasets import load_ratings
+from rankpursuit import KernelMatchingPursuit, RankingPursuit, load_model
+from rankpursuit.datasets import load_letor, load_ratings
 from rankpursuit.errors import ClusterError, DataNotFoundError
 from rankpursuit.estimators import _cluster
 
@@ -75,6 +76,28 @@ def test_a_cluster_chooses_the_functions_of_one_machine(client, estimator, kind)
     np.testing.assert_array_equal(again.coef_, found.coef_)  # whatever came first
 
 
+def test_files_are_read_on_the_workers(client, real_letor):
+    model = RankingPursuit(20, n_candidates=100, fitting="backfit", ridge=1.0, random_state=0)
+    found = clone(model).set_params(gamma="scale")
+    found.fit_on_cluster(client, [partial(load_letor, file) for file in real_letor])
+    expected = clone(found).fit(*load_letor(real_letor))
+    np.testing.assert_array_equal(found.basis_, expected.basis_)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-7)
+    assert (found.n_groups_, found.n_features_in_) == (471, 46)
+
+
+def test_tables_keep_the_names_of_their_features(client, tmp_path):
+    names = ["a", "b", "c", "d"]
+    tables = [(pd.DataFrame(X, columns=names), y, g) for X, y, g in map(rows, range(N_PARTS))]
+    model = RankingPursuit(5, n_candidates=30, random_state=0)
+    model.fit_on_cluster(client, [loader(*table) for table in tables])
+    assert model.feature_names_in_.tolist() == names
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "model").predict(tables[0][0]), model.predict(tables[0][0])
+    )
+
+
 def test_given_candidates_and_further_blocks_are_those_of_one_machine(client):
     X, y, groups = rows()
     model = RankingPursuit(15, fitting="backfit", gamma="scale")
@@ -110,7 +133,7 @@ def faulty_parts():
     spoilt[7, 1] = np.nan
     return {
         "split": (loader(X, y, groups - 1), "^part 4: group 29 is split"),
-        "features": (loader(X[:, :3], y, groups), "^part 4: X has 3 features, but the candidates"),
+        "features": (loader(X[:, :3], y, groups), "^part 4: X has 3 features, but"),
         "nan": (loader(spoilt, y, groups), "^part 4: Input X contains NaN"),
         "no block": (loader(X), r"^part 4: a block must be \(X, y, groups\)"),
     }
@@ -123,8 +146,9 @@ def test_a_faulty_part_is_named_and_leaves_the_model_as_it_was(client, case):
     before = model.predict(rows(0)[0])
     parts = loaders()
     parts[3] = fault
-    with pytest.raises(ValueError, match=message):
-        model.fit_on_cluster(client, parts, candidates=rows(0)[0])
+    for candidates in (rows(0)[0], None):
+        with pytest.raises(ValueError, match=message):
+            model.fit_on_cluster(client, parts, candidates=candidates)
     np.testing.assert_array_equal(model.predict(rows(0)[0]), before)
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from rankpursuit import KernelMatchingPursuit
 from rankpursuit.datasets import array_blocks
-from rankpursuit.solvers.pursuit import blocks as form_choice
+from rankpursuit.solvers.pursuit import blocks, form_choice
 
 each = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -29,9 +29,10 @@ def data():
 @pytest.fixture
 def only_sums(monkeypatch):
     """Make `fit` add up blocks of a few rows, however small the problem is."""
+    monkeypatch.setattr(form_choice, "FEW_ENTRIES", 0)
     monkeypatch.setattr(form_choice, "ROWS_ENTRIES", 0)
     monkeypatch.setattr(form_choice, "MANY_ROWS", 0)
-    monkeypatch.setattr(form_choice, "BLOCK_ENTRIES", 9 * 43)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 9 * 43)
 
 
 @pytest.fixture(params=["fit", "fit_blocks", "partial_fit"])

@@ -20,45 +20,6 @@ BLOCK_ENTRIES = 2**23
 """Kernel values and features of a block, 64 MB: enough rows that a product of them takes longer
 than a pass over the Gram matrix of a few thousand candidates that it is added to."""
 
-ROWS_ENTRIES = 2**25
-"""Most kernel values that are kept as rows: 256 MB, of which a fit holds three or four at once."""
-
-MANY_ROWS = 4
-"""Rows for each candidate from which on a Gram matrix takes much less room than the rows."""
-
-
-def prefers_sums(n_rows: int, n_candidates: int, preferences: Preferences) -> bool:
-    """Say by which form a pursuit is followed: by sums over blocks, or else by its rows.
-
-    Rows are exact to working precision and need no products of all candidates with each other, so
-    they are kept as long as their kernel values are at most `ROWS_ENTRIES`. Beyond that, sums take
-    their place if there are at least `MANY_ROWS` rows for each candidate, without which they would
-    not save memory, and if no explicit pairs connect all rows.
-
-    Parameters
-    ----------
-    n_rows, n_candidates : int
-    preferences : Preferences
-        The form of the rows.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> prefers_sums(1_000_000, 1_000, Pointwise(1_000_000))
-    True
-    >>> prefers_sums(20_000, 1_000, Pointwise(20_000))
-    False
-    """
-    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
-    return (
-        isinstance(ranking, Pointwise | GroupPreferences)
-        and n_rows * n_candidates > ROWS_ENTRIES
-        and n_rows >= MANY_ROWS * n_candidates
-    )
-
 
 def sum_rows(
     columns: Columns,

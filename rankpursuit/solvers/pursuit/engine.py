@@ -102,6 +102,7 @@ def _follow(form: Form, n_steps: int, fitting: Fitting, repeat: bool) -> Pursuit
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
     active = np.ones(n_problems, dtype=bool)
+    least_left = np.ones(n_problems)
     step = 0
     while step < n_steps:
         compared = form.left if fitting == "prefit" else form.norms
@@ -112,6 +113,8 @@ def _follow(form: Form, n_steps: int, fitting: Fitting, repeat: bool) -> Pursuit
         active &= gain[problems, best] > floor
         if not active.any():
             break
+        left, norms = form.left[problems, best], form.norms[problems, best]
+        least_left[active] = np.minimum(least_left, left / np.where(active, norms, 1.0))[active]
         weights[:, step] = form.take(best, active)
         if fitting != "basic":
             usable &= form.left > form.independent * form.norms
@@ -127,4 +130,5 @@ def _follow(form: Form, n_steps: int, fitting: Fitting, repeat: bool) -> Pursuit
         directions=form.directions,
         cost=cost,
         n_steps=np.count_nonzero(selected >= 0, axis=1),
+        least_left=least_left,
     )

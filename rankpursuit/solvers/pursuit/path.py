@@ -27,6 +27,9 @@ class PursuitPath:
         Training cost of every prefix, from the empty one on.
     n_steps : ndarray of shape (b,)
         Number of steps before the path ended.
+    least_left : ndarray of shape (b,)
+        Of all chosen functions, the smallest share of the squared norm that those before left;
+        1 without a refit.
     """
 
     selected: NDArray[np.intp]
@@ -34,6 +37,7 @@ class PursuitPath:
     directions: Array | None
     cost: Array
     n_steps: NDArray[np.intp]
+    least_left: Array
 
     def coefficients(self) -> Array:
         """Coefficients over the chosen functions, of every prefix.

@@ -11,7 +11,6 @@ from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Po
 from rankpursuit.solvers.pursuit import (
     GramSums,
     positive_part,
-    prefers_sums,
     pursue,
     ridge_paths,
     ridge_rows,
@@ -80,26 +79,8 @@ def test_no_more_than_a_block_of_kernel_values_is_asked_for():
 
 def test_explicit_pairs_cannot_be_cut_into_blocks():
     pairs = PairPreferences(3, [[0, 2]])
-    assert not prefers_sums(10**9, 10, pairs)
     with pytest.raises(TypeError, match="PairPreferences cannot be cut"):
         sum_rows(GaussianColumns(np.ones((1, 1)), 1.0), 1, np.ones((3, 1)), np.ones(3), pairs)
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_candidates", "sums"),
-    [
-        (20_000, 1_000, False),  # the rows fit into memory
-        (1_000_000, 1_000, True),
-        (1_000_000, 30, False),
-        (10_000, 10_000, False),  # a Gram matrix is as large as the rows
-        (39_999, 10_000, False),
-        (40_000, 10_000, True),
-    ],
-)
-def test_sums_take_the_place_of_rows_that_do_not_fit_into_memory(n_rows, n_candidates, sums):
-    groups = GroupPreferences(np.zeros(2))
-    for form in (Pointwise(2), groups, Blend(groups, 0.5)):
-        assert prefers_sums(n_rows, n_candidates, form) == sums
 
 
 @pytest.mark.parametrize("fitting", ["basic", "backfit", "prefit"])
