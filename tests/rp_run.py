@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
+import psutil
 import pytest
 import yaml
 from small_experiment import small_config
@@ -14,11 +16,11 @@ RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
 RP_RUN = [sys.executable, "-c", "from rankpursuit.cli.run import main; main(prog_name='rp-run')"]
 
 
-def write_config(folder, *labels):
+def write_config(folder, *labels, **changes):
     """Write the config of the small experiment with some of its algorithms."""
     path = folder / "small.yaml"
     algorithms = {label: small_config()["algorithms"][label] for label in labels}
-    path.write_text(yaml.safe_dump(small_config(algorithms=algorithms)))
+    path.write_text(yaml.safe_dump(small_config(algorithms=algorithms, **changes)))
     return path
 
 
@@ -64,6 +66,16 @@ def wait_for_store(process, folder, size):
             return
         time.sleep(0.005)
     pytest.fail(f"the run ended before it could be stopped: {process.stderr.read()}")
+
+
+def workers_of(process):
+    """Return the processes that evaluate units, not joblib's own helpers."""
+    found = []
+    for child in psutil.Process(process.pid).children():
+        with suppress(psutil.Error):  # one that has just ended
+            if "popen_loky" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 def finish(process, timeout=120):

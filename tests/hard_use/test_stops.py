@@ -11,38 +11,55 @@ import time
 import pytest
 from click.testing import CliRunner
 from made_up import write_results
-from rp_run import contents, finish, run, start, wait_for_store, write_config
+from marked import new_mark, still_alive
+from rp_run import contents, run, start, wait_for_store, write_config
 
 from rankpursuit.cli._signals import Terminated, terminable
 
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
-SIGNALS = list(STATUS)
 
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     labels = ("rls", "rank_svm", "sparse_rank_rls", "semi_supervised_ranking_pursuit")
-    return write_config(tmp_path_factory.mktemp("configs"), *labels)
+    return write_config(tmp_path_factory.mktemp("configs"), *labels, repeats=4)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("to_all", [False, True])
-def test_a_terminated_run_keeps_what_is_finished_and_resumes(config, tmp_path, n_jobs, to_all):
-    process = start(config, tmp_path, "-j", n_jobs, "--quiet")
+@pytest.fixture(scope="module")
+def uninterrupted(config, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    assert run(config, folder).returncode == 0
+    return contents(folder)
+
+
+@pytest.mark.parametrize(
+    ("number", "n_jobs", "to_all"),
+    [
+        (signal.SIGINT, 1, True),
+        (signal.SIGINT, 2, True),
+        (signal.SIGTERM, 2, True),
+        (signal.SIGTERM, 2, False),
+    ],
+)
+def test_a_stopped_run_keeps_what_is_finished_and_resumes(
+    config, uninterrupted, tmp_path, number, n_jobs, to_all
+):
+    mark = new_mark()
+    process = start(config, tmp_path, "-j", n_jobs, "--quiet", env=os.environ | mark)
     wait_for_store(process, tmp_path, 30_000)
-    if to_all:
-        os.killpg(process.pid, signal.SIGTERM)
+    if to_all:  # as a terminal or a queue does
+        os.killpg(process.pid, number)
     else:
-        process.terminate()
-    status, errors = finish(process, timeout=60)
-    assert status == 143
+        process.send_signal(number)
+    printed, errors = process.communicate(timeout=60)
+    assert process.returncode == STATUS[number]
     assert errors.startswith("stopped; what was finished is kept. To go on: rp-run")
     assert errors.count("\n") == 1
+    assert printed == ""
+    assert still_alive(mark, 10) == []
     assert (tmp_path / "small" / "provenance.json").exists()
     assert run(config, tmp_path).returncode == 0
-    whole = tmp_path / "whole"
-    assert run(config, whole).returncode == 0
-    assert contents(tmp_path) == contents(whole)
+    assert contents(tmp_path) == uninterrupted
 
 
 SLOW = """
@@ -57,20 +74,21 @@ main(prog_name="rp-{command}")
 """
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+LOADING = {
+    "run": ("rankpursuit.experiments.config", "load_experiment", ["x.yaml"]),
+    "tables": ("rankpursuit.cli._results", "load_all", ["x"]),
+    "report": ("rankpursuit.cli._results", "load_all", ["x"]),
+    "check": ("rankpursuit.cli._results", "load_all", ["x"]),
+    "data": ("rankpursuit.datasets", "load_ratings", ["describe", "x.csv"]),
+}
+
+
 @pytest.mark.parametrize(
-    ("command", "module", "function", "words"),
-    [
-        ("run", "rankpursuit.experiments.config", "load_experiment", ["x.yaml"]),
-        ("tables", "rankpursuit.cli._results", "load_all", ["x"]),
-        ("report", "rankpursuit.cli._results", "load_all", ["x"]),
-        ("check", "rankpursuit.cli._results", "load_all", ["x"]),
-        ("data", "rankpursuit.datasets", "load_ratings", ["describe", "x.csv"]),
-    ],
+    ("command", "number"),
+    [*((command, signal.SIGINT) for command in LOADING), ("run", signal.SIGTERM)],
 )
-def test_a_command_stopped_while_it_loads_says_so_in_one_line(
-    tmp_path, command, module, function, words, number
-):
+def test_a_command_stopped_while_it_loads_says_so_in_one_line(tmp_path, command, number):
+    module, function, words = LOADING[command]
     program = SLOW.format(module=module, function=function, command=command)
     process = subprocess.Popen(
         [sys.executable, "-c", program, *words],
