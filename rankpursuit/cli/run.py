@@ -82,6 +82,9 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     Results that lie in the folder without results.sqlite, as in a clone, are not overwritten
     without --fresh, which also removes the tables and figures made of them.
 
+    Experiments of one command that have tasks and algorithms in common compute them once, with the
+    same results as when they run apart: those with more metrics run first.
+
     \b
     Examples:
       rp-run demo
@@ -122,7 +125,9 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     with connect(options["backend"], backend) as workers:
         for run in runs:
             workers.check(run.experiment.data)
-        done = [_run(run, workers, options) for run in runs]
+        # What has more metrics can serve what has fewer, and so comes first.
+        runs.sort(key=lambda run: -len(run.experiment.metrics))
+        done = [_run(run, workers, options, runs[:place]) for place, run in enumerate(runs)]
     return all(done)
 
 
@@ -176,10 +181,11 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         ) from error
 
 
-def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
-    """Run one experiment; return whether nothing failed."""
+def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]) -> bool:
+    """Run one experiment after others; return whether nothing failed."""
     from rankpursuit.cli._progress import make_progress
     from rankpursuit.experiments.run.session import run_session
+    from rankpursuit.experiments.run.sharing import Lender
 
     if options["dry_run"]:
         from rankpursuit.experiments.run.estimate import estimate
@@ -195,6 +201,7 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
         fresh=options["fresh"],
         command=_command(sys.argv),
         tell=lambda line: echo(line, err=True),
+        lenders=[Lender(other, _folder(other, options)) for other in earlier],
     )
     for failure in failures:
         echo(f"error: {one_line(failure)}", err=True)

@@ -183,11 +183,10 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     size = min(kernel.shape[2] for kernel in views.kernels)
     steps, places = _distinct_steps(spec, size)
     forms = [GroupPreferences.single(part.shape[1]) for part in own]
+    among = views.dictionary_kernels() if any(spec.ridge) else views.kernels
     penalised = [
-        ridge_rows(form.root(part), form.root_vectors(target), among, spec.ridge)
-        for form, part, target, among in zip(
-            forms, own, scores, views.dictionary_kernels(), strict=True
-        )
+        ridge_rows(form.root(part), form.root_vectors(target), penalty, spec.ridge)
+        for form, part, target, penalty in zip(forms, own, scores, among, strict=True)
     ]
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],

@@ -127,6 +127,17 @@ def evaluate_unit(
     return UnitResult(unit, done, failures)
 
 
+def holdout_metrics(experiment: Experiment, label: str) -> set[str]:
+    """Return the errors that hold-out users are needed for: reported, or to choose by."""
+    method = experiment.algorithms[label].method
+    chosen_by = {
+        name
+        for metric in experiment.metrics
+        for name in criteria(method, experiment.tuning, metric)
+    }
+    return chosen_by.union(experiment.metrics)
+
+
 def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
     """Build the tasks of a unit's users."""
     return [
@@ -157,12 +168,7 @@ def _add_holdout_users(
     """Add the errors of a problem's users at every point of the grid."""
     spec = experiment.algorithms[label]
     predictions = _predictions(experiment, spec, problem)
-    chosen_by = {
-        name
-        for metric in experiment.metrics
-        for name in criteria(spec.method, experiment.tuning, metric)
-    }
-    for metric in sorted(chosen_by.union(experiment.metrics)):
+    for metric in sorted(holdout_metrics(experiment, label)):
         errors = _errors(experiment, spec, problem, predictions, METRICS[metric])
         for of_width in problem.of_width:
             result.sums[metric] = result.sums.get(metric, 0.0) + errors[of_width]

@@ -20,7 +20,7 @@ from rankpursuit.experiments.run.selection import (
     grid_axes,
     joint_error,
 )
-from rankpursuit.experiments.run.store import Store
+from rankpursuit.experiments.run.store import Identity, Store
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,10 @@ class Run:
         )
         labels = [label for label in experiment.algorithms if not only or label in only]
         return cls(experiment, plan, tuple(labels))
+
+    def identity(self) -> Identity:
+        """Return what a store of this run belongs to."""
+        return Identity(self.experiment.digest(), ratings_of(self.experiment.data).checksum())
 
     def everything(self, store: Store) -> Self:
         """Return the whole experiment, of which this is a part, with all repeats of the store."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rankpursuit.errors import RunError, StoreError
-from rankpursuit.experiments.config import dump_yaml, ratings_of
+from rankpursuit.experiments.config import dump_yaml
 from rankpursuit.experiments.run.export import write_results
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.kept import check_store_has_all, check_store_is_there
@@ -18,7 +18,8 @@ from rankpursuit.experiments.run.progress import Progress
 from rankpursuit.experiments.run.provenance import provenance
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.runner import Evaluate, execute
-from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.experiments.run.sharing import Lender, borrow
+from rankpursuit.experiments.run.store import Store
 from rankpursuit.writing import remove_leftovers, write_atomically
 
 
@@ -31,6 +32,7 @@ def run_session(
     fresh: bool = False,
     command: str = "",
     tell: Callable[[str], None] = lambda line: None,
+    lenders: Sequence[Lender] = (),
 ) -> list[str]:
     """Run what is missing and write the files of all of the experiment that is done.
 
@@ -47,7 +49,10 @@ def run_session(
     command : str
         For the provenance.
     tell : callable
-        Takes a line for each damaged row of the store, which is computed again.
+        Takes a line for each damaged row of the store, which is computed again, and for each
+        lender that had something.
+    lenders : sequence of Lender
+        Runs whose results serve this one as well, where they have something in common.
 
     Returns
     -------
@@ -61,7 +66,7 @@ def run_session(
     StoreError, OutputError, RunError
         If the store cannot be used, a file cannot be written, or the units cannot be evaluated.
     """
-    identity = Identity(run.experiment.digest(), ratings_of(run.experiment.data).checksum())
+    identity = run.identity()
     try:
         if fresh:
             _remove(folder)
@@ -74,6 +79,9 @@ def run_session(
             begun, failures, origin = time.time(), [], provenance()
             origin |= {"command": command} | asdict(identity)
             try:
+                for lender in lenders:
+                    if n_users := borrow(run, store, lender):
+                        tell(f"{n_users:,} users of {lender.run.experiment.name} serve again")
                 for failure in execute(run, store, progress, evaluate):
                     failures.append(failure)
             except StoreError:  # files can say no more than they do

@@ -31,7 +31,7 @@ from rankpursuit.writing import check_output
 
 __all__ = ["FORMAT", "Identity", "Key", "Store", "unit_key"]
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever the same config would give other rows, or rows in another form."""
 
 _TABLES = {

@@ -126,7 +126,7 @@ class _Problems(NamedTuple):
     def minimum(self, active: NDArray[np.bool_], C: float) -> Array:
         """Coefficients that are best if the same pairs stay active.
 
-        With the Laplacian L of these pairs, ``(I + 2C L K) a = 2C sum w_ij (e_i - e_j)``.
+        With the Laplacian L of these pairs, ``(I / 2C + L K) a = sum w_ij (e_i - e_j)``.
         """
         kernel, _, weights, ones, (graph, minus_laplacian) = self
         np.copyto(graph, active)
@@ -136,11 +136,9 @@ class _Problems(NamedTuple):
         np.add(graph, graph.swapaxes(1, 2), out=minus_laplacian)
         np.negative(of_preferred + of_other, out=_diagonal(minus_laplacian))
         system = np.matmul(minus_laplacian, kernel, out=graph)
-        system *= -2.0 * C
         diagonal = _diagonal(system)
-        diagonal += 1.0
-        right = 2.0 * C * (of_preferred - of_other)
-        return solve(system, right)
+        diagonal -= 0.5 / C
+        return solve(system, of_other - of_preferred)
 
 
 def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
