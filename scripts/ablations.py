@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pages import ROOT
+from pages import ROOT, write_part
 from study_figures import draw_basis_functions
 
 from rankpursuit.experiments.run.folder import RunFolder
@@ -124,7 +124,7 @@ def users_of(folder: Path) -> pd.DataFrame | None:
     """Return errors and shares of basis functions of the test users, a column an algorithm."""
     if not RunFolder(folder).has_results:
         return None
-    users = load_results(folder).users
+    users = load_results(folder).users.query("metric == 'disagreement'")
     users = users.assign(share=users["n_basis"] / users["n_points"])
     return users.pivot_table(
         index=["group", "repeat", "user"], columns="algorithm", values=["error", "share"]
@@ -226,7 +226,7 @@ def main() -> None:
         raise SystemExit(f"{folder}: no complete runs; make ablations")
     text = to_markdown(found)
     print(text)
-    write_atomically(ROOT / "results" / "ablations.md", f"{text}\n".encode())
+    write_part(ROOT / "results" / "ablations.md", "ablations", text)
     csv = found.to_csv(index=False, float_format="%.6g")
     write_atomically(ROOT / "results" / "ablations.csv", csv.encode())
     curves, level = basis_curves(folder)

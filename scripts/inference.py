@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from inference_grids import RULES, USERS_OF_UNIT, Array, Rule, load_grids, tested
-from pages import ROOT
+from pages import ROOT, write_part
 from study_figures import draw_reference_users
 
 from rankpursuit.experiments.catalogue import METRICS
@@ -187,7 +187,7 @@ def main() -> None:
         }
     text = pd.concat(frames).to_csv(index=False, float_format="%.6g")
     write_atomically(ROOT / "results" / "inference.csv", text.encode())
-    write_atomically(ROOT / "results" / "inference.md", "\n\n".join(parts).encode() + b"\n")
+    write_part(ROOT / "results" / "inference.md", "inference", "\n\n".join(parts))
     draw_reference_users(ROOT / "results" / "reference_users.svg", curves)
     print("\n\n".join(parts))
 

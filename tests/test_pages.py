@@ -14,7 +14,7 @@ def pages(monkeypatch):
     return importlib.import_module("pages")
 
 
-@pytest.mark.parametrize("name", ["README.md", "results/README.md"])
+@pytest.mark.parametrize("name", ["README.md", "results/README.md", "results/ablations.md"])
 def test_generated_parts_are_up_to_date(pages, name):
     text = (pages.ROOT / name).read_text(encoding="utf-8")
     assert "<!-- end -->" in text
