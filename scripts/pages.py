@@ -199,8 +199,8 @@ PARTS: dict[str, Callable[[], str]] = {
 
 def with_part(text: str, name: str, content: str) -> str:
     """Return a page with one of its generated parts replaced."""
-    part = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)", flags=re.DOTALL)
-    return part.sub(lambda _: f"{content}\n", text)
+    part = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+    return part.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text)
 
 
 def write_part(page: Path, name: str, content: str) -> None:

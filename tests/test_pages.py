@@ -25,3 +25,10 @@ def test_an_edited_number_is_noticed(pages):
     text = (pages.ROOT / "results" / "README.md").read_text(encoding="utf-8")
     assert "0.409" in text
     assert pages.filled(text.replace("0.409", "0.408")) == text
+
+
+def test_an_empty_part_is_filled_once_and_nothing_else_is_touched(pages):
+    page = "a\n<!-- one -->\n<!-- end -->\nb\n<!-- two -->\nold\n<!-- end -->\n"
+    expected = "a\n<!-- one -->\nnew\n<!-- end -->\nb\n<!-- two -->\nold\n<!-- end -->\n"
+    assert pages.with_part(page, "one", "new") == expected
+    assert pages.with_part(expected, "one", "new") == expected
