@@ -155,11 +155,11 @@ def main() -> None:
             tabulate(rows, headers=header, tablefmt=style, floatfmt=".2f", intfmt=",")
             for header, rows in zip(headers, (compared, grown), strict=True)
         )
-        for style in ("simple", "github")
+        for style in ("simple", "pipe")
     }
     print(f"{environment()}\n{note}\n\n{texts['simple']}")
     if arguments.markdown:
-        write_section(arguments.markdown, "On a cluster", f"{note}\n\n{texts['github']}")
+        write_section(arguments.markdown, "On a cluster", f"{note}\n\n{texts['pipe']}")
     rows = [*compared, *grown]
     exit_if_missed(f"{row[0]:,} units" for row in rows if not row[-1] and row[-2])
 

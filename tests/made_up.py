@@ -24,6 +24,7 @@ def write_results(
     noise=1e-5,
     basis=None,
     leave_out=lambda row: False,
+    data="jester",
 ):
     """Write the files of a run whose errors are known.
 
@@ -33,6 +34,7 @@ def write_results(
 
     errors: {(metric, label, group) or label: mean}, in place of the published ones.
     basis: {label: number of basis functions}, of 40 points; 20 for sparse methods.
+    data: the name of the data set, which is not read.
     leave_out: of rows of repeats.csv, those that are not there yet.
     """
     cells = published_tables()[table or 1].cells
@@ -41,7 +43,7 @@ def write_results(
     config = {
         "name": folder.name,
         "table": table,
-        "data": {"name": "synthetic"},
+        "data": {"name": data},
         "protocol": {
             "groups": [[20, 40], [40, 60], [60, 80]],
             "test_users": n_users,

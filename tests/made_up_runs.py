@@ -29,6 +29,7 @@ def write_run(
     metrics: tuple[str, ...] = ("disagreement",),
     algorithms: dict[str, dict[str, object]] = ALGORITHMS,
     leave_out: tuple[tuple[str, str], ...] = (),
+    data: str = "jester",
 ) -> Path:
     """Write a folder of results; `leave_out` are pairs of algorithm and group that are missing."""
     rng = np.random.default_rng(0)
@@ -50,7 +51,7 @@ def write_run(
     config = {
         "name": name,
         "table": table,
-        "data": {"name": "synthetic"},
+        "data": {"name": data},
         "protocol": {"groups": list(groups.values()), "test_users": users, "fill": "median"},
         "kernel": {"parameter": "sigma", "widths": WIDTHS},
         "ties": "half",

@@ -13,6 +13,7 @@ GROUND = {"errors", "labels", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
     "visible": set(),
+    "wording": set(),
     "labels": {"errors"},
     "kernels": {"errors"},
     "preferences": {"errors", "labels"},
@@ -21,10 +22,10 @@ MAY_IMPORT = {
     "solvers": GROUND,
     "estimators": GROUND | {"solvers"},
     "datasets": {"errors", "visible", "writing"},
-    "experiments": GROUND | {"visible", "writing", "solvers", "datasets"},
-    "reporting": {"errors", "visible", "writing", "experiments"},
+    "experiments": GROUND | {"visible", "wording", "writing", "solvers", "datasets"},
+    "reporting": {"errors", "visible", "wording", "writing", "experiments"},
     "__main__": {"cli"},
-    "cli": {"errors", "visible", "writing", "datasets", "experiments", "reporting"},
+    "cli": {"errors", "visible", "wording", "writing", "datasets", "experiments", "reporting"},
 }
 """Which parts of the package each part may import, besides itself."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import shutil
+import sys
 from typing import IO, Any
 
 import click
@@ -29,6 +31,11 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
         Whether to end the line.
     """
     click.echo(visible(text, keep="\n"), err=err, nl=nl)
+
+
+def terminal_width() -> int | None:
+    """Return how many columns standard output has; None if it is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _one_line(message: str) -> str:

@@ -10,10 +10,7 @@ from tqdm import tqdm
 
 from rankpursuit.experiments.config import group_name
 from rankpursuit.experiments.run.evaluate import UnitResult
-from rankpursuit.experiments.run.progress import Progress, Silent
-
-_SECONDS_BETWEEN_FRAMES = 0.2
-_SECONDS_BETWEEN_LINES = 15.0
+from rankpursuit.experiments.run.progress import Silent
 
 
 class Errors:
@@ -50,73 +47,63 @@ class Errors:
         return rows
 
 
-class _Counting:
-    """Counts users."""
+class _Counting(Silent):
+    """Counts users, and shows where the run is unless all of it was done before."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, stream: IO[str]) -> None:
+        self._name, self._stream = name, stream
         self._errors = Errors()
-        self._total = self._done = self._earlier = 0
-        self._begun = time.monotonic()
+        self._added = 0
+        self._begun = self._last = time.monotonic()
 
     def start(self, n_users: int, n_done: int) -> None:
-        """Begin."""
-        self._total, self._done, self._earlier = n_users, n_done, n_done
+        """Begin with an empty bar."""
+        super().start(n_users, n_done)
+        if not self.was_finished:
+            self._draw()
 
     def add(self, result: UnitResult, *, earlier: bool) -> None:
         """Take the results of a unit."""
-        if not earlier:
-            self._done += len(result.unit.users)
         self._errors.add(result)
-        self._show()
+        if earlier:
+            return
+        self._added += len(result.unit.users)
+        now = time.monotonic()
+        if now - self._last >= self._seconds_between or self.n_done + self._added == self.n_users:
+            self._last = now
+            self._draw()
 
-    def _show(self) -> None:
+    _seconds_between: float
+
+    def _draw(self) -> None:
         """Show where the run is."""
 
     def _bar(self, width: int | None) -> str:
         return tqdm.format_meter(
-            self._done,
-            self._total,
+            self.n_done + self._added,
+            self.n_users,
             time.monotonic() - self._begun,
             ncols=width,
             prefix=self._name,
             unit=" users",
-            initial=self._earlier,
+            initial=self.n_done,
         )
 
 
 class Lines(_Counting):
     """Prints a line from time to time."""
 
-    def __init__(self, name: str, stream: IO[str]) -> None:
-        super().__init__(name)
-        self._stream = stream
-        self._last = time.monotonic()
+    _seconds_between = 15.0
 
-    def _show(self) -> None:
-        if time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES or self._done == self._total:
-            self._last = time.monotonic()
-            print(self._bar(0), file=self._stream, flush=True)
+    def _draw(self) -> None:
+        print(self._bar(0), file=self._stream, flush=True)
 
 
 class Live(_Counting):
     """Redraws a bar and a table of the errors so far."""
 
-    def __init__(self, name: str, stream: IO[str]) -> None:
-        super().__init__(name)
-        self._stream = stream
-        self._height = 0
-        self._last = 0.0
-
-    def start(self, n_users: int, n_done: int) -> None:
-        """Begin with an empty bar."""
-        super().start(n_users, n_done)
-        self._draw()
-
-    def _show(self) -> None:
-        if time.monotonic() - self._last >= _SECONDS_BETWEEN_FRAMES or self._done == self._total:
-            self._last = time.monotonic()
-            self._draw()
+    _seconds_between = 0.2
+    _height = 0
 
     def _draw(self) -> None:
         lines = [self._bar(80), *self._errors.lines()]
@@ -126,7 +113,7 @@ class Live(_Counting):
         self._height = len(lines)
 
 
-def make_progress(name: str, *, quiet: bool) -> Progress:
+def make_progress(name: str, *, quiet: bool) -> Silent:
     """Choose what suits standard error."""
     if quiet:
         return Silent()

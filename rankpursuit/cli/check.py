@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankpursuit.cli._common import Command, echo
+from rankpursuit.cli._common import Command, echo, terminal_width
 from rankpursuit.cli._results import load_all, results_argument
+from rankpursuit.wording import counted
 
 if TYPE_CHECKING:
     from rankpursuit.reporting.check import Check
@@ -55,7 +56,7 @@ def main(
     if as_json:
         echo(json.dumps(check.as_dict(), indent=2))
     else:
-        echo(to_text(check_tables(check)))
+        echo(to_text(check_tables(check), terminal_width()))
         for line in [*(_evidence(check) if evidence else ()), *check.notes, *_closing(check)]:
             echo(line)
     if not check.passed:
@@ -76,6 +77,15 @@ def _evidence(check: Check) -> Iterator[str]:
 def _closing(check: Check) -> Iterator[str]:
     statuses = [one.status for one in check.cells]
     counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
-    wrong = sum(not one.passed for one in check.claims)
-    yield f"{len(statuses)} cells: {counts}; {wrong} claims not as on record"
-    yield "check passed" if check.passed else "check FAILED"
+    judged = check.judged_claims
+    wrong = sum(not one.passed for one in judged)
+    left = len(check.claims) - len(judged)
+    unjudged = f", {left} not judged by runs that are too small" if left else ""
+    yield (
+        f"{counted(len(statuses), 'cell')}: {counts}; {counted(len(judged), 'claim')}: {wrong} not "
+        f"as on record{unjudged}"
+    )
+    if check.passed and set(statuses) <= {"too small", "missing"}:
+        yield "nothing was checked: every run is smaller than the paper's"
+    else:
+        yield "check passed" if check.passed else "check FAILED"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure, Stopped, echo
+from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
 from rankpursuit.cli._configs import complete, list_option, schema_option
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
 from rankpursuit.experiments.syntax.shipped import located, no_such_file
@@ -16,9 +16,11 @@ from rankpursuit.visible import one_line
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.backends import Backend
-    from rankpursuit.experiments.run.estimate import Estimate
     from rankpursuit.experiments.run.folder import RunFolder
     from rankpursuit.experiments.run.run import Run
+
+
+_QUICK_USERS, _QUICK_REPEATS = 30, 2
 
 
 @click.command(cls=Command)
@@ -56,11 +58,14 @@ if TYPE_CHECKING:
     help="Set any key of the config, e.g. protocol.test_users=50; repeatable.",
 )
 @click.option(
+    "--quick",
+    is_flag=True,
+    help=f"A small run: at most {_QUICK_USERS} test and hold-out users, {_QUICK_REPEATS} repeats.",
+)
+@click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("results"),
-    show_default=True,
-    help="Folder that gets a folder for each experiment.",
+    help="Folder that gets a folder for each experiment; default: results, or results/quick.",
 )
 @click.option("--fresh", is_flag=True, help="Throw away earlier results of the same name.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of the time.")
@@ -89,11 +94,15 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     Examples:
       rp-run demo
       rp-run jester_supervised --dry-run
+      rp-run jester_supervised --quick
       rp-run jester_supervised --only rank_rls --only ranking_pursuit
       rp-run jester_supervised --set protocol.fill=zero --output results/zero
       rp-run mine.yaml
       rp-run jester_supervised --backend dask --scheduler tcp://HOST:8786
     """
+    options["output"] = options["output"] or Path(
+        "results/quick" if options["quick"] else "results"
+    )
     try:
         all_done = _run_all(configs, options)
     except KeyboardInterrupt as stop:
@@ -163,6 +172,8 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
 
     try:
         experiment = load_experiment(path, options["overrides"])
+        if options["quick"]:
+            experiment = experiment.at_most(_QUICK_USERS, _QUICK_REPEATS)
     except ConfigError as error:
         own = (f"{path}:", f"{path},")
         faults = (x if x.startswith(own) else f"{path}: {x}" for x in error.faults)
@@ -188,16 +199,18 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
     from rankpursuit.experiments.run.sharing import Lender
 
     if options["dry_run"]:
+        from rankpursuit.cli._plan import described
         from rankpursuit.experiments.run.estimate import estimate
 
-        echo(_described(run.experiment.name, estimate(run), workers.count()))
+        echo(described(run, estimate(run), workers.count()))
         return True
     folder = _folder(run, options)
+    progress = make_progress(run.experiment.name, quiet=options["quiet"])
     failures = run_session(
         run,
         folder,
         workers.evaluate,
-        make_progress(run.experiment.name, quiet=options["quiet"]),
+        progress,
         fresh=options["fresh"],
         command=_command(sys.argv),
         tell=lambda line: echo(line, err=True),
@@ -205,30 +218,14 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
     )
     for failure in failures:
         echo(f"error: {one_line(failure)}", err=True)
-    if not options["quiet"]:
+    if options["quiet"]:
+        return not failures
+    if progress.was_finished:
+        echo(f"{run.experiment.name}: finished before, see {folder.path}; --fresh runs it again")
+    else:
         echo(summary(folder))
         echo(f"results: {folder.path}")
     return not failures
-
-
-def _described(name: str, plan: Estimate, workers: int) -> str:
-    """Tell what a run would do, and how long it would take."""
-    from rankpursuit.experiments.run.estimate import TIMED_USERS
-
-    holdout, test = plan.users["holdout"], plan.users["test"]
-    hours, minutes = divmod(round(plan.seconds / workers / 60), 60)
-    duration = f"{hours} h {minutes} min" if hours else f"{max(1, minutes)} min"
-    return "\n".join(
-        [
-            f"{name}: groups {', '.join(plan.groups)}; {plan.repeats} repeats",
-            f"  {holdout:,} hold-out users and {test:,} test users in {plan.units:,} units",
-            *(
-                f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits"
-                for label, size in plan.grids.items()
-            ),
-            f"  about {duration} with {workers} workers, going by {TIMED_USERS} users a group",
-        ]
-    )
 
 
 def _command(arguments: list[str]) -> str:
@@ -239,9 +236,10 @@ def _command(arguments: list[str]) -> str:
 
 def summary(folder: RunFolder) -> str:
     """Return the mean test errors of a run as a table for the terminal."""
-    from rankpursuit.reporting import documents
+    from rankpursuit.reporting.render import to_text
     from rankpursuit.reporting.results import load_results
+    from rankpursuit.reporting.tables import error_table
 
     if not folder.has_results:
         return "no group, repeat and algorithm is complete yet"
-    return documents.summary(load_results(folder.path))
+    return to_text([error_table(load_results(folder.path))], terminal_width()).rstrip()

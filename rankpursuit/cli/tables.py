@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from rankpursuit.cli._common import Command, echo
+from rankpursuit.cli._common import Command, echo, terminal_width
 from rankpursuit.cli._results import load_all, load_beside, results_argument
 from rankpursuit.reporting.table import Format
 
@@ -39,10 +39,11 @@ def main(
 ) -> None:
     r"""Make the tables of RESULTS, folders that rp-run wrote; by default, all in results/.
 
-    Writes tables.md, tables.tex and tables.csv beside each of the RESULTS, and prints errors,
-    sparsity and the verdicts on the paper's claims. The files also have the chosen parameters and
-    Wilcoxon's tests, over repeats and over users. Claims about two tables also use results in the
-    folders beside RESULTS.
+    Writes tables.md, tables.csv, tables.tex and tables/*.tex beside each of the RESULTS, and prints
+    errors, sparsity and the verdicts on the paper's claims. Each of tables/*.tex is one table, to
+    \input into a paper; tables.tex is a document with all of them. The files also have the chosen
+    parameters and Wilcoxon's tests, over repeats and over users. Claims about two tables also use
+    results in the folders beside RESULTS.
 
     \b
     Examples:
@@ -78,7 +79,7 @@ def main(
     else:
         written += write_tables(tables_of(runs, verdicts), output, formats)
     shown = [table for run in runs for table in main_tables(run, compare=compare)]
-    echo(to_text([*shown, *verdict_tables(verdicts, brief=True)]))
+    echo(to_text([*shown, *verdict_tables(verdicts, brief=True)], terminal_width()))
     for run in beside:
         echo(f"for claims about two tables also read {run.folder.name}, beside them")
     for path in written:

@@ -66,12 +66,22 @@ class Check:
     notes : tuple of str
         What was not checked, and why.
     passed : bool
+    small : frozenset of int
+        Tables whose runs are too small to be checked.
     """
 
     cells: tuple[CellCheck, ...]
     claims: tuple[ClaimCheck, ...]
     notes: tuple[str, ...]
     passed: bool
+    small: frozenset[int] = frozenset()
+
+    @property
+    def judged_claims(self) -> tuple[ClaimCheck, ...]:
+        """The claims about tables whose runs are large enough."""
+        return tuple(
+            one for one in self.claims if not self.small.intersection(one.verdict.claim.tables)
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
@@ -139,7 +149,7 @@ def check_results(
         and all(one.passed for one in cells if one.cell.table not in small)
         and all(one.passed for one in claims if not set(one.verdict.claim.tables) & small)
     )
-    return Check(cells, claims, tuple(notes), passed)
+    return Check(cells, claims, tuple(notes), passed, frozenset(small))
 
 
 def _check_cells(run: Results, expected: Expected) -> Iterator[CellCheck]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from rankpursuit.experiments.catalogue import METHODS, METRICS, AlgorithmSpec
 from rankpursuit.reporting.published import Size, published_size
 from rankpursuit.reporting.results import Results
 
+SYNTHETIC_NOTE = (
+    "SYNTHETIC ratings, drawn from a model: nobody gave them, and the figures cannot be compared "
+    "with the paper's."
+)
+
 
 def measured_size(results: Results) -> Size:
     """Return the fewest users and repeats behind any cell that has results."""
-    cells = results.repeats.groupby(["metric", "group", "algorithm"])
     return Size(
-        users=int(results.repeats["n_users"].min()), repeats=int(cells["repeat"].nunique().min())
+        users=int(results.repeats["n_users"].min()), repeats=int(_repeats_of_cells(results).min())
     )
 
 
@@ -49,7 +55,22 @@ def size_note(results: Results) -> str:
     size, paper = measured_size(results), published_size()
     if is_full_size(results):
         return f"Size: {size}, as in the paper or more."
-    return f"NOT the paper's size: at least {size} (paper: {paper})."
+    least = "" if _is_even(results) else "at least "
+    return f"NOT the paper's size: {least}{size} (paper: {paper})."
+
+
+def has_spread(results: Results) -> bool:
+    """Whether some cell has a standard deviation: one of two repeats or more."""
+    return bool((_repeats_of_cells(results) > 1).any())
+
+
+def _is_even(results: Results) -> bool:
+    """Whether all cells have as many users and repeats."""
+    return results.repeats["n_users"].nunique() == 1 and _repeats_of_cells(results).nunique() == 1
+
+
+def _repeats_of_cells(results: Results) -> pd.Series:
+    return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
 
 
 def readings_note(results: Results) -> str:
@@ -89,10 +110,19 @@ def _settings(spec: AlgorithmSpec) -> dict[str, str]:
 
 
 def coverage_notes(results: Results) -> tuple[str, ...]:
-    """Return the notes that stand under every table of a run: its size, and what is missing."""
+    """Return the notes under every table of a run: made-up data, its size, what is missing."""
+    return (*synthetic_notes(results), size_note(results), *missing_notes(results))
+
+
+def synthetic_notes(results: Results) -> tuple[str, ...]:
+    """Return a note that the ratings are made up, if they are."""
+    return (SYNTHETIC_NOTE,) if results.is_synthetic else ()
+
+
+def missing_notes(results: Results) -> tuple[str, ...]:
+    """Return a note on what is missing, if something is."""
     missing = missing_parts(results)
-    lacks = (f"Missing: {'; '.join(missing)}.",) if missing else ()
-    return (size_note(results), *lacks)
+    return (f"Missing: {'; '.join(missing)}.",) if missing else ()
 
 
 def _repeats(gone: set[int], every: set[int]) -> str:

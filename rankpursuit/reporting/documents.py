@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from rankpursuit.reporting.claims import Verdict, claims_table
-from rankpursuit.reporting.render import FORMATS, to_text
+from rankpursuit.reporting.latex import latex_document, latex_files
+from rankpursuit.reporting.render import FORMATS
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import Format, Table
 from rankpursuit.reporting.tables import error_table, parameter_table, sparsity_table
@@ -59,16 +60,24 @@ def verdict_tables(verdicts: Sequence[Verdict], *, brief: bool = False) -> list[
 
 
 def write_tables(tables: Sequence[Table], folder: Path, formats: Sequence[Format]) -> list[Path]:
-    """Write ``tables.md`` and so on; return the paths."""
+    r"""Write ``tables.md`` and so on; return the paths.
+
+    LaTeX also gets a file for each table in the folder ``tables``, to ``\input`` into a paper, and
+    ``tables.tex`` is a document that does so.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in formats:
-        path = folder / f"tables.{'txt' if name == 'text' else name}"
-        write_atomically(path, FORMATS[name](tables).encode())
-        paths.append(path)
+        text = _write_latex_files(tables, folder) if name == "tex" else FORMATS[name](tables)
+        paths.append(folder / f"tables.{'txt' if name == 'text' else name}")
+        write_atomically(paths[-1], text.encode())
     return paths
 
 
-def summary(run: Results) -> str:
-    """Return the errors of a run as a table for the terminal."""
-    return to_text([error_table(run)]).rstrip()
+def _write_latex_files(tables: Sequence[Table], folder: Path) -> str:
+    """Write each table to a file of its own; return the document that has them all."""
+    (folder / "tables").mkdir(exist_ok=True)
+    files = latex_files(tables)
+    for name, text in files.items():
+        write_atomically(folder / "tables" / name, text.encode())
+    return latex_document(rf"\input{{tables/{name}}}" for name in files)

@@ -1,9 +1,9 @@
-"""Tables as a LaTeX document."""
+"""Tables in LaTeX: each by itself, to be input into a paper, and all in a document."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rankpursuit.reporting.table import Part, Table
 
@@ -34,15 +34,30 @@ _COLUMN = r">{\raggedright\arraybackslash}p{%.2f\linewidth}"
 
 
 def to_latex(tables: Sequence[Table]) -> str:
-    """Return a LaTeX document that compiles as it is; each table can be copied out of it.
+    """Return a LaTeX document that compiles as it is."""
+    return latex_document(latex_table(table) for table in tables)
 
-    A table needs the package booktabs; one with sentences in its cells also array.
-    """
-    body = "\n\n".join(_latex(table) for table in tables)
+
+def latex_document(parts: Iterable[str]) -> str:
+    """Return a document with what tables need: the packages booktabs and array."""
+    body = "\n\n".join(parts)
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
 
-def _latex(table: Table) -> str:
+def latex_files(tables: Sequence[Table]) -> dict[str, str]:
+    """Return a file for each table, without a preamble, by its name.
+
+    The names are those of the tables, with nothing in them that LaTeX or a file system minds.
+    """
+    needs = {"r": "booktabs", "l": "booktabs, array"}
+    return {
+        f"{_safe(table.id)}.tex": f"% \\usepackage{{{needs[table.align]}}}\n{latex_table(table)}\n"
+        for table in tables
+    }
+
+
+def latex_table(table: Table) -> str:
+    """Return one table, in the environment of that name."""
     n_columns = len(table.columns)
     align, size = "r" * n_columns, r"\small"
     if table.align == "l":  # the last column has sentences
@@ -55,7 +70,7 @@ def _latex(table: Table) -> str:
             r"\begin{table}[htbp]",
             rf"\centering{size}{gap}\setlength{{\belowcaptionskip}}{{6pt}}",
             rf"\caption{{{_latex_words(table.title)}}}",
-            rf"\label{{tab:{re.sub(_NOT_OF_A_LABEL, '-', table.id)}}}",
+            rf"\label{{tab:{_safe(table.id)}}}",
             rf"\begin{{tabular}}{{l{align}}}",
             r"\toprule",
             rows,
@@ -65,6 +80,10 @@ def _latex(table: Table) -> str:
             r"\end{table}",
         ]
     )
+
+
+def _safe(name: str) -> str:
+    return re.sub(_NOT_OF_A_LABEL, "-", name)
 
 
 def _latex_part(part: Part, columns: Sequence[str]) -> str:

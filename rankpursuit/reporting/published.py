@@ -12,6 +12,7 @@ import yaml
 from pydantic import Field
 
 from rankpursuit.experiments.syntax.sections import Section
+from rankpursuit.wording import counted
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Size(Section):
     repeats: int
 
     def __str__(self) -> str:
-        return f"{self.users} users, {self.repeats} repeat{'s' * (self.repeats != 1)}"
+        return f"{counted(self.users, 'user')}, {counted(self.repeats, 'repeat')}"
 
 
 class _Table(Section):

@@ -9,16 +9,31 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from rankpursuit.reporting.columns import markdown_columns, text_columns
+from rankpursuit.reporting.folding import fold_columns, fold_sentences
 from rankpursuit.reporting.latex import to_latex
 from rankpursuit.reporting.table import Cell, Format, Part, Table
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that spreadsheets compute."""
+_BESIDE = ("paper", "diff.")
+"""Columns that belong to the group before them."""
+_WIDTH = 100
+"""Characters of a line of notes where there is no terminal."""
+
+Words = tuple[list[str], list[list[str]]]
+"""The header and the rows of a part."""
 
 
-def to_text(tables: Sequence[Table]) -> str:
-    """Return tables for the terminal; a star marks the best."""
-    return "\n\n".join(_text(table) for table in tables) + "\n"
+def to_text(tables: Sequence[Table], width: int | None = None) -> str:
+    """Return tables for the terminal; a star marks the best.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    width : int, optional
+        Of the terminal: what is wider is folded. Default: nothing is.
+    """
+    return "\n\n".join(_text(table, width) for table in tables) + "\n"
 
 
 def to_markdown(tables: Sequence[Table]) -> str:
@@ -60,17 +75,38 @@ def _no_formula(word: str) -> str:
 
 def _full_name(columns: Sequence[str], at: int) -> str:
     """Name a column by its group, also where that stands over several columns."""
-    return next(columns[i] for i in range(at, -1, -1) if columns[i] not in ("paper", "diff."))
+    return next(columns[i] for i in range(at, -1, -1) if columns[i] not in _BESIDE)
 
 
-def _text(table: Table) -> str:
+def _text(table: Table, width: int | None) -> str:
     parts = [_words(table, part, lambda cell: f"*{cell.text}") for part in table.parts]
+    blocks = [
+        text_columns(block, "l" + table.align * (len(block[0][0]) - 1))
+        for block in _folded(table, parts, width)
+        if block
+    ]
     notes = [
-        textwrap.fill(note, 100, initial_indent="  ", subsequent_indent="    ")
+        textwrap.fill(note, width or _WIDTH, initial_indent="  ", subsequent_indent="    ")
         for note in table.notes
     ]
-    lines = [table.title, "=" * len(table.title), text_columns(parts, _sides(table)), "", *notes]
+    title = textwrap.wrap(table.title, width) if width else [table.title]
+    lines = [*title, "=" * max(map(len, title)), "\n\n".join(blocks), "", *notes]
     return "\n".join(lines)
+
+
+def _folded(table: Table, parts: list[Words], width: int | None) -> list[list[Words]]:
+    """Return the blocks of columns that a table is printed in, and of each its parts."""
+    if width is None or not parts:
+        return [parts]
+    rows = [[head, *below] for head, below in parts]
+    if table.align == "l":  # the last column has sentences
+        blocks = [fold_sentences(rows, width)]
+    else:
+        own = [at for at, name in enumerate(table.columns, start=1) if name not in _BESIDE]
+        blocks = fold_columns(rows, width, own)
+    return [
+        [(list(part[0]), [list(row) for row in part[1:]]) for part in block] for block in blocks
+    ]
 
 
 def _markdown(table: Table) -> str:
@@ -80,9 +116,7 @@ def _markdown(table: Table) -> str:
     return "\n".join([f"### {table.title}\n", *blocks, f"{notes}\n"])
 
 
-def _words(
-    table: Table, part: Part, best: Callable[[Cell], str]
-) -> tuple[list[str], list[list[str]]]:
+def _words(table: Table, part: Part, best: Callable[[Cell], str]) -> Words:
     """Return the header and the rows of a part; `best` writes the text of a cell that is best."""
     rows = [
         [name, *((best(cell) if cell.best else cell.text) + cell.rest for cell in row)]

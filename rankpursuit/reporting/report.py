@@ -16,6 +16,7 @@ from rankpursuit.reporting.results import Results
 from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
+_SYNTHETIC = "with SYNTHETIC ratings"
 
 
 def write_report(
@@ -41,7 +42,8 @@ def write_report(
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
     sections = [section_of(run) for run in results]
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, render_report(sections, judge_claims(results)).encode())
+    title = f"{TITLE}, {_SYNTHETIC}" if any(run.is_synthetic for run in results) else TITLE
+    write_atomically(path, render_report(sections, judge_claims(results), title).encode())
     if figures is not None:
         write_figures(sections, Path(figures))
 
@@ -57,12 +59,14 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
     return written
 
 
-def render_report(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> str:
+def render_report(
+    sections: Sequence[Section], verdicts: Sequence[Verdict], title: str = TITLE
+) -> str:
     """Return the page: verdicts on top, then a section for each run."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     return render(
         "report.html",
-        title=TITLE,
+        title=title,
         version=__version__,
         sections={
             slug(f"run {number} {section.name}"): section

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankpursuit.reporting.coverage import coverage_notes, is_full_size, readings_note
+from rankpursuit.reporting.coverage import (
+    is_full_size,
+    missing_notes,
+    readings_note,
+    size_note,
+    synthetic_notes,
+)
 from rankpursuit.reporting.documents import main_tables
 from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
 from rankpursuit.reporting.results import Results
@@ -23,7 +29,7 @@ class Section:
     ----------
     name, title : str
     warnings : tuple of str
-        That it is smaller than the paper's experiment, and what is missing.
+        That it is smaller than the paper's experiment, on made-up ratings, or incomplete.
     notes : tuple of str
         What holds for all its tables.
     tables, more_tables : list of Table
@@ -45,12 +51,13 @@ class Section:
 
 def section_of(results: Results) -> Section:
     """Assemble what the report says of a run."""
-    size, *missing = coverage_notes(results)
+    size = size_note(results)
+    warnings = (*synthetic_notes(results), *missing_notes(results))
     full, readings = is_full_size(results), readings_note(results)
     return Section(
         name=results.name,
         title=experiment_title(results),
-        warnings=(*missing,) if full else (size, *missing),
+        warnings=warnings if full else (size, *warnings),
         notes=(size, readings) if full else (readings,),
         tables=[*main_tables(results, compare=True), parameter_table(results)],
         more_tables=wilcoxon_tables(results),

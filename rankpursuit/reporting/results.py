@@ -54,6 +54,11 @@ class Results:
         return self.experiment.table
 
     @property
+    def is_synthetic(self) -> bool:
+        """Whether the ratings were drawn from a model."""
+        return self.experiment.data.name == "synthetic"
+
+    @property
     def metrics(self) -> list[str]:
         """Names of the metrics, in the order of the config."""
         return list(self.experiment.metrics)

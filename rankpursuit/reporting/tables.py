@@ -9,6 +9,7 @@ import pandas as pd
 from rankpursuit.experiments.catalogue import AXES, METRICS
 from rankpursuit.reporting.coverage import (
     coverage_notes,
+    has_spread,
     is_full_size,
     measured_size,
     readings_note,
@@ -21,12 +22,15 @@ from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
 def experiment_title(results: Results) -> str:
     """Return a title such as ``Jester, supervised (Table 1 of the paper)``, or the name.
 
-    A run that is smaller than the paper's says so here too, where no one can leave it out.
+    A run on made-up ratings, or smaller than the paper's, says so here too, where no one can leave
+    it out.
     """
     published = _published(results)
     title = results.name
     if published is not None:
         title = published.full_title
+    if results.is_synthetic:
+        title = f"{title}, SYNTHETIC ratings"
     if is_full_size(results):
         return title
     return f"{title}, only {measured_size(results)}"
@@ -68,8 +72,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         parts.append(Part(part_heading(results, metric, "Method"), rows))
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     notes = (
-        f"{measures[0].upper()}{measures[1:]}, mean ± standard deviation over repeats; the best "
-        "is marked.",
+        f"{measures[0].upper()}{measures[1:]}, {_mean_over_repeats(results)}; the best is marked.",
         *(("paper: the published figure; diff.: measured less published.",) * compare),
         *coverage_notes(results),
         readings_note(results),
@@ -94,8 +97,8 @@ def sparsity_table(results: Results) -> Table:
             rows[title] = tuple(cells)
         parts.append(Part(part_heading(results, metric, "Method"), rows))
     notes = (
-        "Share of the training points used as basis functions, mean ± standard deviation over "
-        'repeats; with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
+        f"Share of the training points used as basis functions, {_mean_over_repeats(results)}; "
+        'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
         "mean over groups.",
         *coverage_notes(results),
     )
@@ -145,6 +148,13 @@ def parameter_table(results: Results) -> Table:
     )
     title = f"Chosen parameters: {experiment_title(results)}"
     return Table(f"{results.name}-parameters", title, tuple(results.groups), tuple(parts), notes)
+
+
+def _mean_over_repeats(results: Results) -> str:
+    """Say what the numbers of a cell are."""
+    if has_spread(results):
+        return "mean ± standard deviation over repeats"
+    return "of one repeat: without a standard deviation"
 
 
 def _published(results: Results) -> PublishedTable | None:

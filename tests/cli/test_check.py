@@ -31,7 +31,7 @@ def test_published_figures_themselves_pass(call, tmp_path):
         write_results(tmp_path / "results" / f"table{table}", table=table)
     result = call()
     assert result.exit_code == 0
-    assert "60 cells: 60 within tolerance; 0 claims not as on record" in result.stdout
+    assert "60 cells: 60 within tolerance; 10 claims: 0 not as on record" in result.stdout
     assert result.stdout.endswith("check passed\n")
 
 
@@ -50,6 +50,10 @@ def test_a_small_run_has_status_one_unless_allowed(call, tmp_path):
     result = call("one", "--allow-small")
     assert result.exit_code == 0
     assert "one: too small to check" in result.stdout
+    *_, counts, closing = result.stdout.splitlines()
+    assert "0 claims: 0 not as on record" in counts
+    assert "not judged by runs that are too small" in counts
+    assert closing == "nothing was checked: every run is smaller than the paper's"
 
 
 def test_json_has_every_cell_and_claim(call, tmp_path):

@@ -12,6 +12,7 @@ from small_experiment import small_config
 
 from rankpursuit.cli.run import main
 from rankpursuit.experiments.run import evaluate
+from rankpursuit.reporting.results import load_results
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,12 @@ def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     assert "RankSVM" in finished.stdout
     assert str(tmp_path / "small") in finished.stdout
     assert "100%" in finished.stderr
+    assert "SYNTHETIC" in finished.stdout
+    again = run_here(config, tmp_path, "--only", "rank_svm", "--only", "rls", *SMALL)
+    assert again.stderr == ""
+    assert again.stdout == (
+        f"small: finished before, see {tmp_path / 'small'}; --fresh runs it again\n"
+    )
     quiet = run_here(config, tmp_path, "--only", "rank_svm", "--only", "rls", *SMALL, "--quiet")
     assert quiet.stdout == quiet.stderr == ""
 
@@ -111,10 +118,29 @@ def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
 def test_a_dry_run_prints_the_plan_and_writes_nothing(config, tmp_path):
     result = invoke(config, "--output", tmp_path / "out", "--dry-run")
     assert result.exit_code == 0
+    assert "small (SYNTHETIC ratings): groups 15-30, 31-60; 4 repeats" in result.output
     assert "96 hold-out users and 96 test users" in result.output
     assert "rls: 12 points of the grid, 1,152 hold-out fits" in result.output
     assert "about" in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_one_of_anything_is_told_in_the_singular(config, tmp_path):
+    result = invoke(config, "--dry-run", "--repeats", 1, "-j", 1, "--only", "rls")
+    assert "; 1 repeat\n" in result.output
+    assert "with 1 worker," in result.output
+
+
+def test_a_quick_run_is_small_has_a_folder_of_its_own_and_says_so(config, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    large = ["--set", "protocol.test_users=40", "--set", "data.n_users=300", "--set", "repeats=5"]
+    result = invoke(config, *large, "--quick", "--only", "rls", "-j", 1)
+    assert result.exit_code == 0, result.output
+    results = load_results(tmp_path / "results" / "quick" / "small")
+    assert results.repeats["n_users"].unique().tolist() == [30]
+    assert sorted(results.repeats["repeat"].unique()) == [1, 2]
+    assert results.experiment.protocol.holdout_users == 12
+    assert "only 30 users, 2 repeats" in result.output
 
 
 def test_the_schema_needs_no_config():

@@ -1,7 +1,10 @@
+import re
+
 import pytest
 from click.testing import CliRunner
 from made_up import write_results
 
+from rankpursuit.cli import tables
 from rankpursuit.cli.run import summary
 from rankpursuit.cli.tables import main
 from rankpursuit.experiments.run.folder import RunFolder
@@ -22,7 +25,36 @@ def test_files_stand_beside_the_results_and_the_tables_are_printed(call, tmp_pat
     assert "Sparsity: Jester, supervised" in result.stdout
     for name in ("md", "tex", "csv"):
         assert f"wrote results/one/tables.{name}" in result.stdout
-        assert "Matching Pursuit" in (folder / f"tables.{name}").read_text(encoding="utf-8")
+    for name in ("tables.md", "tables.csv", "tables/one-errors.tex"):
+        assert "Matching Pursuit" in (folder / name).read_text(encoding="utf-8")
+
+
+def test_each_table_is_a_file_to_input_and_a_document_shows_them_all(call, tmp_path):
+    folder = write_results(tmp_path / "one", repeats=2)
+    assert call("one").exit_code == 0
+    files = {path.name: path.read_text(encoding="utf-8") for path in (folder / "tables").iterdir()}
+    assert {"one-errors.tex", "one-sparsity.tex", "claims.tex"} < set(files)
+    for text in files.values():
+        assert "\\documentclass" not in text
+        assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
+        assert text.startswith(r"% \usepackage{booktabs")
+    document = (folder / "tables.tex").read_text(encoding="utf-8")
+    assert document.startswith("\\documentclass")
+    assert document.endswith("\\end{document}\n")
+    assert sorted(re.findall(r"\\input\{tables/(.*?)\}", document)) == sorted(files)
+
+
+def test_tables_of_a_terminal_fit_its_width(call, tmp_path, monkeypatch):
+    write_results(tmp_path / "one", table=5, repeats=2)
+    wide = call("one", "--compare").stdout
+    assert max(map(len, wide.splitlines())) > 100
+    for width in (80, 72):
+        monkeypatch.setattr(tables, "terminal_width", lambda width=width: width)
+        text = call("one", "--compare").stdout
+        assert max(map(len, text.splitlines())) <= width
+        assert set(re.findall(r"0\.\d{3} ± 0\.\d{3}", wide)) == set(
+            re.findall(r"0\.\d{3} ± 0\.\d{3}", text)
+        )
 
 
 def test_without_arguments_everything_in_results_is_shown(call, tmp_path):

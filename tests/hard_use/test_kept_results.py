@@ -131,9 +131,15 @@ def test_all_that_other_commands_write_beside_results_is_known_to_be_derived(tmp
         (report.main, [folder, "-o", tmp_path / "report.html", "--figures", tmp_path]),
     ):
         assert CliRunner().invoke(command, [str(word) for word in words]).exit_code == 0
-    written = set(folder.iterdir()) - before
+    written = {path for path in folder.rglob("*") if path.is_file()} - before
     assert written <= set(RunFolder(folder).derived)
-    assert {path.name.split("-")[0] for path in written} >= {"paired", "published", "tables.txt"}
+    assert {path.name.split("-")[0] for path in written} >= {
+        "paired",
+        "published",
+        "tables.txt",
+        "claims.tex",
+        "one",
+    }
 
 
 def test_fresh_does_not_remove_a_folder_in_the_place_of_the_store(config, clone):

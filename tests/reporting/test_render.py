@@ -8,7 +8,7 @@ import pytest
 from made_up import write_results
 
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.documents import all_tables
+from rankpursuit.reporting.documents import all_tables, write_tables
 from rankpursuit.reporting.render import FORMATS, to_csv, to_latex, to_markdown, to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.table import Cell, Format, Part, Table
@@ -116,9 +116,7 @@ def test_all_tables_compile_with_a_real_latex(tmp_path):
         load_results(write_results(tmp_path / f"all_of_{table}", table=table))
         for table in (1, 2, 3, 4, 5)
     ]
-    (tmp_path / "tables.tex").write_text(
-        to_latex(all_tables(runs, judge_claims(runs), compare=True)), encoding="utf-8"
-    )
+    write_tables(all_tables(runs, judge_claims(runs), compare=True), tmp_path, ["tex"])
     options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
     done = subprocess.run(
         [program, *options, "tables.tex"], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -99,7 +99,7 @@ def test_verdicts_come_with_the_numbers_behind_them(tmp_path):
 
 
 def test_small_run_is_marked_at_the_top_and_in_its_section(text):
-    said = "NOT the paper's size: at least 4 "
+    said = "NOT the paper's size: 4 users"
     assert unescape(text).count(said) == 4  # summary and section of two runs, not under every table
 
 
@@ -110,6 +110,19 @@ def test_run_of_the_papers_size_has_no_warning(tmp_path):
     assert 'class="warning"' not in text
     assert f'<p class="note">{size_note(load_results(folder))}</p>' in text
     assert "no claims to judge" in text
+
+
+def test_synthetic_ratings_are_named_in_the_title_the_section_and_every_figure(tmp_path):
+    real = report(tmp_path, write_run(tmp_path, name="real"))
+    assert "SYNTHETIC" not in real
+    text = report(tmp_path, write_run(tmp_path, name="drawn", data="synthetic"))
+    title = "what was measured, with SYNTHETIC ratings"
+    assert f"{title}</title>" in text
+    assert f"{title}</h1>" in text
+    assert re.search(r"<h2>drawn, SYNTHETIC ratings", text)
+    figures = re.findall(r"<figure.*?</figure>", text, flags=re.DOTALL)
+    assert len(figures) >= 4
+    assert all("SYNTHETIC ratings: drawn from a model" in figure for figure in figures)
 
 
 def test_partial_run_says_what_is_missing(tmp_path):

@@ -4,8 +4,15 @@ from made_up import GROUPS, write_results
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.coverage import is_full_size, measured_size, missing_parts
+from rankpursuit.reporting.coverage import (
+    SYNTHETIC_NOTE,
+    is_full_size,
+    measured_size,
+    missing_parts,
+    size_note,
+)
 from rankpursuit.reporting.documents import all_tables, verdict_tables
+from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table, parameter_table, saving, sparsity_table
 from rankpursuit.reporting.wilcoxon_tables import control_table, matrix_table
@@ -68,7 +75,34 @@ def test_a_full_run_and_a_small_one_cannot_be_mistaken(run):
     for make in (error_table, sparsity_table, parameter_table):
         assert not any("NOT" in note for note in make(full).notes)
         assert "only 299 users, 9 repeats" in make(small).title
-        assert any("NOT the paper's size: at least 299 users" in note for note in make(small).notes)
+        assert any("NOT the paper's size: 299 users" in note for note in make(small).notes)
+
+
+def test_at_least_is_said_only_where_cells_differ(run):
+    def gone(row):
+        return row["repeat"] == 3 and row["algorithm"] == "rls"
+
+    even, uneven = run(repeats=3), run(repeats=3, leave_out=gone)
+    assert "size: 300 users, 3 repeats (" in size_note(even)
+    assert "size: at least 300 users, 2 repeats (" in size_note(uneven)
+
+
+def test_one_repeat_has_no_standard_deviation_and_does_not_speak_of_one(run):
+    for make in (error_table, sparsity_table):
+        assert "±" in make(run(repeats=2)).notes[0]
+        table = make(run(repeats=1))
+        assert "±" not in table.notes[0]
+        assert "only 300 users, 1 repeat" in table.title
+        assert "1 repeats" not in " ".join(table.notes)
+
+
+def test_every_table_of_synthetic_ratings_says_so_in_its_title_and_below(run):
+    tables = all_tables([run(data="synthetic")])
+    assert len(tables) == 7
+    for table in tables:
+        assert "SYNTHETIC ratings" in table.title
+        assert SYNTHETIC_NOTE in table.notes
+    assert not any("SYNTHETIC" in to_text([table]) for table in all_tables([run()]))
 
 
 @pytest.mark.parametrize("options", [{"n_users": 299}, {"repeats": 9}])

@@ -47,6 +47,7 @@ MetricName = Annotated[
     WithJsonSchema({"type": "string", "enum": list(METRICS)}),
 ]
 
+_USERS = ("test_users", "holdout_users")
 PAPER_WIDTHS = expand({"base": 2, "from": -15, "to": 15})
 
 
@@ -104,6 +105,13 @@ class Experiment(Section):
         if faults:
             raise Faults(*faults)
         return self
+
+    def at_most(self, users: int, repeats: int) -> Self:
+        """Return the experiment with at most so many test users, hold-out users and repeats."""
+        lower = {key: min(users, getattr(self.protocol, key)) for key in _USERS}
+        protocol = self.protocol.model_copy(update=lower)
+        changes = {"protocol": protocol, "repeats": min(repeats, self.repeats)}
+        return self.model_copy(update=changes)
 
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain values, with every default and every grid written out."""

@@ -9,6 +9,8 @@ from typing import Self
 from rankpursuit.experiments.catalogue import METRICS
 
 _TABLES = tuple(f"tables.{ending}" for ending in ("csv", "md", "tex", "txt"))
+_ALONE = ("*-errors.tex", "*-sparsity.tex", "*-parameters.tex", "*-control-*.tex", "*-pairs-*.tex")
+_ALONE += ("claims.tex",)
 _FIGURES = ("basis", "paired", "published", "ranks", "sparsity", "width")
 
 
@@ -72,7 +74,8 @@ class RunFolder:
             for metric in METRICS
             for ending in ("png", "svg")
         ]
-        return tuple(self.path / name for name in (*_TABLES, *figures))
+        alone = [path for ending in _ALONE for path in (self.path / "tables").glob(ending)]
+        return (*(self.path / name for name in (*_TABLES, *figures)), *sorted(alone))
 
     @property
     def has_store(self) -> bool:

@@ -12,6 +12,7 @@ from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.plan import Cell
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.store import Identity, Store, unit_key
+from rankpursuit.wording import counted
 
 _GO_ON = "use --fresh to replace them, or --output for another folder"
 
@@ -92,8 +93,8 @@ def _description(folder: RunFolder, experiment: Experiment) -> str:
     same = facts.get("digest", found.digest()) == experiment.digest()
     repeats = len({repeat for _, repeat, _ in _parts_of(folder, found)})
     return (
-        f" of {'this' if same else 'another'} config ({repeats} repeats, "
-        f"{found.protocol.test_users} test users)"
+        f" of {'this' if same else 'another'} config ({counted(repeats, 'repeat')}, "
+        f"{counted(found.protocol.test_users, 'test user')})"
     )
 
 

@@ -22,6 +22,11 @@ class Silent:
 
     n_users = n_done = 0
 
+    @property
+    def was_finished(self) -> bool:
+        """Whether an earlier run did all there was to do."""
+        return 0 < self.n_users == self.n_done
+
     def start(self, n_users: int, n_done: int) -> None:
         """Remember the numbers of users."""
         self.n_users, self.n_done = n_users, n_done

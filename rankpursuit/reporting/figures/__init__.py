@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure
 
+from rankpursuit.reporting.coverage import SYNTHETIC_NOTE
 from rankpursuit.reporting.figures.agreement import published_against_measured
 from rankpursuit.reporting.figures.curves import BLOW_UP, error_against_basis, error_against_width
 from rankpursuit.reporting.figures.overview import overview
 from rankpursuit.reporting.figures.paired import paired_differences
 from rankpursuit.reporting.figures.ranks import average_ranks, critical_difference
 from rankpursuit.reporting.figures.sparsity import error_against_sparsity
-from rankpursuit.reporting.figures.style import save, to_svg
+from rankpursuit.reporting.figures.style import figure_style, mark_synthetic, save, to_svg
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.statistics import SIGNIFICANT
 
@@ -83,6 +84,15 @@ class CaptionedFigure:
 
 def draw_figures(results: Results) -> Iterator[CaptionedFigure]:
     """Draw every figure that the results allow, for every metric."""
+    for drawn in _draw_each(results):
+        if results.is_synthetic:
+            with figure_style():
+                mark_synthetic(drawn.figure)
+            drawn = replace(drawn, caption=f"{SYNTHETIC_NOTE} {drawn.caption}")
+        yield drawn
+
+
+def _draw_each(results: Results) -> Iterator[CaptionedFigure]:
     for metric in results.metrics:
         for name, (draw, caption) in _FIGURES.items():
             figure = draw(results, metric)

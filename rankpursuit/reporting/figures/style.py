@@ -16,6 +16,7 @@ from typing import Any, Literal
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 
 from rankpursuit.experiments.catalogue import METHODS, METRICS, Look
@@ -119,6 +120,16 @@ def add_legend(figure: Figure, results: Results, labels: list[str], *, lines: bo
         for label in labels
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4))
+
+
+def mark_synthetic(figure: Figure) -> None:
+    """Say on top of a figure, be it over its legend, that its ratings are made up."""
+    text = "SYNTHETIC ratings: drawn from a model, nobody gave them"
+    if figure.legends:
+        figure.legends[0].set_title(text, FontProperties(size=10, weight="bold"))
+        figure.legends[0].get_title().set_color(INK)
+    else:
+        figure.suptitle(text, fontsize=10, weight="bold", color=INK)
 
 
 def to_svg(figure: Figure) -> str:

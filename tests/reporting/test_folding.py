@@ -1,0 +1,47 @@
+"""Tables folded to a width."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankpursuit.reporting.folding import fold_columns, fold_sentences
+from rankpursuit.reporting.render import to_text
+from rankpursuit.reporting.table import Cell, Part, Table
+
+
+def rows(*lines):
+    return [line.split() for line in lines]
+
+
+def test_columns_that_belong_together_are_not_parted():
+    part = rows("m 20-40 paper diff. 40-60 paper diff.", "a 1 2 3 4 5 6")
+    blocks = fold_columns([part], 24, [1, 4])
+    assert [block[0][0] for block in blocks] == [
+        ["m", "20-40", "paper", "diff."],
+        ["m", "40-60", "paper", "diff."],
+    ]
+
+
+def test_a_table_that_fits_is_one_block():
+    part = rows("m 20-40 40-60", "a 1 2")
+    assert fold_columns([part], 15, [1, 2]) == [[part]]
+    assert len(fold_columns([part], 14, [1, 2])) == 2
+
+
+def test_sentences_are_broken_into_lines_below_each_other():
+    folded = fold_sentences([[["claim", "because"], ["a", "one two three four five six"]]], 25)
+    assert folded == [[["claim", "because"], ["a", "one two three"], ["", "four five six"]]]
+
+
+@given(
+    n_columns=st.integers(1, 12),
+    wide=st.integers(1, 15),
+    width=st.integers(30, 120),
+)
+def test_no_line_is_wider_than_asked_for_and_no_cell_is_lost(n_columns, wide, width):
+    cells = tuple(Cell(f"{number:0{wide}d}") for number in range(n_columns))
+    columns = tuple(f"c{number}" for number in range(n_columns))
+    table = Table("t", "A title of several words", columns, (Part("row", {"name": cells}),))
+    text = to_text([table], width)
+    assert max(map(len, text.splitlines())) <= width
+    for cell in cells:
+        assert cell.text in text
