@@ -31,8 +31,8 @@ def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
     r"""Write one web page of RESULTS, folders that rp-run wrote; by default, all in results/.
 
     What was tried and what came out of it, verdicts on the paper's claims, tables, tests, figures,
-    provenance: self-contained, for any browser, online or not. Runs that are not finished are shown with what there is, and the page
-    says what is missing.
+    provenance: self-contained, for any browser, online or not. Runs that are not finished are shown
+    with what there is, and the page says what is missing.
 
     \b
     Examples:
