@@ -1,5 +1,14 @@
 """Every algorithm of the paper as a scikit-learn estimator."""
 
+from rankpursuit.estimators.cv import (
+    RLSCV,
+    CombinedRankingRegressionPursuitCV,
+    KernelMatchingPursuitCV,
+    RankingPursuitCV,
+    RankRLSCV,
+    SemiSupervisedRankingPursuitCV,
+    SparseRankRLSCV,
+)
 from rankpursuit.estimators.groups import groups_from_sizes, sizes_from_groups
 from rankpursuit.estimators.loading import load_model
 from rankpursuit.estimators.onnx_export import to_onnx
@@ -21,13 +30,20 @@ from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit
 
 __all__ = [
     "RLS",
+    "RLSCV",
     "CombinedRankingRegressionPursuit",
+    "CombinedRankingRegressionPursuitCV",
     "KernelMatchingPursuit",
+    "KernelMatchingPursuitCV",
     "RankRLS",
+    "RankRLSCV",
     "RankSVM",
     "RankingPursuit",
+    "RankingPursuitCV",
     "SemiSupervisedRankingPursuit",
+    "SemiSupervisedRankingPursuitCV",
     "SparseRankRLS",
+    "SparseRankRLSCV",
     "group_scorer",
     "groups_from_sizes",
     "kendall_scorer",

@@ -22,6 +22,7 @@ import rankpursuit
 from rankpursuit.errors import ModelFileError
 from rankpursuit.estimators._constraints import Constraints, check_parameter
 from rankpursuit.estimators._kernels import (
+    GAMMA,
     KERNEL_CONSTRAINTS,
     NOT_NEGATIVE_ONLY,
     POSITIVE_DEFINITE,
@@ -86,7 +87,6 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Base of all estimators: functions over a kernel."""
 
     kernel: Kernel = "rbf"
-    gamma: Gamma = None
     degree: int = 3
     coef0: float = 1.0
     kernel_params: Mapping[str, Any] | None = None
@@ -218,7 +218,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         description = {
             "class": type(self).__name__,
             "rankpursuit": rankpursuit.__version__,
-            "parameters": _plain_parameters(self.get_params(deep=False)),
+            "parameters": plain_parameters(self.get_params(deep=False)),
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": None if names is None else list(names),
         }
@@ -241,7 +241,16 @@ def _validated(estimator: KernelEstimator, *data: ArrayLike, **options: Any) -> 
             raise ValueError("X or y contains a whole number too large for a float") from None
 
 
-class ExpansionEstimator(KernelEstimator):
+@parameters
+class OneWidth(KernelEstimator):
+    """Base of the estimators whose kernel has one gamma, if it has any."""
+
+    gamma: Gamma = None
+
+    _constraints: ClassVar[Constraints] = {"gamma": GAMMA}
+
+
+class ExpansionEstimator(OneWidth):
     """Base of the estimators with one function ``f(x) = sum_j coef_j k(x_j, x)``."""
 
     def _training_kernel(
@@ -364,14 +373,23 @@ def function_of(kernel: Array, coefficients: Array) -> Array:
     return check_predictions(values)
 
 
-def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that are numbers, text, None or lists of these."""
-    plain = {}
-    for name, value in parameters.items():
-        value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, str | bool | int | float | list | tuple | None):
-            plain[name] = value
-    return plain
+    plain = {name: _plain(value) for name, value in parameters.items()}
+    return {name: value for name, value in plain.items() if _is_plain(value)}
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and arrays of numpy as Python has them, all else as it is."""
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | bool | int | float | None)
 
 
 def random_generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:

@@ -142,6 +142,23 @@ class Function:
         return "a callable"
 
 
+@dataclass(frozen=True)
+class Several:
+    """A list, tuple or array, not empty, of values of one kind."""
+
+    each: Constraint
+
+    def admits(self, value: Any) -> bool:
+        """Say whether the value is such a sequence."""
+        if isinstance(value, np.ndarray):
+            value = list(value) if value.ndim == 1 else []
+        fits = isinstance(value, list | tuple) and len(value) > 0
+        return fits and all(self.each.admits(one) for one in value)
+
+    def __str__(self) -> str:
+        return f"a list in which each is {self.each}"
+
+
 _SHOWN = 100
 """Characters of a value that a message shows."""
 

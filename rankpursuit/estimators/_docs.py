@@ -7,6 +7,7 @@ those names, also of notes; :func:`documented` puts them in.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)
@@ -85,22 +86,33 @@ _GROUPS = {
     "kernel_parameters": ("kernel", "gamma", "degree", "coef0", "kernel_params"),
     "input_attributes": ("gamma_", "n_features_in_", "feature_names_in_"),
 }
-_BY_NAME = _NOTES | {
-    entry.split(" : ")[0]: entry.rstrip()
-    for entry in re.split(r"^(?=\S)", _ENTRIES, flags=re.M)[1:]
-}
 _PLACE = re.compile(r"^( *)\{([a-zA-Z0-9_, ]+)\}$", flags=re.M)
 
 
-def documented(cls: Class) -> Class:
-    """Put the shared entries into the docstring of a class."""
+def entries_by_name(text: str) -> dict[str, str]:
+    """Take a list of entries apart."""
+    entries = re.split(r"^(?=\S)", text, flags=re.M)[1:]
+    return {entry.split(" : ")[0]: entry.rstrip() for entry in entries}
+
+
+def put_in(cls: Class, by_name: Mapping[str, str], groups: Mapping[str, tuple[str, ...]]) -> Class:
+    """Put entries, and groups of them, into the docstring of a class."""
 
     def entries(place: re.Match[str]) -> str:
         indent, names = place[1], place[2].split(", ")
-        single = [one for name in names for one in _GROUPS.get(name, (name,))]
-        lines = "\n".join(_BY_NAME[name] for name in single).split("\n")
+        single = [one for name in names for one in groups.get(name, (name,))]
+        lines = "\n".join(by_name[name] for name in single).split("\n")
         return "\n".join(indent + line for line in lines)
 
     if cls.__doc__:  # there is none under python -OO
         cls.__doc__ = _PLACE.sub(entries, cls.__doc__)
     return cls
+
+
+SHARED = _NOTES | entries_by_name(_ENTRIES)
+"""All entries that several estimators share."""
+
+
+def documented(cls: Class) -> Class:
+    """Put the shared entries into the docstring of a class."""
+    return put_in(cls, SHARED, _GROUPS)

@@ -55,9 +55,9 @@ HIGHEST_DEGREE = 1000
 """Of a higher degree even the powers of 2 would overflow."""
 
 VIEW_KERNEL = (Choice.of(KernelName), Function())
+GAMMA = (*POSITIVE, Choice.of(Scale), NONE)
 KERNEL_CONSTRAINTS: Constraints = {
     "kernel": (Choice.of(KernelName, Precomputed), Function()),
-    "gamma": (*POSITIVE, Choice.of(Scale), NONE),
     "degree": (Whole(1, HIGHEST_DEGREE),),
     "coef0": (Number(),),
     "kernel_params": (Instance((Mapping,), "a mapping"), NONE),

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankpursuit.estimators._base import Expansion, blocks_of_rows, function_of, parameters
+from rankpursuit.estimators._base import (
+    Expansion,
+    OneWidth,
+    blocks_of_rows,
+    function_of,
+    parameters,
+)
 from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
@@ -35,7 +41,7 @@ ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunct
 
 
 @parameters
-class FunctionsOfViews(Ranker):
+class FunctionsOfViews(Ranker, OneWidth):
     """Base of the estimators with one function for each view, whose mean is the prediction."""
 
     n_views: int = 2

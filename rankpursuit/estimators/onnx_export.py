@@ -73,17 +73,18 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Write the graph of a model: the kernel expansion, or the mean of those of all views."""
     model, graph = operator.raw_operator, _Graph(scope, container)
     functions = model.expansions()
+    scaled = _scaled(graph, operator.inputs[0].full_name, getattr(model, "scaler_", None))
     result = None
     for function in functions:
-        X = operator.inputs[0].full_name
+        X = scaled
         if function.features is not None:
             X = graph.node("Gather", X, graph.whole(function.features), axis=1)
         kernel = _KERNELS.get(function.kernel)
         if kernel is None or function.points is None:
             raise ModelFileError(f"the kernel {function.kernel!r} has no form in ONNX")
         values = kernel(graph, X, function)
-        scaled = graph.number(function.coef[:, None] / len(functions))
-        term = graph.node("MatMul", values, scaled)
+        coef = graph.number(function.coef[:, None] / len(functions))
+        term = graph.node("MatMul", values, coef)
         result = term if result is None else graph.node("Add", result, term)
     graph.node("Identity", str(result), output=operator.outputs[0].full_name)
 
@@ -119,6 +120,15 @@ class _Graph:
         name = self._scope.get_unique_variable_name("constant")
         self._container.add_initializer(name, kind, list(values.shape), values.ravel().tolist())
         return str(name)
+
+
+def _scaled(graph: _Graph, X: str, scaler: Any) -> str:
+    """Scale the features as a StandardScaler does, if there is one."""
+    if scaler is None:
+        return X
+    if scaler.with_mean:
+        X = graph.node("Sub", X, graph.number(scaler.mean_[None]))
+    return graph.node("Div", X, graph.number(scaler.scale_[None]))
 
 
 def _products(graph: _Graph, X: str, function: Any) -> str:

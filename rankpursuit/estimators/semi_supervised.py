@@ -32,6 +32,7 @@ from rankpursuit.estimators._scaling import (
     shifted,
 )
 from rankpursuit.estimators._view_functions import FunctionsOfViews
+from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import coregularised_pursuit, count_basis, ridge_rows
 from rankpursuit.solvers.coregularised import Agreement, CoregularisedPath, JointFitting
 from rankpursuit.solvers.coregularised.views import split_features, split_points
@@ -167,14 +168,11 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         self
         """
         X = self._check_points(X, min_samples=2)
-        y, labels = _checked_scores(X, y), self._group_labels(groups, len(X))
+        y, labels = checked_scores(X, y), self._group_labels(groups, len(X))
         scored = ~np.isnan(y)
         if np.count_nonzero(scored) < 2:
             raise ValueError("y must hold at least two scores; NaN marks an unscored point")
-        common, unscored = group_preferences(labels[scored], self.group_weight), ~scored
-        agreeing = weighted_groups(labels[unscored], self.group_weight)
-        if agreeing.n_pairs == 0:
-            agreeing, unscored = common, scored
+        where, agreeing = self._agreeing(scored, labels)
         points, losses = self._deal(X, scored, labels)
         forms = [weighted_groups(labels[loss], self.group_weight) for loss in losses]
         n_steps = count_basis(self.n_basis, min(len(own) for own in points))
@@ -197,7 +195,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
             ]
             path = coregularised_pursuit(
                 [dictionary for dictionary, _ in penalised],
-                [agreeing.root(kernel[None, unscored]) for kernel in kernels],
+                [agreeing.root(kernel[None, where]) for kernel in kernels],
                 [rows for _, rows in penalised],
                 [min(float(self.nu), LARGEST_NU)],
                 n_steps,
@@ -243,6 +241,19 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         if not self._precomputed:
             self.X_basis_ = [np.array(X[basis], order="C") for basis in self.basis_]
 
+    def _agreeing(
+        self, scored: NDArray[np.bool_], labels: NDArray
+    ) -> tuple[NDArray[np.intp], GroupPreferences]:
+        """Points on which the views agree, and their form: the scored ones if there are no others.
+
+        A ValueError if no pair is scored.
+        """
+        common, unscored = group_preferences(labels[scored], self.group_weight), ~scored
+        agreeing = weighted_groups(labels[unscored], self.group_weight)
+        if agreeing.n_pairs == 0:
+            return np.flatnonzero(scored), common
+        return np.flatnonzero(unscored), agreeing
+
     def _deal(
         self, X: Array, scored: NDArray[np.bool_], labels: NDArray
     ) -> tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]]:
@@ -269,7 +280,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         return points, losses
 
 
-def _checked_scores(X: Array, y: ArrayLike) -> Array:
+def checked_scores(X: Array, y: ArrayLike) -> Array:
     """Check scores of which some may be NaN."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")

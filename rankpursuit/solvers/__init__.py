@@ -6,11 +6,13 @@ from rankpursuit.solvers.pursuit import (
     count_basis,
     pursue,
     pursue_gram,
+    pursue_held_out,
     ridge_gram,
     ridge_rows,
 )
 from rankpursuit.solvers.rank_svm import OrderedPairs, RankSVMPath, rank_svm_path
 from rankpursuit.solvers.rls import rls_path, rls_solution, sparse_rls_path
+from rankpursuit.solvers.rls_held_out import rls_held_out, sparse_rls_held_out
 
 __all__ = [
     "CoregularisedPath",
@@ -21,10 +23,13 @@ __all__ = [
     "count_basis",
     "pursue",
     "pursue_gram",
+    "pursue_held_out",
     "rank_svm_path",
     "ridge_gram",
     "ridge_rows",
+    "rls_held_out",
     "rls_path",
     "rls_solution",
+    "sparse_rls_held_out",
     "sparse_rls_path",
 ]

@@ -85,6 +85,13 @@ def test_the_first_parameters_may_go_without_their_names(cls):
         for name, parameter in inspect.signature(cls).parameters.items()
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
     ]
-    first = "C" if cls.__name__ == "RankSVM" else "n_basis"
-    expected = {"RLS": ["alpha"], "RankRLS": ["alpha"], "SparseRankRLS": ["n_basis", "alpha"]}
-    assert positional == expected.get(cls.__name__, [first])
+    expected = {
+        "RankSVM": ["C"],
+        "RLS": ["alpha"],
+        "RankRLS": ["alpha"],
+        "SparseRankRLS": ["n_basis", "alpha"],
+        "RLSCV": ["alphas"],
+        "RankRLSCV": ["alphas"],
+        "SparseRankRLSCV": ["n_basis", "alphas"],
+    }
+    assert positional == expected.get(cls.__name__, ["n_basis"])

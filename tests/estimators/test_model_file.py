@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from all_estimators import CROSS_VALIDATED
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
 
 import rankpursuit
 from rankpursuit.errors import ModelFileError
@@ -18,6 +21,9 @@ ESTIMATORS = [
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, random_state=0),
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, views="features", random_state=0),
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, views=["rbf", "linear"], random_state=0),
+    *(clone(one).set_params(cv=2) for one in CROSS_VALIDATED),
+    rankpursuit.RankingPursuitCV(n_basis=3, gammas=np.array([0.1, 1.0]), cv=GroupKFold(2)),
+    rankpursuit.SparseRankRLSCV(n_basis=[np.int64(3)], kernel="linear", scale=False, cv=2),
 ]
 EACH = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: str(one)[:60])
 
@@ -37,6 +43,26 @@ def test_loaded_model_predicts_the_same_bits(estimator, tmp_path):
     assert type(again) is type(estimator)
     np.testing.assert_array_equal(again.predict(X), estimator.predict(X))
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_a_cross_validation_chose_is_kept_with_its_model(tmp_path):
+    X, y, groups = data()
+    model = rankpursuit.RankingPursuitCV(n_basis=5, cv=2, random_state=3)
+    model.fit(100.0 * X + 7.0, y, groups).save(tmp_path / "model")
+    again = rankpursuit.load_model(tmp_path / "model")
+    assert again.best_params_ == model.best_params_
+    assert again.best_score_ == model.best_score_
+    assert again.best_estimator_.get_params() == model.best_estimator_.get_params()
+    assert again.score(100.0 * X + 7.0, y, groups) == model.score(100.0 * X + 7.0, y, groups)
+    np.testing.assert_array_equal(again.basis_, model.basis_)
+
+
+def test_features_that_are_scaled_but_not_centred_stay_so_in_a_file(tmp_path):
+    X, y, groups = data()
+    model = rankpursuit.RankRLSCV(kernel="chi2", cv=2).fit(np.abs(X), y, groups)
+    model.save(tmp_path / "model")
+    again = rankpursuit.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(np.abs(X)), model.predict(np.abs(X)))
 
 
 def test_precomputed_kernels_are_saved_without_points(tmp_path):

@@ -10,10 +10,17 @@ the tuple that lowers the cost most.
 """
 
 from rankpursuit.solvers.coregularised.joint_problem import Agreement
+from rankpursuit.solvers.coregularised.of_kernels import pursue_views
 from rankpursuit.solvers.coregularised.path import (
     CoregularisedPath,
     JointFitting,
     coregularised_pursuit,
 )
 
-__all__ = ["Agreement", "CoregularisedPath", "JointFitting", "coregularised_pursuit"]
+__all__ = [
+    "Agreement",
+    "CoregularisedPath",
+    "JointFitting",
+    "coregularised_pursuit",
+    "pursue_views",
+]
