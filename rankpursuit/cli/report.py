@@ -24,14 +24,14 @@ from rankpursuit.cli._results import load_all, results_argument
     "--figures",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Also write the figures there, as SVG and PNG.",
+    help="Also write the figures there, as SVG for light and dark pages, and as PNG.",
 )
 def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
     r"""Write one web page of RESULTS, folders that rp-run wrote; by default, all in results/.
 
-    Verdicts on the paper's claims, tables, tests, figures, provenance: self-contained, for any
-    browser, online or not. Runs that are not finished are shown with what there is, and the page
-    says what is missing.
+    What was tried and what came out of it, verdicts on the paper's claims, tables, tests, figures,
+    provenance: self-contained, for any browser, online or not. Runs that are not finished are shown
+    with what there is, and the page says what is missing.
 
     \b
     Examples:

@@ -39,13 +39,14 @@ def slug(text: str) -> str:
 def inline_svg(svg: str, name: str) -> str:
     """Return a drawing to put inside a page, in the colours of the page's text.
 
-    What only a file of its own needs is left out (declarations, metadata, the fixed size), and
-    identifiers get a prefix, since those of a page must differ.
+    What only a file of its own needs is left out (declarations, metadata, the fixed size), its
+    width becomes the variable ``--natural``, and identifiers get a prefix, since those of a page
+    must differ.
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
-    svg = re.sub(r"(<svg[^>]*?) width=\"[^\"]*\"", r"\1", svg, count=1)
+    svg = re.sub(r"(<svg[^>]*?) width=\"([^\"]*)\"", r'\1 style="--natural: \2"', svg, count=1)
     svg = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", svg, count=1)
     svg = svg.replace("<svg", '<svg role="img" aria-hidden="true"', 1)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)

@@ -11,12 +11,22 @@ from rankpursuit import __version__
 from rankpursuit.reporting.claims import Outcome, Verdict, claims_table, judge_claims
 from rankpursuit.reporting.figures import save
 from rankpursuit.reporting.html import render, slug
+from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.report_content import Section, section_of
+from rankpursuit.reporting.report_story import Story, tell
 from rankpursuit.reporting.results import Results
 from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
 _SYNTHETIC = "with SYNTHETIC ratings"
+
+COUNTED: dict[Outcome, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "partly": ("holds partly", "hold partly"),
+    "does not hold": ("does not hold", "do not hold"),
+    "undecided": ("is undecided", "are undecided"),
+}
+"""How one claim, and how several, of an outcome are told."""
 
 
 def write_report(
@@ -30,7 +40,8 @@ def write_report(
     path : path
         The page to write.
     figures : path, optional
-        Folder that gets the figures as SVG and PNG, in a folder for each run.
+        Folder that gets the figures as SVG, for light and dark pages, and as PNG, in a folder for
+        each run.
 
     Raises
     ------
@@ -43,13 +54,14 @@ def write_report(
     sections = [section_of(run) for run in results]
     path.parent.mkdir(parents=True, exist_ok=True)
     title = f"{TITLE}, {_SYNTHETIC}" if any(run.is_synthetic for run in results) else TITLE
-    write_atomically(path, render_report(sections, judge_claims(results), title).encode())
+    page = render_report(sections, judge_claims(results), tell(results), title)
+    write_atomically(path, page.encode())
     if figures is not None:
         write_figures(sections, Path(figures))
 
 
 def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
-    """Write the figures of each run as SVG and PNG into a folder of its name."""
+    """Write the figures of each run, see `save`, into a folder of its name."""
     written = []
     for section in sections:
         place = folder / section.name
@@ -60,19 +72,29 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
 
 
 def render_report(
-    sections: Sequence[Section], verdicts: Sequence[Verdict], title: str = TITLE
+    sections: Sequence[Section],
+    verdicts: Sequence[Verdict],
+    story: Story | None = None,
+    title: str = TITLE,
 ) -> str:
-    """Return the page: verdicts on top, then a section for each run."""
+    """Return the page: the story on top, then the claims, then a section for each run."""
     counts = Counter(verdict.outcome for verdict in verdicts)
+    by_id = {
+        slug(f"run {number} {section.name}"): section
+        for number, section in enumerate(sections, start=1)
+    }
+    places = {section.table: id for id, section in reversed(by_id.items())}
     return render(
         "report.html",
         title=title,
         version=__version__,
-        sections={
-            slug(f"run {number} {section.name}"): section
-            for number, section in enumerate(sections, start=1)
-        },
+        story=story or Story(),
+        sections=by_id,
+        places=places,
+        titles={number: table.title for number, table in published_tables().items()},
         verdicts=verdicts,
+        in_abstract=[one for one in verdicts if "Abstract" in one.claim.sections],
         counts={outcome: counts[outcome] for outcome in get_args(Outcome)},
-        claims=claims_table(verdicts),
+        words=COUNTED,
+        claim_notes=claims_table(verdicts).notes,
     )

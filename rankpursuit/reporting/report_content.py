@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankpursuit.reporting.coverage import (
@@ -13,12 +13,33 @@ from rankpursuit.reporting.coverage import (
     size_note,
     synthetic_notes,
 )
-from rankpursuit.reporting.documents import main_tables
 from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
+from rankpursuit.reporting.report_story import finding
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import Table
-from rankpursuit.reporting.tables import experiment_title, parameter_table
+from rankpursuit.reporting.tables import (
+    error_table,
+    experiment_title,
+    parameter_table,
+    sparsity_table,
+)
 from rankpursuit.reporting.wilcoxon_tables import wilcoxon_tables
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """Tables and figures under a heading; the first of a section is open, others are folded.
+
+    Attributes
+    ----------
+    title : str
+    tables : sequence of Table
+    figures : sequence of CaptionedFigure
+    """
+
+    title: str
+    tables: Sequence[Table] = ()
+    figures: Sequence[CaptionedFigure] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,25 +49,32 @@ class Section:
     Attributes
     ----------
     name, title : str
+    table : int or None
+        Number of the published table that it reproduces.
+    finding : tuple of str
+        How near it came to what was published.
     warnings : tuple of str
         That it is smaller than the paper's experiment, on made-up ratings, or incomplete.
     notes : tuple of str
         What holds for all its tables.
-    tables, more_tables : list of Table
-        To be seen at once, and on demand.
-    figures : list of CaptionedFigure
+    topics : sequence of Topic
     provenance : dict
         Names and values, as text.
     """
 
     name: str
     title: str
+    table: int | None = None
+    finding: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    tables: list[Table] = field(default_factory=list)
-    more_tables: list[Table] = field(default_factory=list)
-    figures: list[CaptionedFigure] = field(default_factory=list)
+    topics: Sequence[Topic] = ()
     provenance: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> list[CaptionedFigure]:
+        """The figures of all topics."""
+        return [figure for topic in self.topics for figure in topic.figures]
 
 
 def section_of(results: Results) -> Section:
@@ -57,13 +85,41 @@ def section_of(results: Results) -> Section:
     return Section(
         name=results.name,
         title=experiment_title(results),
+        table=results.table,
+        finding=finding(results),
         warnings=warnings if full else (size, *warnings),
         notes=(size, readings) if full else (readings,),
-        tables=[*main_tables(results, compare=True), parameter_table(results)],
-        more_tables=wilcoxon_tables(results),
-        figures=list(draw_figures(results)),
+        topics=[topic for topic in _topics(results) if topic.tables or topic.figures],
         provenance=dict(_flat(results.provenance)),
     )
+
+
+def _topics(results: Results) -> Iterator[Topic]:
+    figures = list(draw_figures(results))
+
+    def drawn(*kinds: str) -> list[CaptionedFigure]:
+        return [one for one in figures if one.name.split("-")[0] in kinds]
+
+    title = experiment_title(results)
+    yield Topic("Errors", [_short(error_table(results, compare=True), title)], drawn("sparsity"))
+    yield Topic("How sparse the solutions are", [_short(sparsity_table(results), title)])
+    yield Topic("Published against measured", (), drawn("published"))
+    yield Topic(
+        "Parameters and how much depends on them",
+        [_short(parameter_table(results), title)],
+        drawn("basis", "width"),
+    )
+    yield Topic(
+        "Differences and significance tests",
+        [_short(table, title) for table in wilcoxon_tables(results)],
+        drawn("paired", "ranks"),
+    )
+
+
+def _short(table: Table, title: str) -> Table:
+    """Return a table without the title of its run, which stands above it."""
+    short = table.title.removesuffix(title).rstrip(":, ")
+    return replace(table, title=short or "Errors")
 
 
 def _flat(mapping: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

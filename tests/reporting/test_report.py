@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from jinja2 import UndefinedError
@@ -12,14 +14,18 @@ from made_up_runs import ALGORITHMS, write_run
 from matplotlib.figure import Figure
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.reporting import html
+from rankpursuit.reporting.claims import Outcome
 from rankpursuit.reporting.coverage import size_note
-from rankpursuit.reporting.figures import CaptionedFigure
+from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
 from rankpursuit.reporting.html import inline_svg, render
-from rankpursuit.reporting.report import render_report, write_report
-from rankpursuit.reporting.report_content import Section
+from rankpursuit.reporting.report import COUNTED, render_report, write_report
+from rankpursuit.reporting.report_content import Section, Topic, section_of
+from rankpursuit.reporting.report_story import Story
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
 
+TEMPLATES = Path(html.__file__).parent / "templates"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -76,26 +82,65 @@ def test_identifiers_differ(text):
     assert len(set(ids)) == len(ids)
 
 
-def test_runs_stand_in_the_order_of_the_tables_after_the_summary(text):
-    places = [text.index(f'<section id="{name}"') for name in ("summary", "run-1-two", "run-2-one")]
+def test_story_comes_first_then_claims_then_runs_in_the_order_of_the_tables(text):
+    places = [
+        text.index(f'<section id="{name}"')
+        for name in ("story", "claims", "run-1-two", "run-2-one")
+    ]
     assert places == sorted(places)
 
 
 def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
-    assert "Claims of the paper" in text
-    assert "undecided: " in text
-    n_figures = 5 * 3 + 2  # of three metrics of runs, and two with published errors
+    assert "What the paper says, and whether it holds" in text
+    n_figures = 5 * 3 + 2 + 1  # of three metrics of runs, two with published errors, all in one
     assert Page(text).tags.count("svg") == n_figures
-    for title in ("Sparsity", "Chosen parameters", "Significance tests", "packages numpy"):
+    for title in ("How sparse", "Chosen parameters", "significance tests", "packages numpy"):
         assert title in text
 
 
-def test_verdicts_come_with_the_numbers_behind_them(tmp_path):
+def test_claims_are_sentences_with_a_mark_and_the_numbers_behind_them(tmp_path):
     folder = write_results(tmp_path / "jester", table=1, errors={"ranking_pursuit": 0.45})
     text = report(tmp_path, folder)
-    verdict = "<h4>jester-pursuit-beats-regression: does not hold, 0 of 6 comparisons agree</h4>"
-    assert f"{verdict}<ul><li><b>against:</b> 20-40: Ranking Pursuit less RLS +0.0250" in text
-    assert re.search(r"Of 7 claims: holds: \d, partly: \d, does not hold: \d, undecided: 1", text)
+    claim = text[text.index('<li id="claim-jester-pursuit-beats-regression">') :]
+    claim = claim[: claim.index("</details>")]
+    assert "ranking pursuit does better than matching pursuit and RLS." in claim
+    assert "0 of 6 comparisons agree; mean difference +0.0412 (" in claim
+    assert "<li><b>against:</b> 20-40: Ranking Pursuit less RLS +0.0250" in claim
+    assert "The error of ranking pursuit is higher than that of" in claim
+    before = text[: text.index(claim)]
+    assert before.rindex('aria-label="does not hold">✗') > before.rindex('aria-label="partly">≈')
+    assert text.count("jester-pursuit-beats-regression") == 1  # in a link or a target only
+    assert re.search(r'aria-label="undecided">\?</span> <b>1</b> is undecided', text)
+
+
+def test_claims_of_the_abstract_stand_on_the_first_screen(tmp_path):
+    text = report(tmp_path, write_results(tmp_path / "jester", table=1))
+    story = text[text.index('<section id="story"') : text.index('<section id="claims"')]
+    links = re.findall(r'href="#(claim-[^"]*)"', story)
+    assert links == ["claim-jester-pursuit-comparable", "claim-jester-pursuit-sparser"]
+    assert "Table 1 of the paper, run again with" in story
+
+
+def test_every_figure_of_a_run_has_its_place_in_the_report(tmp_path):
+    results = load_results(write_run(tmp_path, table=1))
+    shown = {drawn.name for drawn in section_of(results).figures}
+    assert shown == {drawn.name for drawn in draw_figures(results)}
+
+
+def test_headings_stand_once(text):
+    headings = re.findall(r"<h[1-4]>(.*?)</h[1-4]>", text)
+    section = text[text.index('<section id="run-2-one"') :]
+    inside = re.findall(r"<(?:h[2-4]|summary)>(.*?)</(?:h[2-4]|summary)>", section)
+    assert headings
+    assert len(set(inside)) == len(inside)
+    assert sum("Table 2 of the paper" in heading for heading in headings) == 1
+
+
+def test_mark_and_words_are_there_for_every_outcome():
+    assert set(COUNTED) == set(get_args(Outcome))
+    for outcome in get_args(Outcome):
+        assert f'{outcome}": ' in (TEMPLATES / "parts.html").read_text(encoding="utf-8")
+        assert f".{outcome.replace(' ', '-')} {{" in (TEMPLATES / "page.css").read_text()
 
 
 def test_small_run_is_marked_at_the_top_and_in_its_section(text):
@@ -157,17 +202,19 @@ def test_names_that_are_no_names_are_refused(tmp_path):
 def test_cell_is_sorted_by_its_number_and_bold_if_best():
     part = Part("method", {"A & B": (Cell("0.4", " ± 0.1", True, {"mean": 0.4}), EMPTY)})
     table = Table("id", "T", ("x", "y"), (part,), ("said", "new"))
-    found = render_report([Section("a", "A", notes=("said",), tables=[table])], [])
+    found = render_report(
+        [Section("a", "A", notes=("said",), topics=[Topic("Errors", [table])])], []
+    )
     assert '<th scope="row">A &amp; B</th><td data-sort="0.4"><b>0.4</b> ± 0.1</td>' in found
     assert f"<td>{EMPTY.text}</td>" in found
     assert found.count('<p class="note">new</p>') == 1
     assert found.count('<p class="note">said</p>') == 1  # in the section, not under its table
 
 
-def test_section_without_figures_and_tests_says_so():
+def test_section_without_tables_and_figures_says_so():
     found = render_report([Section("a", "A")], [])
-    assert "<p>Nothing to draw yet.</p>" in found
-    assert "Significance tests" not in found
+    assert "<p>Nothing to show yet.</p>" in found
+    assert "significance tests" not in found
 
 
 def test_only_the_drawing_itself_is_not_escaped():
@@ -177,8 +224,9 @@ def test_only_the_drawing_itself_is_not_escaped():
     hostile = "</style><i>'\"&"
     table = Table(hostile, hostile, (hostile,), (Part(hostile, {hostile: (Cell(hostile),)}),))
     words = (hostile,)
-    section = Section(hostile, hostile, words, words, [table], [table], [drawn], {hostile: hostile})
-    page = Page(render_report([section], []))
+    topics = [Topic(hostile, [table]), Topic(hostile, [table], [drawn])]
+    section = Section(hostile, hostile, 1, words, words, words, topics, {hostile: hostile})
+    page = Page(render_report([section], [], Story(words, words)))
     assert page.tags.count("svg") == 1
     assert page.tags.count("style") == 1
     assert "i" not in page.tags
@@ -196,6 +244,7 @@ def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
         'style="stroke: #1f2933"/></svg>'
     )
     assert inline_svg(svg, "f") == (
-        '<svg role="img" aria-hidden="true" viewBox="0 0 9 9"><defs><path id="f-m"/></defs>'
+        '<svg role="img" aria-hidden="true" style="--natural: 9pt" viewBox="0 0 9 9">'
+        '<defs><path id="f-m"/></defs>'
         '<use href="#f-m" clip-path="url(#f-m)" style="stroke: currentColor"/></svg>'
     )

@@ -1,8 +1,11 @@
 """The report in a real browser: Debian's chromium, driven by selenium; skipped if it is absent."""
 
+import itertools
 import shutil
+from pathlib import Path
 
 import pytest
+from made_up import write_results
 from made_up_runs import write_run
 
 from rankpursuit.reporting.report import write_report
@@ -13,7 +16,8 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--disable-dev-shm-usage",
 ]
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+HEIGHTS = {1400: 900, 800: 1000, 390: 844}
+SCRIPTS = (Path(__file__).parent / "in_browser.js").read_text(encoding="utf-8")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 pytestmark = pytest.mark.skipif(
@@ -31,12 +35,34 @@ def browser(tmp_path_factory):
     for flag in [*FLAGS, f"--user-data-dir={folder / 'profile'}"]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    run = load_results(write_run(folder, table=2, metrics=("disagreement", "squared_error")))
-    write_report([run], folder / "report.html")
+    metrics = ("disagreement", "squared_error")
+    runs = [write_run(folder, table=5, metrics=metrics), write_results(folder / "jester", table=1)]
+    write_report([load_results(run) for run in runs], folder / "report.html")
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     driver.get((folder / "report.html").as_uri())
     yield driver
     driver.quit()
+
+
+def ask(browser, call):
+    """Return what a function of in_browser.js returns."""
+    return browser.execute_script(f"{SCRIPTS}\nreturn {call};")
+
+
+def unfold(browser, opened=True):
+    """Open or close everything that can be folded."""
+    script = "for (const d of document.querySelectorAll('details')) d.open = arguments[0]"
+    browser.execute_script(script, opened)
+
+
+def set_width(browser, width):
+    size = {"width": width, "height": HEIGHTS[width], "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def set_scheme(browser, scheme):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
 def cells(browser, table, column):
@@ -66,19 +92,21 @@ def test_console_is_silent_and_nothing_is_requested_but_the_page(browser):
 
 
 def test_tables_and_figures_are_seen(browser):
-    tables = "return [...document.querySelectorAll('main > section > .box > table')]"
+    unfold(browser)
+    tables = "return [...document.querySelectorAll('main table')]"
     sizes = browser.execute_script(f"{tables}.map((e) => [e.clientWidth, e.rows.length])")
-    assert len(sizes) == 7  # claims; errors, sparsity and parameters of both metrics
+    first = 3 + 4 * 3  # errors, sparsity, parameters; four tables of tests of three groups
+    assert len(sizes) == first + 2 * (3 + 4 * 2)  # two groups and two metrics
     assert min(width for width, _ in sizes) > 200
-    assert min(rows for _, rows in sizes) == 4  # a header and the three claims about Table 2
+    assert min(rows for _, rows in sizes) == 4  # a header and three rows of comparisons
     widths = "return [...document.querySelectorAll('figure svg')].map((e) => e.clientWidth)"
     found = browser.execute_script(widths)
-    assert len(found) == 11
+    assert len(found) == 1 + 5 + 2 * 6  # all in one; curves of the first run are of widths only
     assert min(found) > 500
 
 
 def test_click_on_a_header_sorts_and_a_second_click_turns_round(browser):
-    table = 1  # after the claims: errors, the first part
+    table = 0  # errors, the first part
     before = cells(browser, table, 1)
     numbers = [float(text.split()[0]) for text in before]
     assert click(browser, table, 1) == "ascending"
@@ -90,36 +118,100 @@ def test_click_on_a_header_sorts_and_a_second_click_turns_round(browser):
 
 
 def test_click_on_names_sorts_by_text_and_only_one_column_is_sorted(browser):
-    click(browser, 1, 1)
-    assert click(browser, 1, 0) == "ascending"
-    names = cells(browser, 1, 0)
+    click(browser, 0, 1)
+    assert click(browser, 0, 0) == "ascending"
+    names = cells(browser, 0, 0)
     assert names == sorted(names, key=str.lower)
-    script = "return document.querySelectorAll('table')[1].querySelectorAll(arguments[0]).length"
+    script = "return document.querySelectorAll('table')[0].querySelectorAll(arguments[0]).length"
     assert browser.execute_script(script, "th[aria-sort]:not([aria-sort=none])") == 1
 
 
 def test_cells_without_a_result_stay_last_in_both_orders(browser):
-    script = "document.querySelectorAll('table')[1].tBodies[0].rows[0].cells[2]"
+    script = "document.querySelectorAll('table')[0].tBodies[0].rows[0].cells[2]"
     browser.execute_script(f"delete {script}.dataset.sort; {script}.textContent = 'nothing'")
     for _ in range(2):
-        click(browser, 1, 2)
-        assert cells(browser, 1, 2)[-1] == "nothing"
+        click(browser, 0, 2)
+        assert cells(browser, 0, 2)[-1] == "nothing"
+
+
+@pytest.fixture(params=HEIGHTS)
+def width(browser, request):
+    """Make the window so wide."""
+    set_width(browser, request.param)
+    yield request.param
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_nothing_is_wider_than_a_phone(browser, opened):
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    set_open = "for (const d of document.querySelectorAll('details')) d.open = arguments[0]"
-    browser.execute_script(set_open, opened)
-    width = browser.execute_script("return document.documentElement.scrollWidth")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width <= 390
+def test_page_does_not_overflow_and_nothing_is_cut(browser, width, opened):
+    unfold(browser, opened)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert ask(browser, "cutOff()") == []
+
+
+def test_first_screen_tells_the_story_beside_the_figure(browser, width):
+    browser.execute_script("scrollTo(0, 0)")
+    bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
+    assert browser.execute_script(bottom, ".counts") < HEIGHTS[width]
+    if width == 1400:
+        assert browser.execute_script(bottom, "#overview svg") < HEIGHTS[width]
+
+
+def test_tables_need_no_scrolling_on_a_desk(browser):
+    set_width(browser, 1400)
+    unfold(browser)
+    script = (
+        "return [...document.querySelectorAll('.box')].map((e) => e.scrollWidth - e.clientWidth)"
+    )
+    assert max(browser.execute_script(script)) <= 0
+
+
+def test_contents_stay_in_sight(browser, width):
+    browser.execute_script("scrollTo(0, document.documentElement.scrollHeight)")
+    top = browser.execute_script("return document.querySelector('nav').getBoundingClientRect().top")
+    assert abs(top) < 1
+
+
+def test_first_column_and_header_stay_in_sight(browser):
+    set_width(browser, 390)
+    found = ask(browser, "scrolledTable()")
+    assert found["scrolled"] > 0
+    assert found["first"] == found["box"]
+    assert found["header"] == found["top"]
+
+
+def test_link_to_a_claim_opens_its_numbers(browser):
+    unfold(browser, False)
+    script = (
+        "const claim = document.querySelector('.claims li:has(details)');"
+        "if (!claim) return null; location.hash = claim.id; return claim.id"
+    )
+    claim = browser.execute_script(script)
+    assert claim is not None
+    opened = f"return document.querySelector('#{claim} details').open"
+    assert browser.execute_script(opened)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_the_contrast_of_wcag_aa(browser, scheme):
+    set_scheme(browser, scheme)
+    set_width(browser, 1400)
+    unfold(browser)
+    measured = ask(browser, "contrasts()")
+    assert len(measured) > 200
+    assert [one for one in measured if one["ratio"] < one["needed"]] == []
+
+
+def test_marks_of_verdicts_differ_in_lightness(browser):
+    lights = sorted(ask(browser, "lightOfMarks()"))
+    assert len(lights) == 4
+    ratios = [(b + 0.05) / (a + 0.05) for a, b in itertools.pairwise(lights)]
+    assert min(ratios) > 1.4
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_of_page_and_figures_follows_the_colour_scheme(browser, scheme):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    set_scheme(browser, scheme)
     script = (
         "const light = (color) => color.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0);"
         "const page = getComputedStyle(document.body);"
@@ -133,8 +225,8 @@ def test_text_of_page_and_figures_follows_the_colour_scheme(browser, scheme):
 
 
 def test_everything_is_open_on_paper(browser):
-    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = false")
+    unfold(browser, False)
     browser.print_page()
     closed = "return document.querySelectorAll('details:not([open])').length"
     assert browser.execute_script(closed) == 0
-    assert browser.execute_script("return document.querySelectorAll('details').length") == 2
+    assert browser.execute_script("return document.querySelectorAll('details').length") > 4

@@ -29,3 +29,23 @@ for (const table of document.querySelectorAll("table")) {
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });
+// The contents show where the reader is.
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+const seen = new Set();
+const watch = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (isIntersecting) seen.add(target.id); else seen.delete(target.id);
+  }
+  const here = [...links.keys()].find((id) => seen.has(id));
+  for (const [id, link] of links) {
+    if (id === here) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current");
+  }
+}, { rootMargin: "-20% 0px -60% 0px" });
+for (const id of links.keys()) watch.observe(document.getElementById(id));
+// A link to a claim opens its numbers.
+const open = () => {
+  const inside = document.querySelector(":target > details");
+  if (inside) inside.open = true;
+};
+addEventListener("hashchange", open);
+open();

@@ -1,0 +1,145 @@
+"""What the report says first: what was tried, and how near it came, in sentences from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.reporting.check import CellCheck, check_results
+from rankpursuit.reporting.comparisons import proposed_algorithm
+from rankpursuit.reporting.coverage import is_full_size, measured_size
+from rankpursuit.reporting.expected import load_expected
+from rankpursuit.reporting.figures import CaptionedFigure, overview
+from rankpursuit.reporting.published import published_size
+from rankpursuit.reporting.results import Results, title_of
+
+CAPTION = (
+    "Published against measured errors: a point is a method in one group of users. On the line, "
+    "the two are equal; below it, the measured error is lower."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """What the report says first.
+
+    Attributes
+    ----------
+    tried : tuple of str
+        What was run, in sentences.
+    found : tuple of str
+        How near it came to what was published, or which method did best.
+    figure : CaptionedFigure or None
+        Published against measured.
+    """
+
+    tried: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    figure: CaptionedFigure | None = None
+
+
+def tell(runs: Sequence[Results]) -> Story:
+    """Return the story of some runs."""
+    of_paper: dict[int, Results] = {}
+    others = []
+    for run in runs:
+        if run.table is None or of_paper.setdefault(run.table, run) is not run:
+            others.append(run)
+    again = list(of_paper.values())
+    drawn = overview(again)
+    return Story(
+        tried=tuple(_tried(again, others)),
+        found=(*_near(again), *(sentence for run in others for sentence in _best(run))),
+        figure=None if drawn is None else CaptionedFigure("overview", CAPTION, drawn),
+    )
+
+
+def finding(run: Results) -> tuple[str, ...]:
+    """Say how near a run came to its published table; nothing if it has none."""
+    cells = _measured([run])
+    sentences = []
+    for metric in run.metrics:
+        here = [one for one in cells if one.cell.metric == metric]
+        if here:
+            task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
+            sentences.append(f"{task}{_as_published(here)} {_mean_difference(here, metric)}")
+    return tuple(sentences)
+
+
+def _tried(again: Sequence[Results], others: Sequence[Results]) -> Iterator[str]:
+    if again:
+        methods = {label for run in again for label in run.algorithms}
+        tables = _words([str(run.table) for run in again])
+        what = "Table" if len(again) == 1 else "Tables"
+        yield f"{what} {tables} of the paper, run again with {len(methods)} methods."
+        full = [run for run in again if is_full_size(run)]
+        if len(full) == len(again):
+            yield f"At the paper's size or more: {published_size()} in each group of users."
+        else:
+            small = _words([f"Table {run.table}" for run in again if run not in full])
+            yield f"Smaller than the paper's {published_size()}: {small}."
+    for run in others:
+        size = measured_size(run)
+        yield f"{run.name}: {len(run.algorithms)} methods, {size} in each group of users."
+
+
+def _near(again: Sequence[Results]) -> Iterator[str]:
+    """Say how many errors are as published, and on which side the others lie."""
+    cells = _measured(again)
+    if cells:
+        lower = sum(
+            round(difference, METRICS[one.cell.metric].decimals) < 0
+            for one, difference in zip(cells, _differences(cells), strict=True)
+        )
+        yield f"{_as_published(cells)} {lower} of the {len(cells)} are lower than published."
+
+
+def _measured(runs: Sequence[Results]) -> list[CellCheck]:
+    """Return the cells of published tables that were measured."""
+    about = [run for run in runs if run.table is not None]
+    if not about:
+        return []
+    checked = check_results(about, load_expected(), allow_small=True)
+    return [one for one in checked.cells if one.measured is not None]
+
+
+def _differences(cells: Sequence[CellCheck]) -> list[float]:
+    """Return measured minus published errors."""
+    return [one.measured - one.published for one in cells if one.measured is not None]
+
+
+def _as_published(cells: Sequence[CellCheck]) -> str:
+    tolerances = load_expected().tolerances
+    near = sum(
+        abs(difference) <= tolerances[one.cell[:2]] + 1e-9
+        for one, difference in zip(cells, _differences(cells), strict=True)
+    )
+    return f"{near} of {len(cells)} published errors come out within sampling error."
+
+
+def _mean_difference(cells: Sequence[CellCheck], metric: str) -> str:
+    differences = _differences(cells)
+    mean = sum(differences) / len(differences)
+    size = f"{abs(mean):.{METRICS[metric].decimals}f}"
+    return f"On average, the error is {size} {'lower' if mean < 0 else 'higher'} than published."
+
+
+def _best(run: Results) -> Iterator[str]:
+    """Say which method of a run has the lowest error, and where the proposed one stands."""
+    for metric in run.metrics:
+        rows = run.repeats[run.repeats["metric"] == metric]
+        by_group = rows.groupby(["algorithm", "group"])["test_error"].mean()
+        means = by_group.groupby("algorithm").mean()
+        best, proposed = str(means.idxmin()), proposed_algorithm(run, metric)
+        title, digits = METRICS[metric].title, METRICS[metric].decimals
+        text = f"{run.name}: the lowest {title}, mean over groups, is {means[best]:.{digits}f}"
+        text += f" ({title_of(best)})"
+        if proposed != best and proposed in means:
+            text += f"; {title_of(proposed)} has {means[proposed]:.{digits}f}"
+        yield f"{text}."
+
+
+def _words(items: Sequence[str]) -> str:
+    """Return items as English lists them."""
+    return " and ".join([*[", ".join(items[:-1])] * (len(items) > 1), items[-1]])
