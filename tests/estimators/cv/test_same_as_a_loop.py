@@ -155,7 +155,7 @@ def test_every_fitting_has_the_path_of_the_plain_estimator(fitting):
     ).fit(X, y, groups)
     scaled = StandardScaler().fit_transform(X)
     for number, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
-        plain = rankpursuit.RankingPursuit(5, fitting=fitting, gamma=0.3, group_weight="equal")
+        plain = rankpursuit.RankingPursuit(5, fitting=fitting, ridge=0.0, gamma=0.3)
         plain.fit(scaled[train], y[train], groups[train])
         expected = [
             1.0 - squared_error(y[test], f) / y[test].var()
