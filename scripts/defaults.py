@@ -1,8 +1,9 @@
 """Measure what the defaults of the rankers should be: ``python scripts/defaults.py``.
 
-Writes ``results/defaults.md``: pairwise errors on data of different kinds, for every fitting, weight
-of groups, ridge and number of functions of ranking pursuit, and for the weights of groups of the
-other rankers; then the defaults on data that took no part in the choice. Takes two minutes. Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor.
+Writes ``results/defaults.md``: pairwise errors on data of different kinds, for every fitting,
+weight of groups, ridge and number of functions of ranking pursuit, and for the weights of groups of
+the other rankers; then the defaults on data that took no part in the choice. Takes two minutes.
+Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor.
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ class RankingPursuit(FitsOrder, Pursuit):
 
     The defaults are what does well over data of different kinds, and then on data that took no
     part in that choice (results/defaults.md): refitted, regularised, and each query counting by
-    its size and not by its pairs. The pursuit of the paper is ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
+    its size and not by its pairs. The pursuit of the paper is
+    ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
     :class:`RankingPursuitCV` chooses the ridge, the width and the number of functions.
 
     Examples
