@@ -68,15 +68,16 @@ DICTIONARY_CONSTRAINTS: Constraints = {
 class Pursuit(LeastSquaresEstimator):
     """Base of the pursuits with one function."""
 
-    n_basis: int | float = field(default=0.5, kw_only=False)
-    fitting: Fitting = "basic"
+    n_basis: int | float | None = field(default=None, kw_only=False)
+    fitting: Fitting = "backfit"
     repeat: bool = False
-    ridge: float = 0.0
-    n_candidates: int | None = None
+    ridge: float = 1.0
+    n_candidates: int | None = 1000
     random_state: RandomState = None
 
     _constraints: ClassVar[Constraints] = {
         **DICTIONARY_CONSTRAINTS,
+        "n_basis": (*NUMBER_OF_BASIS, NONE),
         "fitting": (Choice.of(Fitting),),
         "repeat": FLAG,
         "ridge": NOT_NEGATIVE,

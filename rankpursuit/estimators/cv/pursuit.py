@@ -103,6 +103,7 @@ class _PursuitCV(Staged):
             len(axes["n_basis"]),
             fitting=self.fitting,
             additive=self._sums_add_up(problem),
+            positive=self._positive_definite,
         )
 
 
