@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,12 +132,17 @@ def kernel_values(
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         values = _values(kernel, X, Y, gamma, degree, coef0, kernel_params)
     if not np.isfinite(values).all():
-        name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
-        raise ValueError(
-            f"X leads to values of the kernel {name!r} that are not finite; scale the features, or "
-            "lower gamma, degree or coef0"
-        )
+        refuse_values(kernel)
     return values
+
+
+def refuse_values(kernel: Kernel) -> NoReturn:
+    """Raise a ValueError for kernel values that are not finite."""
+    name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
+    raise ValueError(
+        f"X leads to values of the kernel {name!r} that are not finite; scale the features, or "
+        "lower gamma, degree or coef0"
+    )
 
 
 def _values(
