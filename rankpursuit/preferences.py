@@ -130,6 +130,16 @@ class GroupPreferences(Preferences):
         """``n_g w_g`` of each group: what its squared deviations count."""
         return self._scale
 
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Number of each point's group, in the order of the sorted labels, shape (n,)."""
+        return self._codes
+
+    @property
+    def point_weights(self) -> Array:
+        """Weight of the pairs of each point's group, shape (n,)."""
+        return (self._scale / self._sizes)[self._codes]
+
     def root(self, x: Array) -> Array:
         """``sqrt(n_g w_g) (x - mean_g(x))``."""
         return self._centred(x, np.sqrt(self._scale))

@@ -7,12 +7,13 @@ that brings it in, and scikit-learn finds the explicit constructor that it asks 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
@@ -48,6 +49,8 @@ Class = TypeVar("Class")
 
 _BLOCK = 1 << 22
 """Kernel values of a prediction that are in memory at a time: 32 MB of them."""
+SINGLE_OR_DOUBLE = (np.float64, np.float32)
+"""Types of points to predict that stay as they are."""
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -105,6 +108,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.positive_only = bool(self._kernels_of_histograms())
         return tags
 
@@ -113,11 +117,20 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    @property
     def _positive_definite(self) -> bool:
         """Whether the kernel is known to be positive semi-definite on any points."""
         if self.kernel in ("poly", "polynomial"):
             return self.coef0 >= 0.0
         return isinstance(self.kernel, str) and self.kernel in POSITIVE_DEFINITE
+
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether X may be sparse."""
+        return False
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
@@ -231,19 +244,34 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         }
         write_model(Model(description | learned.description, learned.arrays), path)
 
-    def _new_points(self, X: ArrayLike) -> Array:
+    def _new_points(self, X: ArrayLike, dtype: Any = np.float64) -> Any:
+        """Check points to predict; those in single precision stay so if `dtype` admits it."""
         check_is_fitted(self)
-        return _validated(self, X, reset=False)
+        return _validated(self, X, reset=False, dtype=dtype)
 
 
-def _validated(estimator: KernelEstimator, *data: ArrayLike, **options: Any) -> Any:
-    """Return the data as scikit-learn checks them, of a type that the estimator takes.
+def _validated(
+    estimator: KernelEstimator, *data: ArrayLike, dtype: Any = None, **options: Any
+) -> Any:
+    """Return the data as scikit-learn checks them, of a type that is told or the estimator takes.
 
     Its sum of all entries, a quick test for NaN, may overflow where every entry is finite.
     """
+    sparse = estimator._takes_sparse
+    if sp.issparse(data[0]) and not sparse:
+        raise TypeError(
+            "Sparse data was passed for X, which only RLS, RankRLS, SparseRankRLS and RankSVM "
+            "take, with kernel='linear'; pass X.toarray()"
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         try:
-            return validate_data(estimator, *data, dtype=estimator._dtypes, **options)
+            return validate_data(
+                estimator,
+                *data,
+                dtype=estimator._dtypes if dtype is None else dtype,
+                accept_sparse="csr" if sparse else False,
+                **options,
+            )
         except OverflowError:
             raise ValueError("X or y contains a whole number too large for a float") from None
 
@@ -316,12 +344,21 @@ class ExpansionEstimator(OneWidth):
         Returns
         -------
         ndarray of shape (m,)
+            In single precision if `X` is, and in double otherwise.
         """
-        X = self._new_points(X)
-        values = np.empty(len(X))
-        for rows in blocks_of_rows(len(X), len(self.coef_)):
-            values[rows] = function_of(self._values_at(X[rows]), self.coef_)
-        return values
+        X = self._new_points(X, SINGLE_OR_DOUBLE)
+        if (weights := self._weights()) is not None:
+            return in_blocks(X, len(weights), lambda part: function_of(part, weights))
+        return in_blocks(
+            X, len(self.coef_), lambda part: function_of(self._values_at(part), self.coef_)
+        )
+
+    def _weights(self) -> Array | None:
+        """Return the weights of the features, shape (d,), if the function is linear in them."""
+        if not self._is_linear:
+            return None
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_
 
     def expansions(self) -> list[Expansion]:
         """Return the function that was learned.
@@ -345,11 +382,30 @@ class ExpansionEstimator(OneWidth):
         self.gamma_ = model.description["gamma"]
 
 
-def blocks_of_rows(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield rows to predict together, whatever their number."""
+def in_blocks(X: Any, n_columns: int, function: Callable[[Any], Array], *shape: int) -> Array:
+    """Values of a function at points, computed block by block, in double precision.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (m, n_features)
+    n_columns : int
+        Numbers that the function keeps for each point.
+    function : callable
+        Returns values of the shape (rows, *shape) for some rows of X.
+
+    Returns
+    -------
+    ndarray of shape (m, *shape)
+        Of the type of X.
+    """
+    n_points = X.shape[0]
+    values = np.empty((n_points, *shape), dtype=X.dtype)
     together = max(1, _BLOCK // max(1, n_columns))
-    for start in range(0, n_rows, together):
-        yield slice(start, min(start + together, n_rows))
+    for start in range(0, n_points, together):
+        rows = slice(start, start + together)
+        with np.errstate(over="ignore", under="ignore"):
+            values[rows] = function(X[rows].astype(np.float64, copy=False))
+    return check_predictions(values)
 
 
 class LeastSquaresEstimator(ExpansionEstimator):

@@ -68,7 +68,7 @@ staged_coef_ : ndarray of shape (n_steps, n_basis)
 cost_ : ndarray of shape (n_steps + 1,)
     Training cost after 0, 1, 2, ... steps.
 X_basis_ : ndarray of shape (n_basis, n_features) or None
-    Features of the basis points; None with a precomputed kernel.
+    Features of the basis points; None with a precomputed kernel, and in a linear model.
 gamma_ : float or None
     The gamma in use; None for a kernel without one.
 n_groups_ : int or None
@@ -91,7 +91,14 @@ into memory may be a memory map for `fit`, come in blocks for `fit_blocks` or on
 `partial_fit`, or lie on a cluster for `fit_on_cluster`.""",
     "columns_note": """\
 The functions of the dictionary are columns of a least-squares problem, so the kernel need not
-be positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0.""",
+be positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0.
+
+With a linear kernel the model remains a choice of points, and new points are predicted by the
+weights of the features that follow from it, ``coef_ @ X_basis_``.""",
+    "linear_note": """\
+With a linear kernel the model is linear, ``f(x) = coef_' x``: the basis functions are the
+features, `coef_` holds their weights, `basis_` their numbers, and there is no `X_basis_`. Time
+and memory are those of the features, not of all pairs of points, and X may be sparse.""",
 }
 _GROUPS = {
     "kernel_parameters": ("kernel", "gamma", "degree", "coef0", "kernel_params"),

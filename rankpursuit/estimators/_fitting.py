@@ -56,7 +56,7 @@ class FitsScores(LeastSquaresEstimator):
         self
         """
         X, y = self._check_scored(X, y)
-        group_labels(groups, len(X))
+        group_labels(groups, len(y))
         return self._learn(X, y, Pointwise(len(y)))
 
 
@@ -164,12 +164,13 @@ class FitsOrder(Ranker, LeastSquaresEstimator):
         """
         if pairs is None and weights is None:
             X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
-            return self._learn(X, y, self._compared(groups, len(X)))
+            return self._learn(X, y, self._compared(groups, len(y)))
         if y is None:
             X = self._check_points(X, min_samples=2)
         else:
             X, y = self._check_scored(X, y, min_samples=2)
         self.n_groups_ = None
-        edges = add_up(*checked_pairs(pairs, weights, groups, len(X)))
-        scores = nearest_scores(len(X), edges) if y is None else grounded(y, edges)
-        return self._learn(X, scores, PairPreferences(len(X), edges.pairs, edges.weights))
+        n_points = X.shape[0]
+        edges = add_up(*checked_pairs(pairs, weights, groups, n_points))
+        scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
+        return self._learn(X, scores, PairPreferences(n_points, edges.pairs, edges.weights))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,11 +145,16 @@ def kernel_values(
 def check_kernel_values(kernel: Kernel, values: Array) -> None:
     """Raise a ValueError if kernel values are not finite."""
     if not np.isfinite(values).all():
-        name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
-        raise ValueError(
-            f"X leads to values of the kernel {name!r} that are not finite; scale the features, or "
-            "lower gamma, degree or coef0"
-        )
+        refuse_values(kernel)
+
+
+def refuse_values(kernel: Kernel) -> NoReturn:
+    """Raise a ValueError for kernel values that are not finite."""
+    name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
+    raise ValueError(
+        f"X leads to values of the kernel {name!r} that are not finite; scale the features, or "
+        "lower gamma, degree or coef0"
+    )
 
 
 def _values(

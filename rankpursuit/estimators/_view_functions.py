@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import (
+    SINGLE_OR_DOUBLE,
     Expansion,
     OneWidth,
-    blocks_of_rows,
     function_of,
+    in_blocks,
     parameters,
 )
 from rankpursuit.estimators._constraints import (
@@ -94,13 +95,10 @@ class FunctionsOfViews(Ranker, OneWidth):
         Returns
         -------
         ndarray of shape (m, n_views)
+            In single precision if `X` is, and in double otherwise.
         """
-        X = self._new_points(X)
-        values = np.empty((len(X), self.n_views))
-        for rows in blocks_of_rows(len(X), sum(map(len, self.coef_))):
-            for view, kernel in enumerate(self._kernels_at(X[rows])):
-                values[rows, view] = function_of(kernel, self.coef_[view])
-        return values
+        X = self._new_points(X, SINGLE_OR_DOUBLE)
+        return in_blocks(X, self._n_functions, self._view_values, self.n_views)
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict with the mean of the views' functions.
@@ -112,8 +110,10 @@ class FunctionsOfViews(Ranker, OneWidth):
         Returns
         -------
         ndarray of shape (m,)
+            In single precision if `X` is, and in double otherwise.
         """
-        return _mean_of_views(self.view_predict(X).T)
+        X = self._new_points(X, SINGLE_OR_DOUBLE)
+        return in_blocks(X, self._n_functions, lambda part: _mean_of_views(self._view_values(part)))
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions in each view.
@@ -128,8 +128,7 @@ class FunctionsOfViews(Ranker, OneWidth):
         """
         kernels = self._kernels_at(self._new_points(X))
         for coefs in zip(*self.staged_coef_, strict=True):
-            views = [function_of(kernel, coef) for kernel, coef in zip(kernels, coefs, strict=True)]
-            yield _mean_of_views(np.stack(views))
+            yield _mean_of_views(_side_by_side(kernels, coefs))
 
     def expansions(self) -> list[Expansion]:
         """Return the functions of the views, whose mean is the prediction.
@@ -165,6 +164,13 @@ class FunctionsOfViews(Ranker, OneWidth):
         self.X_basis_ = None if self._precomputed else of_views("X_basis")
         self.gamma_ = model.description["gamma"]
 
+    @property
+    def _n_functions(self) -> int:
+        return sum(map(len, self.coef_))
+
+    def _view_values(self, X: Array) -> Array:
+        return _side_by_side(self._kernels_at(X), self.coef_)
+
     def _kernels_at(self, X: Array) -> list[Array]:
         if self.X_basis_ is None:
             return [X[:, basis] for basis in self.basis_]
@@ -172,6 +178,12 @@ class FunctionsOfViews(Ranker, OneWidth):
 
 
 def _mean_of_views(values: Array) -> Array:
-    """Mean of the views' values of shape (M, m); a ValueError if one is not finite."""
+    """Mean of the views' values of shape (m, M); a ValueError if one is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return check_predictions(values.mean(axis=0))
+        return check_predictions(values.mean(axis=1))
+
+
+def _side_by_side(kernels: Sequence[Array], coefs: Sequence[Array]) -> Array:
+    """Values of the views' functions, shape (m, M)."""
+    both = zip(kernels, coefs, strict=True)
+    return np.column_stack([function_of(kernel, coef) for kernel, coef in both])

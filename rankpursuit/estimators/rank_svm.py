@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from rankpursuit.estimators._base import ExpansionEstimator, parameters
+from rankpursuit.estimators._base import parameters
 from rankpursuit.estimators._comparisons import (
     checked_pairs,
     checked_target,
@@ -18,23 +18,30 @@ from rankpursuit.estimators._comparisons import (
 from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import Ranker
+from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._linear import LinearModel
+from rankpursuit.estimators._ordered import Order, OrderOfPairs, OrderOfScores
 from rankpursuit.estimators._scaling import shifted
-from rankpursuit.solvers import OrderedPairs, rank_svm_path
+from rankpursuit.solvers import rank_svm_path, rank_svm_weights
+from rankpursuit.solvers.features import linear_kernel
 from rankpursuit.solvers.judgements import add_up_ordered
 from rankpursuit.solvers.rank_svm import Loss
 
+FEW_POINTS = 1000
+"""Up to so many, a linear kernel of the points is a small matrix."""
 LARGEST_C = 1e300
 """C times the size of the kernel counts as at most this, and as at least one over it."""
 
 
 @documented
 @parameters
-class RankSVM(Ranker, ExpansionEstimator):
+class RankSVM(Ranker, LinearModel):
     """Ranking support vector machine: a hinge loss on every pair inside a group.
 
     Minimises ``a' K a / 2 + C sum w_ij max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
     higher score than j, weighted as `group_weight` says, or as `fit` is told. Time and memory grow
-    with the number of pairs, but no kernel of pairs is ever formed.
+    with the number of pairs, but no kernel of pairs is ever formed; with a linear kernel the pairs
+    are counted by sorting, and time and memory grow with the number of points.
 
     Parameters
     ----------
@@ -50,7 +57,8 @@ class RankSVM(Ranker, ExpansionEstimator):
     Attributes
     ----------
     basis_ : ndarray of shape (n_basis,)
-        The training points with a coefficient other than zero.
+        The training points with a coefficient other than zero; with a linear kernel all
+        features.
     {coef_, X_basis_, n_groups_, input_attributes}
     duality_gap_ : float
         Relative duality gap of the solution.
@@ -61,6 +69,8 @@ class RankSVM(Ranker, ExpansionEstimator):
 
     Notes
     -----
+    {linear_note}
+
     With a kernel that is not positive definite, the problem is not convex: the solution is where
     the solver stopped, and a warning says so. "additive_chi2" does no harm, for it is positive
     definite on differences. Pairs that no function of the kernel separates have dual variables of
@@ -129,18 +139,17 @@ class RankSVM(Ranker, ExpansionEstimator):
         """
         if pairs is None and weights is None:
             X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
-            compared = self._compared(groups, len(X))
-            ordered = OrderedPairs.of_scores(y, compared.pairs(), compared.pair_weights())
+            order: Order = OrderOfScores(y, self._compared(groups, len(y)))
         else:
             X, self.n_groups_ = self._check_points(X, min_samples=2), None
-            told = checked_pairs(pairs, weights, groups, len(X))
+            told = checked_pairs(pairs, weights, groups, X.shape[0])
             if y is not None:
                 raise ValueError("y and pairs both say what is preferred; pass one of them")
-            ordered = OrderedPairs(len(X), *add_up_ordered(*told))
-        kernel, exponent = self._training_kernel(X, np.arange(len(X)))
-        C = np.clip(shifted(float(self.C), exponent), 1.0 / LARGEST_C, LARGEST_C)
-        path = rank_svm_path(kernel[None], ordered, [C], loss=self.loss, tol=self.tol)
-        self.duality_gap_ = float(path.gap[0, 0])
+            order = OrderOfPairs(X.shape[0], *add_up_ordered(*told))
+        if self._is_linear:
+            self._fit_linear(X, order)
+        else:
+            self._fit_kernel(X, order)
         if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
@@ -148,6 +157,32 @@ class RankSVM(Ranker, ExpansionEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        return self
+
+    def _fit_kernel(self, X: Array, order: Order) -> None:
+        kernel, exponent = self._training_kernel(X, np.arange(len(X)))
+        C = self._scaled_C(exponent)
+        path = rank_svm_path(kernel[None], order.listed(), [C], loss=self.loss, tol=self.tol)
+        self.duality_gap_ = float(path.gap[0, 0])
         coef = shifted(path.coefficients[0, 0], -exponent)
         support = np.flatnonzero(coef)
-        return self._keep(X, support, coef[support])
+        self._keep(X, support, coef[support])
+
+    def _fit_linear(self, X: Any, order: Order) -> None:
+        """Solve in the weights; in the points if they are few, and fewer or not solved so."""
+        points, exponent = self._scaled_points(X)
+        C, (n_points, n_features) = self._scaled_C(exponent), points.shape
+        weights, gap = np.zeros(n_features), np.inf
+        if n_features < n_points or n_points > FEW_POINTS:
+            solved = rank_svm_weights(points, order.compared(), C, loss=self.loss, tol=self.tol)
+            weights, gap = solved.weights, solved.gap
+        if not gap <= self.tol and n_points <= FEW_POINTS:
+            kernel = linear_kernel(points, points)[None]
+            path = rank_svm_path(kernel, order.listed(), [C], loss=self.loss, tol=self.tol)
+            if path.gap[0, 0] < gap:
+                weights, gap = points.T @ path.coefficients[0, 0], path.gap[0, 0]
+        self.duality_gap_ = float(gap)
+        self._keep_weights(weights, -exponent // 2)
+
+    def _scaled_C(self, exponent: int) -> float:
+        return float(np.clip(shifted(float(self.C), exponent), 1.0 / LARGEST_C, LARGEST_C))

@@ -17,20 +17,33 @@ from rankpursuit.estimators._constraints import NUMBER_OF_BASIS, POSITIVE, SEED,
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._linear import LinearModel
 from rankpursuit.estimators._scaling import shifted
 from rankpursuit.preferences import Preferences
-from rankpursuit.solvers import count_basis, rls_path, rls_solution, sparse_rls_path
+from rankpursuit.solvers import (
+    count_basis,
+    rls_path,
+    rls_solution,
+    rls_weights,
+    sparse_rls_path,
+    sparse_rls_weights,
+)
 
 
 @parameters
-class _RegularisedLeastSquares(LeastSquaresEstimator):
-    """Base of the methods with a function for each training point."""
+class _RegularisedLeastSquares(LinearModel, LeastSquaresEstimator):
+    """Base of the methods with a function for each training point, or feature."""
 
     alpha: float = field(default=1.0, kw_only=False)
 
     _constraints: ClassVar[Constraints] = {"alpha": POSITIVE}
 
     def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
+        if self._is_linear:
+            points, of_kernel = self._scaled_points(X)
+            alpha = shifted(float(self.alpha), -of_kernel)
+            weights = rls_weights(points, scores, alpha, preferences)
+            return self._keep_weights(weights, exponent - of_kernel // 2)
         basis = np.arange(len(X))
         kernel, of_kernel = self._training_kernel(X, basis)
         alpha = shifted(float(self.alpha), -of_kernel)
@@ -54,9 +67,9 @@ class RLS(FitsScores, _RegularisedLeastSquares):
     Attributes
     ----------
     basis_ : ndarray of shape (n,)
-        All training points.
+        All training points; with a linear kernel all features.
     coef_ : ndarray of shape (n,)
-        Coefficients a.
+        Coefficients a; with a linear kernel the weights of the features.
     {X_basis_, input_attributes}
 
     See Also
@@ -66,6 +79,8 @@ class RLS(FitsScores, _RegularisedLeastSquares):
 
     Notes
     -----
+    {linear_note}
+
     With a kernel that is not positive definite, directions of the training points in which it is
     negative get no weight.
 
@@ -94,9 +109,9 @@ class RankRLS(FitsOrder, _RegularisedLeastSquares):
     Attributes
     ----------
     basis_ : ndarray of shape (n,)
-        All training points.
+        All training points; with a linear kernel all features.
     coef_ : ndarray of shape (n,)
-        Coefficients a.
+        Coefficients a; with a linear kernel the weights of the features.
     {X_basis_, n_groups_, input_attributes}
 
     See Also
@@ -107,6 +122,8 @@ class RankRLS(FitsOrder, _RegularisedLeastSquares):
 
     Notes
     -----
+    {linear_note}
+
     With a kernel that is not positive definite, directions of the differences in which it is
     negative get no weight; "additive_chi2" has none.
 
@@ -129,7 +146,7 @@ class RankRLS(FitsOrder, _RegularisedLeastSquares):
 
 @documented
 @parameters
-class SparseRankRLS(FitsOrder):
+class SparseRankRLS(FitsOrder, LinearModel):
     """RankRLS on a random subset of regressors.
 
     Solves ``(K_R' L K_R + alpha K_RR) a = K_R' L s`` for a random subset R of the points.
@@ -145,7 +162,7 @@ class SparseRankRLS(FitsOrder):
     Attributes
     ----------
     basis_ : ndarray of shape (n_basis,)
-        The subset.
+        The subset; with a linear kernel all features.
     {coef_, X_basis_, n_groups_, input_attributes}
 
     See Also
@@ -155,6 +172,10 @@ class SparseRankRLS(FitsOrder):
 
     Notes
     -----
+    {linear_note}
+    The weights are those of RankRLS among the combinations of the subset's points; a subset that
+    has as many points as there are features usually leaves none out.
+
     A point of the subset whose kernel function depends, to working precision, on those of the
     points before it gets no weight; with a kernel that is not positive definite, one of which
     those before it leave nothing positive.
@@ -180,9 +201,14 @@ class SparseRankRLS(FitsOrder):
     }
 
     def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
-        n_points = len(X)
+        n_points = X.shape[0]
         size = min(n_points, count_basis(self.n_basis, n_points))
         subset = random_generator(self.random_state).permutation(n_points)[:size]
+        if self._is_linear:
+            points, of_kernel = self._scaled_points(X)
+            alpha = shifted(float(self.alpha), -of_kernel)
+            weights = sparse_rls_weights(points, subset, scores, alpha, preferences)
+            return self._keep_weights(weights, exponent - of_kernel // 2)
         columns, of_kernel = self._training_kernel(X, subset)
         alpha = shifted(float(self.alpha), -of_kernel)
         coef = sparse_rls_path(

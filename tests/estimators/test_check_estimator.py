@@ -18,6 +18,9 @@ from rankpursuit import (
 
 ESTIMATORS = [
     RLS(alpha=0.1),
+    RLS(kernel="linear"),
+    RankSVM(kernel="linear"),
+    SparseRankRLS(kernel="linear", random_state=0),
     RankRLS(),
     KernelMatchingPursuit(kernel="laplacian", gamma="scale"),
     KernelMatchingPursuit(fitting="backfit", n_basis=5),

@@ -257,10 +257,17 @@ def test_a_model_of_pairs_has_no_groups_to_lose(data, name):
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=id_of)
-def test_single_precision_is_read_and_predictions_are_in_double(data, estimator):
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_predictions_have_the_precision_of_the_points_and_are_computed_in_double(
+    data, estimator, kernel
+):
     X, y, groups = data
     single = X.astype(np.float32)
-    model = clone(estimator).fit(single, y, groups)
-    assert model.predict(single).dtype == np.float64
-    exact = clone(estimator).fit(single.astype(np.float64), y, groups)
-    np.testing.assert_array_equal(model.predict(single), exact.predict(single))
+    model = clone(estimator).set_params(kernel=kernel).fit(single, y, groups)
+    exact = clone(model).fit(single.astype(np.float64), y, groups)
+    expected = exact.predict(single.astype(np.float64))
+    assert expected.dtype == np.float64
+    for fitted in (model, exact):
+        got = fitted.predict(single)
+        assert got.dtype == np.float32
+        np.testing.assert_array_equal(got, expected.astype(np.float32))

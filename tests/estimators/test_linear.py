@@ -1,0 +1,170 @@
+"""A linear kernel gives a linear model: weights of features, sparse points, small files."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from all_estimators import ALL, PURSUITS, grouped_data, id_of, made
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.svm import LinearSVC
+
+import rankpursuit
+from rankpursuit import RLS, RankRLS, RankSVM, SparseRankRLS, load_model
+
+LINEAR_MODELS = [
+    model.set_params(kernel="linear")
+    for model in made("RLS", "RankRLS", "SparseRankRLS", "RankSVM")
+]
+LINEAR_MODELS.append(RankSVM(kernel="linear", loss="squared_hinge"))
+each_model = pytest.mark.parametrize("estimator", LINEAR_MODELS, ids=repr)
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture
+def data():
+    return grouped_data()
+
+
+@each_model
+def test_coef_is_one_weight_for_each_feature(data, estimator):
+    X, y, groups = data
+    model = clone(estimator).fit(X, y, groups)
+    assert model.coef_.shape == (3,)
+    assert model.basis_.tolist() == [0, 1, 2]
+    assert model.X_basis_ is None
+    np.testing.assert_allclose(model.predict(2.0 * X), 2.0 * X @ model.coef_)
+
+
+@each_model
+def test_linear_models_fit_as_well_as_with_the_same_kernel_as_a_function(data, estimator):
+    X, y, groups = data
+    tight = {"tol": 1e-6} if "tol" in estimator.get_params() else {}
+    ours = clone(estimator).set_params(**tight).fit(X, y, groups)
+    other = clone(ours).set_params(kernel=lambda X, Y: X @ Y.T).fit(X, y, groups)
+    close = 1e-2 if tight else 1e-8  # a gap of 1e-6 is this much of a function
+    scale = np.abs(other.predict(X)).max()
+    np.testing.assert_allclose(ours.predict(X), other.predict(X), atol=close * scale)
+
+
+def test_rls_is_ridge_regression_without_an_intercept(data):
+    X, y, _ = data
+    ridge = Ridge(alpha=0.7, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(RLS(alpha=0.7, kernel="linear").fit(X, y).coef_, ridge.coef_)
+
+
+def test_rank_svm_is_linear_svc_on_differences(data):
+    X, y, groups = data
+    i, j = np.nonzero((groups[:, None] == groups) & (y[:, None] > y))
+    svc = LinearSVC(C=0.05, loss="squared_hinge", fit_intercept=False, dual=False, tol=1e-12)
+    svc.fit(np.concatenate([X[i] - X[j], X[j] - X[i]]), np.repeat([1, -1], len(i)))
+    ours = RankSVM(C=0.1, kernel="linear", loss="squared_hinge", tol=1e-12).fit(X, y, groups)
+    np.testing.assert_allclose(ours.coef_, svc.coef_[0], rtol=1e-5)
+
+
+def test_a_subset_of_many_points_leaves_sparse_rank_rls_as_rank_rls(data):
+    X, y, groups = data
+    dense = RankRLS(kernel="linear").fit(X, y, groups)
+    sparse = SparseRankRLS(10, kernel="linear", random_state=0).fit(X, y, groups)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-9)
+    narrow = SparseRankRLS(2, kernel="linear", random_state=0).fit(X, y, groups)
+    drawn = np.random.RandomState(0).permutation(40)[:2]
+    spanned = np.linalg.lstsq(X[drawn].T, narrow.coef_)[0] @ X[drawn]
+    np.testing.assert_allclose(spanned, narrow.coef_, atol=1e-12)
+
+
+@each_model
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+def test_sparse_points_are_as_good_as_dense_ones(data, estimator, kind):
+    X, y, groups = data
+    X[np.abs(X) < 0.5] = 0.0
+    dense = clone(estimator).fit(X, y, groups)
+    model = clone(estimator).fit(kind(X), y, groups)
+    close = 1e-2 if "tol" in estimator.get_params() else 1e-9  # a gap of 1e-3
+    np.testing.assert_allclose(model.coef_, dense.coef_, atol=close * np.abs(dense.coef_).max())
+    expected = X @ model.coef_
+    np.testing.assert_allclose(model.predict(kind(X)), expected, atol=1e-12)
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-12)
+    assert model.score(kind(X), y, groups) == model.score(X, y, groups)
+
+
+@each_model
+def test_sparse_points_take_pairs_and_weights_of_groups(data, estimator):
+    X, y, groups = data
+    if "group_weight" in estimator.get_params():
+        pairs = np.random.default_rng(0).integers(40, size=(60, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        dense, sparse = (clone(estimator).fit(one, pairs=pairs) for one in (X, sp.csr_array(X)))
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-2)
+        equal = clone(estimator).set_params(group_weight="equal").fit(sp.csr_array(X), y, groups)
+        assert np.isfinite(equal.coef_).all()
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+def test_sparse_points_are_refused_in_one_line_where_the_model_is_not_linear(data, estimator):
+    X, y, groups = data
+    linear = id_of(estimator) in ("RLS", "RankRLS", "SparseRankRLS", "RankSVM")
+    for kernel in ["rbf"] if linear else ["rbf", "linear"]:
+        model = clone(estimator).set_params(kernel=kernel)
+        with pytest.raises(TypeError, match=r"Sparse data was passed.*kernel='linear'") as refused:
+            model.fit(sp.csr_array(X), y, groups)
+        assert "\n" not in str(refused.value)
+        with pytest.raises(TypeError, match=r"pass X\.toarray\(\)"):
+            model.fit(X, y, groups).predict(sp.csr_array(X))
+
+
+@each_model
+def test_a_saved_linear_model_is_its_weights(data, estimator, tmp_path):
+    X, y, groups = data
+    model = clone(estimator).fit(np.tile(X, (20, 1)), np.tile(y, 20), np.tile(groups, 20))
+    model.save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 2500
+    again = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.predict(sp.csr_array(X)), model.predict(sp.csr_array(X)))
+
+
+@each_model
+def test_onnx_of_a_linear_model_is_one_product(data, estimator):
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    X, y, groups = data
+    model = clone(estimator).fit(X, y, groups)
+    (function,) = model.expansions()
+    assert function.points.shape == (1, 3)
+    session = runtime.InferenceSession(rankpursuit.to_onnx(model).SerializeToString())
+    np.testing.assert_allclose(session.run(None, {"X": X})[0][:, 0], model.predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
+@quiet
+def test_pursuits_keep_their_points_and_predict_by_weights(data, estimator, monkeypatch):
+    X, y, groups = data
+    model = clone(estimator).set_params(kernel="linear", n_basis=2).fit(X, y, groups)
+    assert model.coef_.shape == model.basis_.shape == (2,)
+    assert model.X_basis_.shape == (2, 3)
+    monkeypatch.setattr(model, "_values_at", None)  # no kernel of the new points
+    np.testing.assert_allclose(model.predict(X), X @ model.X_basis_.T @ model.coef_, atol=1e-12)
+
+
+@each_model
+@pytest.mark.parametrize("exponent", [-60, 60, 200])
+def test_features_of_any_size_give_the_same_function(data, estimator, exponent):
+    """Where alpha is scaled with the products of the features, and C inversely."""
+    X, y, groups = data
+    model = clone(estimator).fit(X, y, groups)
+    name, sign = ("C", -1) if "C" in model.get_params() else ("alpha", 1)
+    value = np.ldexp(float(getattr(model, name)), sign * 2 * exponent)
+    scaled = clone(estimator).set_params(**{name: value}).fit(np.ldexp(X, exponent), y, groups)
+    got = scaled.predict(np.ldexp(X, exponent))
+    np.testing.assert_allclose(got, model.predict(X), rtol=1e-6, atol=1e-9)
+
+
+@each_model
+def test_more_features_than_points_are_no_trouble(estimator):
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(30, 100)), np.repeat([0, 1, 2], 10)
+    for points in (X, sp.csr_array(X)):
+        model = clone(estimator).fit(points, X[:, 0], groups)
+        assert model.coef_.shape == (100,)
+        assert model.predict(X) @ X[:, 0] > 0.0
