@@ -208,7 +208,8 @@ class Pursuit(LeastSquaresEstimator):
     ) -> tuple[NDArray[np.intp], Array]:
         """Keep the path of a pursuit; return which candidates it chose, and its coefficients."""
         reached = int(path.n_steps[0])
-        warn_of_early_end(reached, n_steps)
+        if self.n_basis is not None:
+            warn_of_early_end(reached, n_steps)
         chosen, staged = path.expansion(0)
         staged = np.array(shifted(staged, of_scores - of_kernel), order="C")
         check_coefficients(staged)
