@@ -141,7 +141,8 @@ class BlockPursuit(Pursuit):
         Notes
         -----
         Rows in the same order give the candidates of `fit`, and to rounding its model, however
-        they are cut into blocks. `partial_fit` goes on from here.
+        they are cut into blocks; but see the notes on functions that nearly depend on each other.
+        `partial_fit` goes on from here.
 
         Examples
         --------
