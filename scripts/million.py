@@ -141,11 +141,16 @@ def use(data: Data) -> dict[str, float]:
     """Fit as a user does; return seconds, those of the floor around it, and peak memory in MB."""
     X, y, groups = data.X, data.y, data.groups
     model = RankingPursuit(
-        N_BASIS, fitting="backfit", ridge=1.0, n_candidates=N_CANDIDATES, gamma=GAMMA
+        N_BASIS,
+        fitting="backfit",
+        ridge=1.0,
+        n_candidates=N_CANDIDATES,
+        gamma=GAMMA,
+        random_state=0,
     )
     before = bare_floor(X)
     begun = time.perf_counter()
-    model.set_params(random_state=0).fit(X, y, groups)
+    model.fit(X, y, groups)
     seconds = time.perf_counter() - begun
     floor = 0.5 * (before + bare_floor(X))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -235,7 +240,7 @@ def main() -> None:
                 tabulate(details, headers, style, floatfmt=formats, disable_numparse=[0]),
             ]
         )
-        for style in ("simple", "github")
+        for style in ("simple", "pipe")
     }
     note = NOTE.format(rows=arguments.rows)
     print(f"{environment()}\n{note}\n\n{texts['simple']}")
@@ -243,7 +248,7 @@ def main() -> None:
         draw(arguments.figure, growths(sizes, found))
     if arguments.markdown:
         picture = f"\n\n![Growth]({arguments.figure.name})" if arguments.figure else ""
-        write_section(arguments.markdown, "A million rows", f"{note}{picture}\n\n{texts['github']}")
+        write_section(arguments.markdown, "A million rows", f"{note}{picture}\n\n{texts['pipe']}")
     exit_if_missed(row[0] for row in summary if not row[-1])
 
 

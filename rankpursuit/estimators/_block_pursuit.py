@@ -134,7 +134,7 @@ class BlockPursuit(SumsOfBlocks):
         >>> from rankpursuit.datasets import array_blocks
         >>> rng = np.random.default_rng(0)
         >>> X, groups = rng.normal(size=(400, 2)), np.repeat(np.arange(40), 10)
-        >>> model = RankingPursuit(n_basis=8, fitting="backfit", n_candidates=30, random_state=0)
+        >>> model = RankingPursuit(8, fitting="backfit", ridge=0.0, n_candidates=30, random_state=0)
         >>> blocks = array_blocks(X, X[:, 0], groups, rows=100)
         >>> round(model.fit_blocks(blocks).score(X, X[:, 0], groups), 2)
         0.95
