@@ -94,7 +94,10 @@ def _kernel(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 def errors(train: Letor, test: Letor, candidates: list[np.ndarray]) -> np.ndarray:
     """Return disagreement and NDCG errors of each test query, means over draws, (2, queries)."""
-    model = RankingPursuit(N_BASIS, fitting="backfit", ridge=RIDGE, group_weight="equal")
+    gamma = 1.0 / train.X.shape[1]
+    model = RankingPursuit(
+        N_BASIS, fitting="backfit", ridge=RIDGE, group_weight="equal", gamma=gamma
+    )
     predicted = np.array(
         [
             model.fit_blocks([train], candidates=train.X[np.sort(rows)]).predict(test.X)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
 
 from rankpursuit.reporting.figures.style import figure_style
 from rankpursuit.writing import replacing
 
 _PANELS = {
-    "s": ("Time of a fit", "seconds", "number of points (SS: unscored)"),
-    "MB": ("Peak memory of a fit", "MB", "number of points"),
-    "ms a task": ("Time per task", "milliseconds a task", "number of tasks"),
+    "s": ("Time of a fit", "seconds"),
+    "MB": ("Peak memory of a fit", "MB"),
+    "ms a task": ("Time per task", "milliseconds a task"),
 }
 _LOOKS = (("#d1500a", "o"), ("#1b74b3", "s"))
 
@@ -28,9 +28,11 @@ def draw(path: Path, growths: Sequence[Any]) -> None:
     with figure_style():
         figure = Figure(figsize=(3.5 * len(units), 5.2))
         for axes, unit in zip(figure.subplots(1, len(units)), units, strict=True):
-            _draw_panel(axes, [growth for growth in growths if growth.curve.unit == unit])
-            title, ylabel, xlabel = _PANELS[unit]
-            axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+            drawn = [growth for growth in growths if growth.curve.unit == unit]
+            _draw_panel(axes, drawn)
+            title, ylabel = _PANELS[unit]
+            counted = " or ".join(dict.fromkeys(growth.curve.counted for growth in drawn))
+            axes.set(title=title, xlabel=f"number of {counted}", ylabel=ylabel)
         with replacing(path) as file:
             figure.savefig(
                 file,
@@ -48,13 +50,13 @@ def _draw_panel(axes: Axes, growths: Sequence[Any]) -> None:
         goal = growth.values[0] * (sizes / sizes[0]) ** curve.goal
         axes.loglog(sizes, growth.values, marker=marker, color=color, label=label)
         axes.loglog(sizes, goal, color=color, ls=":", label=f"goal: at most {curve.goal:g}")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(LogFormatter())
     _mark_sizes(axes, {size for growth in growths for size in growth.curve.sizes})
     low, high = axes.get_ylim()
     if high < 10 * low:  # a flat curve: half a decade on either side shows that it is
         middle = np.sqrt(low * high)
         axes.set_ylim(middle / 10**0.5, middle * 10**0.5)
-        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.legend(
         loc="upper left",
         bbox_to_anchor=(-0.08, -0.28),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.datasets.columns import check_columns
+from rankpursuit.datasets.parquet import pyarrow_for
 from rankpursuit.datasets.ratings import Ratings, check_values
 from rankpursuit.datasets.text_table import line_of, read_text_table, separator_of
 from rankpursuit.errors import DataError, DataNotFoundError
@@ -142,15 +143,9 @@ def _read(
 
 
 def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
+    pyarrow = pyarrow_for(file)
     try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise DataError(
-            f"{file}: reading Parquet needs pyarrow: pip install 'rankpursuit[parquet]'"
-        ) from error
-    try:
-        with parquet.ParquetFile(file) as opened:
+        with pyarrow.parquet.ParquetFile(file) as opened:
             n_rows = opened.metadata.num_rows
             if n_rows > MOST_ROWS:
                 raise DataError(f"{file}: has {n_rows:,} rows, and {MOST_ROWS:,} is the most")

@@ -90,20 +90,26 @@ def _columns(file: Path) -> list[str]:
         return list(parquet.schema_arrow.names)
 
 
-@contextmanager
-def _open(file: Path) -> Iterator[Any]:
-    """Open a file; what is wrong with it, now or while it is read, is one error of ours."""
+def pyarrow_for(file: Path) -> Any:
+    """Return pyarrow, with its Parquet part; a DataError if it is not installed."""
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow
+        import pyarrow.parquet
     except ImportError as error:
         raise DataError(
             f"{file}: reading Parquet needs pyarrow: pip install 'rankpursuit[parquet]'"
         ) from error
+    return pyarrow
+
+
+@contextmanager
+def _open(file: Path) -> Iterator[Any]:
+    """Open a file; what is wrong with it, now or while it is read, is one error of ours."""
+    pyarrow = pyarrow_for(file)
     try:
-        with pq.ParquetFile(file) as parquet:
+        with pyarrow.parquet.ParquetFile(file) as parquet:
             yield parquet
-    except (pa.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError) as error:
         raise DataError(
             f"{file}: not a Parquet file, or damaged or cut off: {str(error).splitlines()[0]}"
         ) from error

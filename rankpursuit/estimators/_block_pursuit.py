@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from operator import add
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array
+from numpy.typing import ArrayLike
 
 from rankpursuit.estimators._base import parameters
+from rankpursuit.estimators._block_sums import SumsOfBlocks
 from rankpursuit.estimators._cluster import Cluster
-from rankpursuit.estimators._comparisons import group_labels
-from rankpursuit.estimators._dictionary import Dictionary, Reservoir, draw_candidates
-from rankpursuit.estimators._kernels import Array, gamma_of_spread
-from rankpursuit.estimators._pursuit_base import Pursuit
-from rankpursuit.estimators._scaling import overflow_found_later
-from rankpursuit.estimators._spread import Spread
 from rankpursuit.estimators._tally import (
     NO_PAIR,
-    Block,
     Blocks,
-    BlockSums,
-    CheckedBlock,
     Tally,
     named,
     opener,
     unchanged_if_refused,
-    unpacked,
 )
-from rankpursuit.preferences import Blend, GroupPreferences, Preferences
 
 
 @parameters
-class BlockPursuit(Pursuit):
+class BlockPursuit(SumsOfBlocks):
     """Base of the pursuits that learn from sums over blocks of whole groups."""
 
-    _compares: ClassVar[bool]
     __metadata_request__partial_fit: ClassVar = {"groups": True}
-
-    def _block_form(self, labels: NDArray) -> Preferences:
-        raise NotImplementedError
 
     def partial_fit(
         self,
@@ -89,6 +71,7 @@ class BlockPursuit(Pursuit):
 
         Examples
         --------
+        >>> import numpy as np
         >>> from rankpursuit import RankingPursuit
         >>> rng = np.random.default_rng(0)
         >>> model = RankingPursuit(n_basis=8, fitting="backfit", n_candidates=30, random_state=0)
@@ -141,15 +124,17 @@ class BlockPursuit(Pursuit):
         Notes
         -----
         Rows in the same order give the candidates of `fit`, and to rounding its model, however
-        they are cut into blocks. `partial_fit` goes on from here.
+        they are cut into blocks; but see the notes on functions that nearly depend on each other.
+        `partial_fit` goes on from here. ``lambda: tqdm(blocks)`` shows how far the reading is.
 
         Examples
         --------
+        >>> import numpy as np
         >>> from rankpursuit import RankingPursuit
         >>> from rankpursuit.datasets import array_blocks
         >>> rng = np.random.default_rng(0)
         >>> X, groups = rng.normal(size=(400, 2)), np.repeat(np.arange(40), 10)
-        >>> model = RankingPursuit(n_basis=8, fitting="backfit", n_candidates=30, random_state=0)
+        >>> model = RankingPursuit(8, fitting="backfit", ridge=0.0, n_candidates=30, random_state=0)
         >>> blocks = array_blocks(X, X[:, 0], groups, rows=100)
         >>> round(model.fit_blocks(blocks).score(X, X[:, 0], groups), 2)
         0.95
@@ -222,6 +207,7 @@ class BlockPursuit(Pursuit):
         with unchanged_if_refused(self):
             self._check_for_blocks()
             cluster = Cluster(client, parts)
+            self.__dict__.pop("feature_names_in_", None)  # of data before
             dictionary = self._drawn_on(cluster) if candidates is None else self._given(candidates)
             tally = Tally.empty(dictionary)
             for number, found in enumerate(cluster.sums(self, dictionary), start=1):
@@ -230,90 +216,3 @@ class BlockPursuit(Pursuit):
                 tally = tally.plus(found).commit(found)
             self._keep_whole(tally)
         return self
-
-    def _check_for_blocks(self) -> None:
-        self._check_parameters()
-        if self._precomputed:
-            raise ValueError(
-                "kernel='precomputed' holds values with all training points, and cannot be learned "
-                "from blocks; pass the kernel as a callable"
-            )
-
-    def _check_block(self, block: Block, *, reset: bool) -> CheckedBlock:
-        X, y, groups = unpacked(block)
-        X, y = self._check_scored(X, y, reset=reset)
-        labels = group_labels(groups, len(X))
-        return CheckedBlock(X, y, labels if self._compares and groups is not None else None)
-
-    def _checked(self, opened: Callable[[], Iterator[Block]]) -> Iterator[CheckedBlock]:
-        """Check one block after the other; the first one says how many features there are."""
-        for number, block in enumerate(opened(), start=1):
-            with named(f"block {number}"):
-                checked = self._check_block(block, reset=number == 1)
-            yield checked
-
-    def _drawn(self, blocks: Iterable[CheckedBlock]) -> tuple[Dictionary, int]:
-        """Draw candidates from the rows of all blocks; return them and the number of rows."""
-        reservoir = Reservoir(self.n_candidates, self.random_state)
-        for block in blocks:
-            reservoir.add(block.X)
-        if not reservoir.n_rows:
-            raise ValueError("there are no blocks to learn from")
-        return self._dictionary(*reservoir.drawn(), reservoir.spread), reservoir.n_rows
-
-    def _drawn_on(self, cluster: Cluster) -> Dictionary:
-        """Draw candidates from the rows of all parts on a cluster."""
-        looks = cluster.look(self)
-        first = looks[0]
-        self.n_features_in_ = first.n_features
-        if first.names is not None:
-            self.feature_names_in_ = np.array(first.names, dtype=object)
-        for number, one in enumerate(looks, start=1):
-            if one.n_features != first.n_features:
-                raise ValueError(
-                    f"part {number}: X has {one.n_features} features, but part 1 has "
-                    f"{first.n_features}"
-                )
-        counts = [one.n_rows for one in looks]
-        rows = draw_candidates(sum(counts), self.n_candidates, self.random_state)
-        spread = reduce(add, (one.spread for one in looks))
-        return self._dictionary(cluster.take_rows(counts, rows), rows, spread)
-
-    def _given(self, candidates: ArrayLike) -> Dictionary:
-        """Take candidates that are numbered by themselves."""
-        points = check_array(candidates, dtype=np.float64, input_name="candidates")
-        return self._dictionary(points, np.arange(len(points)), Spread.of(points))
-
-    def _dictionary(self, points: Array, rows: NDArray[np.intp], spread: Spread) -> Dictionary:
-        gamma = gamma_of_spread(self.kernel, self.gamma, points.shape[1], spread)
-        return Dictionary(self._check_for_kernel(points), rows, gamma)
-
-    def _sum_block(self, dictionary: Dictionary, block: CheckedBlock) -> BlockSums:
-        wanted, n_features = dictionary.points.shape[1], block.X.shape[1]
-        if n_features != wanted:
-            raise ValueError(f"X has {n_features} features, but the candidates have {wanted}")
-        labels = np.zeros(len(block.y)) if block.labels is None else block.labels
-        form = self._block_form(labels)
-        with overflow_found_later():
-            sums = self._sum(dictionary, block.X, block.y, form)
-        ranking = form.preferences if isinstance(form, Blend) else form
-        if not isinstance(ranking, GroupPreferences):
-            return BlockSums(sums)
-        return BlockSums(sums, block.distinct(), len(ranking.sizes), ranking.n_pairs)
-
-    def _keep_whole(self, tally: Tally) -> None:
-        if not tally.n_rows:
-            raise ValueError("there are no blocks to learn from")
-        if self._compares and not tally.n_pairs:
-            raise ValueError(NO_PAIR)
-        self._keep_tally(tally)
-        self._tally = tally
-
-    def _keep_tally(self, tally: Tally) -> None:
-        self.n_features_in_ = tally.dictionary.points.shape[1]
-        if self._compares:
-            self.n_groups_: int | None = tally.n_groups
-        n_steps = self._count_steps(len(tally.dictionary.points))
-        with overflow_found_later():
-            path, of_kernel = self._path_of(tally.dictionary, tally.sums, n_steps)
-            self._keep_sums(tally.dictionary, path, n_steps, of_kernel, tally.sums.of_scores)

@@ -20,7 +20,7 @@ from rankpursuit.estimators._spread import Spread
 from rankpursuit.estimators._tally import BlockSums, unpacked
 
 if TYPE_CHECKING:
-    from rankpursuit.estimators._block_pursuit import BlockPursuit
+    from rankpursuit.estimators._block_sums import SumsOfBlocks
 
 AHEAD = 2
 """Tasks for each thread of the cluster that are under way: one that runs, and one to go on with."""
@@ -52,7 +52,7 @@ class Cluster:
         if not self._parts:
             raise ValueError("there are no parts to learn from")
 
-    def look(self, model: BlockPursuit) -> list[Look]:
+    def look(self, model: SumsOfBlocks) -> list[Look]:
         """Check each part, and count its rows."""
         with self._lost():
             common = self._client.submit(_same, clone(model), pure=False)
@@ -73,7 +73,7 @@ class Cluster:
         )
         return np.concatenate(list(self._results(take_rows, arguments)))
 
-    def sums(self, model: BlockPursuit, dictionary: Dictionary) -> Iterator[BlockSums]:
+    def sums(self, model: SumsOfBlocks, dictionary: Dictionary) -> Iterator[BlockSums]:
         """Add up each part."""
         with self._lost():
             common = self._client.submit(_same, (clone(model), dictionary), pure=False)
@@ -130,7 +130,7 @@ class Cluster:
             ) from error
 
 
-def look(part: Any, model: BlockPursuit) -> Look:
+def look(part: Any, model: SumsOfBlocks) -> Look:
     """Check a part; on a worker."""
     model = clone(model)
     X = model._check_block(_load(part), reset=True).X
@@ -143,7 +143,7 @@ def take_rows(part: Any, rows: Indices) -> Array:
     return np.asarray(np.asarray(_load(part)[0])[rows], dtype=np.float64)
 
 
-def sum_part(part: Any, common: tuple[BlockPursuit, Dictionary]) -> BlockSums:
+def sum_part(part: Any, common: tuple[SumsOfBlocks, Dictionary]) -> BlockSums:
     """Add up a part; on a worker."""
     model, dictionary = common
     model = clone(model)

@@ -83,12 +83,13 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 _NOTES = {
     "memory_note": """\
 With at least four samples for each of the N candidates, and no explicit pairs, `fit` goes once
-over the rows in blocks of 64 MB and keeps the N x N products of the functions. If these leave
-too few digits, where functions nearly depend on each other, or if there are at most 2^18
-kernel values of samples with candidates, it keeps all of these values instead; beyond 2^25 of
-them it never does. Either way the model is the same but for rounding. Rows that do not fit
-into memory may be a memory map for `fit`, come in blocks for `fit_blocks` or one at a time for
-`partial_fit`, or lie on a cluster for `fit_on_cluster`.""",
+over the rows in blocks of 64 MB and keeps the N x N products of the functions. If there are at
+most 2^25 kernel values of samples with candidates, the products give way to all of these
+values where they leave too few digits, that is, where chosen functions nearly depend on each
+other; up to 2^18, and with "prefit", the values are kept at once. From products alone, a
+function of which less than 1e-5 is left outside of the span of the chosen ones is never chosen.
+Rows that do not fit into memory may be a memory map for `fit`, come in blocks for `fit_blocks`
+or one at a time for `partial_fit`, or lie on a cluster for `fit_on_cluster`.""",
     "columns_note": """\
 The functions of the dictionary are columns of a least-squares problem, so the kernel need not
 be positive definite, except in the penalty of `ridge`, where negative eigenvalues count as 0.

@@ -6,10 +6,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from all_estimators import PURSUITS, id_of
+from grouped_rows import assert_same_model, shuffled_groups, sorted_groups
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from rankpursuit import KernelMatchingPursuit, RankingPursuit
+from rankpursuit import KernelMatchingPursuit
 from rankpursuit.datasets import array_blocks
 from rankpursuit.solvers.pursuit import blocks, form_choice
 
@@ -27,31 +27,6 @@ OPTIONS = {
     "equal": {"group_weight": "equal"},
     "weights": {"group_weight": dict.fromkeys(range(25), 2.0)},
 }
-
-
-def shuffled_groups(n_points=300, n_groups=25, seed=0):
-    """Points in groups of all sizes that do not stand together."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_points, 3))
-    groups = rng.integers(n_groups, size=n_points)
-    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=n_points) + 3.0 * groups
-    return X, y, groups
-
-
-def sorted_groups(**options):
-    X, y, groups = shuffled_groups(**options)
-    order = np.argsort(groups, kind="stable")
-    return X[order], y[order], groups[order]
-
-
-def assert_same_model(found, expected, tolerance=1e-8):
-    np.testing.assert_array_equal(found.basis_, expected.basis_)
-    np.testing.assert_array_equal(found.X_basis_, expected.X_basis_)
-    scale = np.abs(expected.staged_coef_).max()
-    np.testing.assert_allclose(found.coef_, expected.coef_, atol=tolerance * scale)
-    np.testing.assert_allclose(found.staged_coef_, expected.staged_coef_, atol=tolerance * scale)
-    np.testing.assert_allclose(found.cost_, expected.cost_, atol=tolerance * expected.cost_[0])
-    assert found.gamma_ == pytest.approx(expected.gamma_)
 
 
 @pytest.fixture
@@ -213,142 +188,3 @@ def test_regression_takes_rows_of_a_group_in_any_block():
     model = KernelMatchingPursuit(8, n_candidates=20, random_state=0)
     found = clone(model).fit_blocks([(X[:99], y[:99], groups[:99]), (X[99:], y[99:], groups[99:])])
     assert_same_model(found, clone(model).fit(X, y))
-
-
-def refusals():
-    """Blocks that cannot follow the first one, each with what is wrong."""
-    X, y, groups = sorted_groups()
-    _, (X, y, groups) = array_blocks(X, y, groups, rows=200)
-    spoilt, scores = X.copy(), y.copy()
-    spoilt[2, 1], scores[4] = np.nan, np.inf
-    return {
-        "features": ((X[:, :2], y, groups), "X has 2 features, but .* is expecting 3"),
-        "nan": ((spoilt, y, groups), "X contains NaN"),
-        "inf": ((X, scores, groups), "y contains infinity"),
-        "lengths": ((X, y[1:], groups), "inconsistent numbers of samples"),
-        "labels": ((X, y, groups[1:]), "groups must have one label"),
-        "rows": ((X[:0], y[:0], groups[:0]), "0 sample"),
-    }
-
-
-@each_pursuit
-@pytest.mark.parametrize("case", refusals())
-def test_a_refused_block_leaves_the_model_as_it_was(estimator, case):
-    block, message = refusals()[case]
-    X, y, groups = sorted_groups()
-    one, two = array_blocks(X, y, groups, rows=200)
-    model = clone(estimator).set_params(n_candidates=20, n_basis=5).partial_fit(*one)
-    with pytest.raises(ValueError, match=message):
-        model.partial_fit(*block)
-    assert_same_model(model, clone(model).partial_fit(*one), 1e-12)
-    with pytest.raises(ValueError, match=f"block 2: .*{message}"):
-        model.fit_blocks([one, block])
-    assert_same_model(
-        model.partial_fit(*two), clone(model).partial_fit(*one).partial_fit(*two), 1e-12
-    )
-
-
-@each_ranker
-def test_a_split_group_is_refused_by_its_label(estimator):
-    X, y, groups = sorted_groups()
-    names = np.array([f"query {label}" for label in groups])
-    middle = int(np.flatnonzero(groups == 12)[2])
-    one, two = (X[:middle], y[:middle], names[:middle]), (X[middle:], y[middle:], names[middle:])
-    model = clone(estimator).set_params(n_candidates=20, n_basis=5).partial_fit(*one)
-    with pytest.raises(ValueError, match=r"^group 'query 12' is split: an earlier block has rows"):
-        model.partial_fit(*two)
-    whole = names[middle:] != "query 12"
-    model.partial_fit(*(part[whole] for part in two))
-    with pytest.raises(ValueError, match=r"^block 2: group 'query 12' is split"):
-        model.fit_blocks([one, two])
-
-
-@each_ranker
-def test_a_block_without_a_pair_is_refused_alone_but_not_among_others(estimator):
-    X, y, groups = sorted_groups()
-    alone = X[:3], y[:3], [100, 101, 102]
-    model = clone(estimator).set_params(n_candidates=20, n_basis=5)
-    with pytest.raises(ValueError, match="groups leave no pair"):
-        model.partial_fit(*alone)
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    with pytest.raises(ValueError, match="groups leave no pair"):
-        model.fit_blocks([alone])
-    model.fit_blocks([alone, (X, y, groups)]).predict(X)
-    model.partial_fit(X, y, groups + 200).predict(X)
-
-
-@each_ranker
-def test_a_group_without_a_weight_is_refused(estimator):
-    X, y, groups = sorted_groups()
-    weights = dict.fromkeys(range(24), 1.0)
-    model = clone(estimator).set_params(group_weight=weights)
-    with pytest.raises(ValueError, match="has none for 24"):
-        model.partial_fit(X, y, groups)
-
-
-def test_blocks_that_can_be_read_once_need_candidates():
-    X, y, groups = sorted_groups()
-    model = RankingPursuit(5, n_candidates=20)
-    with pytest.raises(ValueError, match="blocks can be read only once"):
-        model.fit_blocks(iter(array_blocks(X, y, groups)))
-    model.fit_blocks(iter(array_blocks(X, y, groups)), candidates=X[:20])
-    by_function = RankingPursuit(5, n_candidates=20, random_state=0)
-    by_function.fit_blocks(lambda: iter(array_blocks(X, y, groups, rows=70)))
-    assert_same_model(by_function, clone(by_function).fit(X, y, groups))
-
-
-@pytest.mark.parametrize(
-    ("blocks", "message"),
-    [
-        ([], "there are no blocks"),
-        ([1], "block 1: a block must be .X, y, groups.; got int"),
-        ([(1, 2, 3, 4)], "block 1: a block must be .X, y, groups.; got tuple"),
-    ],
-)
-def test_what_is_no_block_is_refused(blocks, message):
-    with pytest.raises(ValueError, match=message):
-        RankingPursuit().fit_blocks(blocks)
-    with pytest.raises(ValueError, match=message):
-        RankingPursuit().fit_blocks(blocks, candidates=np.eye(3))
-
-
-def test_a_callable_that_opens_the_blocks_only_once_is_refused():
-    X, y, groups = sorted_groups()
-    opened = iter(array_blocks(X, y, groups))
-    with pytest.raises(ValueError, match="300 rows when they were first read and 0 the second"):
-        RankingPursuit(5).fit_blocks(lambda: opened)
-
-
-@each_pursuit
-def test_candidates_that_do_not_fit_are_refused(estimator):
-    X, y, groups = sorted_groups()
-    model = clone(estimator).set_params(n_basis=5)
-    with pytest.raises(ValueError, match="X has 3 features, but the candidates have 2"):
-        model.partial_fit(X, y, groups, candidates=X[:, :2])
-    with pytest.raises(ValueError, match="candidates contains NaN"):
-        model.partial_fit(X, y, groups, candidates=np.full((2, 3), np.nan))
-    model.partial_fit(X, y, groups, candidates=X[:9])
-    with pytest.raises(ValueError, match="candidates are chosen with the first block"):
-        model.partial_fit(X, y, groups + 100, candidates=X[:9])
-
-
-@each_pursuit
-def test_a_precomputed_kernel_has_no_blocks(estimator):
-    model = clone(estimator).set_params(kernel="precomputed")
-    for learn in (model.partial_fit, lambda X, y: model.fit_blocks([(X, y)])):
-        with pytest.raises(ValueError, match=r"kernel='precomputed' .* cannot be learned from"):
-            learn(np.eye(3), np.ones(3))
-
-
-def test_kernel_values_that_are_not_finite_are_refused():
-    X, y, _ = sorted_groups()
-    with pytest.raises(ValueError, match="values of the kernel 'poly' that are not"):
-        KernelMatchingPursuit(kernel="poly", degree=99).partial_fit(1e9 * X, y)
-
-
-def test_a_dictionary_that_runs_out_warns_where_the_user_called():
-    X, y = np.repeat(np.eye(3), 4, axis=0), np.repeat([1.0, 3.0, 2.0], 4)
-    with pytest.warns(ConvergenceWarning, match="ran out after . of 6") as caught:
-        RankingPursuit(6, fitting="backfit").partial_fit(X, y)
-    assert caught[0].filename == __file__

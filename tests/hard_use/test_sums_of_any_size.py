@@ -151,7 +151,9 @@ def test_a_model_that_was_saved_predicts_the_same_to_the_last_bit(data, learn, e
 @each
 def test_repeated_choices_are_kept_once_each_and_have_a_limit(data, learn, estimator):
     X, y, groups = data
-    model = clone(estimator).set_params(n_basis=60, repeat=True, n_candidates=12)
+    model = clone(estimator).set_params(
+        n_basis=60, fitting="basic", ridge=0.0, repeat=True, n_candidates=12
+    )
     learn(model, X, y, groups)
     assert model.staged_coef_.shape == (60, len(model.basis_))
     assert len(set(model.basis_)) == len(model.basis_)
