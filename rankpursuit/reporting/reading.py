@@ -122,7 +122,8 @@ def read_table(path: Path, content: bytes, columns: Columns) -> pd.DataFrame:
             frame[name] = _numbers(path, frame[name], may_be_empty=empty)
     for name in columns.counts:
         frame[name] = _counts(path, frame[name], least=0 if name == "user" else 1)
-    _refuse(path, frame.duplicated(list(columns.key)), "an earlier line is of the same")
+    same = f"an earlier line has the same {', '.join(columns.key[:-1])} and {columns.key[-1]}"
+    _refuse(path, frame.duplicated(list(columns.key)), same)
     return frame
 
 

@@ -12,12 +12,12 @@ from rp_run import contents, finish, on, one_line, run, start, wait_for_store, w
 from rankpursuit.cli.run import main
 
 SOME = 24_000
-"""Bytes of a store with all units of the first round, some of the second and none of the last."""
+"""Bytes of a store with all units of the first round, some of the second and none of the others."""
 
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    return write_config(tmp_path_factory.mktemp("configs"), "rls", "rank_svm")
+    return write_config(tmp_path_factory.mktemp("configs"), "rls", "rank_svm", repeats=4)
 
 
 @pytest.fixture(scope="module")

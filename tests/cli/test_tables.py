@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 import re
+=======
+import shutil
+>>>>>>> a-hard
 
 import pytest
 from click.testing import CliRunner
@@ -105,12 +109,21 @@ def test_control_is_the_named_one(call, tmp_path):
 TWO_TABLES = "jester-fewer-scores-cost"
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A folder with two runs that a claim is about, their tables written together."""
+    folder = tmp_path_factory.mktemp("both") / "results"
+    for number in (1, 2):
+        write_results(folder / f"table{number}", table=number)
+    assert CliRunner().invoke(main, [str(folder)]).exit_code == 0
+    return folder
+
+
 @pytest.fixture
-def both(call, tmp_path):
-    """Two runs that a claim is about, their tables written together."""
-    folders = [write_results(tmp_path / "results" / f"table{n}", table=n) for n in (1, 2)]
-    assert call("results").exit_code == 0
-    return folders
+def both(written, tmp_path):
+    """A copy of the two runs, where `call` is."""
+    shutil.copytree(written, tmp_path / "results")
+    return [tmp_path / "results" / f"table{number}" for number in (1, 2)]
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -87,7 +87,7 @@ def test_a_count_that_is_none_is_named(results, column, value):
 @pytest.mark.parametrize("table", ["repeats.csv", "users.csv.gz", "curves.csv"])
 def test_a_row_given_twice_is_named(results, table):
     edit(results / table, lambda lines: [*lines[:6], lines[2], *lines[6:]])
-    assert f"{table}, line 7: an earlier line is of the same" in refused(results)
+    assert f"{table}, line 7: an earlier line has the same group, repeat, " in refused(results)
 
 
 @pytest.mark.parametrize("table", ["repeats.csv", "users.csv.gz", "curves.csv"])

@@ -1,7 +1,6 @@
 """What a client asks of a cluster: real schedulers and workers, checked before they are used."""
 
 import socket
-import time
 
 import pandas as pd
 import pytest
@@ -45,8 +44,6 @@ def own_ratings(tmp_path):
 
 
 SHORT = Patience(seconds=1, first=0.2, every=0.4)
-NO_WORKER = ["no worker for 0 seconds", "no worker for 1 seconds"]
-"""What is told meanwhile, to the comma."""
 
 
 def preload(folder, *statements):
@@ -101,7 +98,8 @@ def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
     told = []
     with pytest.raises(NoWorkerError, match="the cluster had no worker for 1 seconds"):
         Dask(dask.address, told.append, SHORT)
-    assert [line.split(",")[0] for line in told[1:]] == ["no worker yet", *NO_WORKER]
+    assert told[1].startswith("no worker yet, ")
+    assert told[2].startswith("no worker for ")
 
 
 def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first(dask):
@@ -114,7 +112,7 @@ def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first
         worker.kill()
         with pytest.raises(NoWorkerError, match=r"no worker for 1 seconds; what was finished is"):
             found.extend(results)
-    assert [line.split(",")[0] for line in told[1:]] == NO_WORKER
+    assert told[1].startswith("no worker for ")
     assert (
         sums(found).items()
         <= sums(evaluate_unit(run.experiment, *x) for x in few_jobs(run, 4)).items()
@@ -279,9 +277,11 @@ def test_a_unit_that_is_lost_with_too_many_workers_ends_the_run(tmp_path, monkey
 HOLD_MORE_AND_MORE = "held = [bytearray(10**7) for _ in range(100) if not time.sleep(0.02)]"
 
 
-@pytest.mark.parametrize("end", ["os._exit(1)", HOLD_MORE_AND_MORE])
-def test_a_unit_on_which_workers_die_again_and_again_ends_the_run(tmp_path, monkeypatch, end):
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+@pytest.mark.parametrize(("end", "failures"), [("os._exit(1)", "1"), (HOLD_MORE_AND_MORE, "0")])
+def test_a_unit_on_which_workers_die_again_and_again_ends_the_run(
+    tmp_path, monkeypatch, end, failures
+):
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", failures)
     run = run_of(small_config())
     deadly = (
         *("import os, time", "import rankpursuit.experiments.backends.dask_worker as worker"),
@@ -305,20 +305,24 @@ def mute():
         yield listening.getsockname()[1]
 
 
+@pytest.fixture
+def hasty(monkeypatch):
+    """Make a client wait for the answer of a server for a second."""
+    monkeypatch.setattr(client_side, "_CONNECT_SECONDS", 1)
+
+
 def refusal(address):
-    begun = time.monotonic()
     with pytest.raises(RunError) as refused:
         Dask(address, print)
-    assert time.monotonic() - begun < 6
     assert str(refused.value).startswith(f"no Dask scheduler answers at {address}: start one")
     return str(refused.value)
 
 
-def test_a_server_that_never_answers_is_refused(mute):
-    assert "no answer in 4 seconds" in refusal(f"tcp://127.0.0.1:{mute}")
+def test_a_server_that_never_answers_is_refused(mute, hasty):
+    assert "no answer in 1 seconds" in refusal(f"tcp://127.0.0.1:{mute}")
 
 
-def test_a_server_of_another_kind_is_refused(server):
+def test_a_server_of_another_kind_is_refused(server, hasty):
     refusal(server.url("").replace("http", "tcp"))
 
 
@@ -333,8 +337,7 @@ def test_a_scheduler_with_certificates_needs_certificates(mute):
         *("tcp://no-such-host.invalid:8786", "http://127.0.0.1:8786", "inproc://x", "tcp://[::1"),
     ],
 )
-def test_a_bad_address_is_refused(address, monkeypatch):
-    monkeypatch.setattr(client_side, "_CONNECT_SECONDS", 1)
+def test_a_bad_address_is_refused(address, hasty):
     refusal(address)
 
 
@@ -344,8 +347,7 @@ def test_the_address_of_a_worker_is_refused(dask):
         Dask(address, print)
 
 
-def test_an_address_without_a_scheduler_is_refused(monkeypatch):
-    monkeypatch.setattr(client_side, "_CONNECT_SECONDS", 0.5)
+def test_an_address_without_a_scheduler_is_refused(hasty):
     with socket.socket() as nobody:  # bound, and not listening
         nobody.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
