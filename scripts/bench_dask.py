@@ -93,7 +93,7 @@ def growth(run: Run, cluster: Dask, scheduler: int) -> list[list[Any]]:
 
     def milliseconds(number: int) -> np.ndarray:
         begun = clocks()
-        for _ in cluster.evaluate(run.experiment, [(unit, run.labels, {})] * number):
+        for _ in cluster.evaluate(run.experiment, [((unit,), run.labels, {})] * number):
             pass
         return 1e3 * (clocks() - begun) / number
 
