@@ -10,7 +10,12 @@ from rankpursuit.solvers.pursuit import (
     ridge_rows,
 )
 from rankpursuit.solvers.rank_svm import OrderedPairs, RankSVMPath, rank_svm_path
-from rankpursuit.solvers.rls import rls_path, rls_solution, sparse_rls_path
+from rankpursuit.solvers.rls import (
+    nested_rls_path,
+    rls_path,
+    rls_solution,
+    sparse_rls_path,
+)
 
 __all__ = [
     "CoregularisedPath",
@@ -19,6 +24,7 @@ __all__ = [
     "RankSVMPath",
     "coregularised_pursuit",
     "count_basis",
+    "nested_rls_path",
     "pursue",
     "pursue_gram",
     "rank_svm_path",
