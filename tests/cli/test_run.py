@@ -45,7 +45,7 @@ def workers_of(process):
     return found
 
 
-@pytest.mark.parametrize(("n_jobs", "size"), [(1, 1), (1, 40_000), (2, 60_000)])
+@pytest.mark.parametrize(("n_jobs", "size"), [(1, 1), (1, 25_000), (2, 40_000)])
 def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path, n_jobs, size):
     process = start(config, tmp_path, "-j", n_jobs)
     wait_for_store(process, tmp_path, size)
@@ -58,7 +58,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path,
 
 def test_workers_end_with_a_run_that_was_killed(config, tmp_path):
     process = start(config, tmp_path, "-j", 2)
-    wait_for_store(process, tmp_path, 30_000)
+    wait_for_store(process, tmp_path, 20_000)
     assert len(workers_of(process)) == 2
     process.kill()
     process.wait()
@@ -70,7 +70,7 @@ def test_workers_end_with_a_run_that_was_killed(config, tmp_path):
 
 def test_a_killed_worker_ends_the_run_in_one_line_and_it_resumes(config, uninterrupted, tmp_path):
     process = start(config, tmp_path, "-j", 2)
-    wait_for_store(process, tmp_path, 30_000)
+    wait_for_store(process, tmp_path, 20_000)
     os.kill(workers_of(process)[0], signal.SIGKILL)
     status, errors = finish(process, timeout=60)
     assert status == 1
@@ -84,7 +84,7 @@ def test_ctrl_c_keeps_what_is_finished_and_tells_how_to_go_on(
     config, uninterrupted, tmp_path, n_jobs
 ):
     process = start(config, tmp_path, "-j", n_jobs)
-    wait_for_store(process, tmp_path, 30_000)
+    wait_for_store(process, tmp_path, 20_000)
     os.killpg(process.pid, signal.SIGINT)
     status, errors = finish(process, timeout=30)
     assert status == 130

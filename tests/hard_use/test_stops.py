@@ -29,7 +29,7 @@ def config(tmp_path_factory):
 @pytest.mark.parametrize("to_all", [False, True])
 def test_a_terminated_run_keeps_what_is_finished_and_resumes(config, tmp_path, n_jobs, to_all):
     process = start(config, tmp_path, "-j", n_jobs, "--quiet")
-    wait_for_store(process, tmp_path, 30_000)
+    wait_for_store(process, tmp_path, 20_000)
     if to_all:
         os.killpg(process.pid, signal.SIGTERM)
     else:
