@@ -42,14 +42,15 @@ def _predictions(problem: Problem, n_columns: int) -> float:
 
 
 def _shifted(matrices: np.ndarray, n_lambdas: int) -> float:
-    """Bring matrices to tridiagonal form, and apply its basis to a column for each lambda."""
+    """Bring bordered matrices to tridiagonal form, and apply its basis to all lambdas' columns."""
     seconds = 0.0
+    columns, lwork = np.ones((n_lambdas, matrices.shape[1])).T, 64 * n_lambdas + 65 * 64
     for matrix in matrices:
-        fortran, columns = np.asfortranarray(matrix), np.ones((n_lambdas, len(matrix))).T
-        form, _, _, scales, _ = lapack.dsytrd(fortran, lower=1)
-        mirrors, lwork = np.asfortranarray(form[1:, :-1]), 64 * n_lambdas + 65 * 64
-        seconds += _timed(lapack.dsytrd, fortran, lower=1, lwork=32 * len(matrix))
-        seconds += _timed(lapack.dormqr, "L", "N", mirrors, scales, columns[1:], lwork)
+        bordered = np.asfortranarray(np.pad(matrix, ((1, 0), (1, 0)), constant_values=1.0))
+        form, _, _, scales, _ = lapack.dsytrd(bordered, lower=1)
+        mirrors = np.asfortranarray(form[1:, :-1])
+        seconds += _timed(lapack.dsytrd, bordered, lower=1, lwork=32 * len(bordered))
+        seconds += _timed(lapack.dormqr, "L", "N", mirrors, scales, columns, lwork)
     return seconds
 
 
