@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -21,6 +20,8 @@ import distributed
 import numpy as np
 import psutil
 from bench_file import environment, exit_if_missed, write_section
+from bench_store import HEADERS as STORE_HEADERS
+from bench_store import store_rows
 from bench_timing import load
 from dask_cluster import DaskCluster
 from tabulate import tabulate
@@ -30,7 +31,7 @@ from rankpursuit.experiments.backends.dask import Dask
 from rankpursuit.experiments.backends.dask_worker import Parcel
 from rankpursuit.experiments.backends.local import Local
 from rankpursuit.experiments.config import ratings_of
-from rankpursuit.experiments.run.evaluate import evaluate_unit
+from rankpursuit.experiments.run.bundles import SECONDS
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.run import Run
@@ -93,7 +94,7 @@ def growth(run: Run, cluster: Dask, scheduler: int) -> list[list[Any]]:
 
     def milliseconds(number: int) -> np.ndarray:
         begun = clocks()
-        for _ in cluster.evaluate(run.experiment, [(unit, run.labels, {})] * number):
+        for _ in cluster.evaluate(run.experiment, [((unit,), run.labels, {})] * number):
             pass
         return 1e3 * (clocks() - begun) / number
 
@@ -107,22 +108,6 @@ def growth(run: Run, cluster: Dask, scheduler: int) -> list[list[Any]]:
         goal = ("at most 1.25", bool(ratio <= 1.25)) if last else ("", "")
         rows.append([number, *np.median(each, axis=0), ratio, *goal])
     return rows
-
-
-def store_milliseconds(run: Run) -> float:
-    """Return the median time in which the store takes a unit of hold-out users."""
-    unit = next(iter(run.plan.units.values()))[0]
-    result = evaluate_unit(run.experiment, unit, run.labels, {})
-    taken = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Store(RunFolder(Path(folder)).store, Identity("", "")) as store,
-    ):
-        for chunk in range(200):
-            begun = time.perf_counter()
-            store.save(replace(result, unit=replace(unit, chunk=chunk)))
-            taken.append(time.perf_counter() - begun)
-    return 1e3 * float(np.median(taken))
 
 
 def main() -> None:
@@ -139,29 +124,30 @@ def main() -> None:
             cluster.check(run.experiment.data)
             compared = [overhead(run, cluster)]
             grown = growth(run, cluster, dask.scheduler.pid)
-            stored = store_milliseconds(run)
+            stored = store_rows(run, float(grown[-1][2]))
     note = (
         f"A plan of {ratings_of(run.experiment.data).name}, {ROUNDS} rounds, two workers without "
         f"Dask's profiler, as in the README; units "
         f"that wait {MILLISECONDS:g} ms and return {RESULT_BYTES:,} bytes; distributed "
-        f"{distributed.__version__}. The store takes a unit of ten users in {stored:.1f} ms."
+        f"{distributed.__version__}. A job is of units of ten users, {SECONDS:g} s of work or more."
     )
     headers = (
         ["units", "local, s", "Dask, s", "ratio", "spread", "goal", "met"],
         ["units", "ms a unit", "scheduler, CPU", "client, CPU", "to that of 1,000", "goal", "met"],
+        STORE_HEADERS,
     )
     texts = {
         style: "\n\n".join(
             tabulate(rows, headers=header, tablefmt=style, floatfmt=".2f", intfmt=",")
-            for header, rows in zip(headers, (compared, grown), strict=True)
+            for header, rows in zip(headers, (compared, grown, stored), strict=True)
         )
         for style in ("simple", "pipe")
     }
     print(f"{environment()}\n{note}\n\n{texts['simple']}")
     if arguments.markdown:
         write_section(arguments.markdown, "On a cluster", f"{note}\n\n{texts['pipe']}")
-    rows = [*compared, *grown]
-    exit_if_missed(f"{row[0]:,} units" for row in rows if not row[-1] and row[-2])
+    missed = [f"{row[0]:,} units" for row in (*compared, *grown) if row[-1] is False]
+    exit_if_missed([*missed, *(f"cores for {row[0]}" for row in stored if row[-1] is False)])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.methods import predict_grid
@@ -40,30 +41,39 @@ def _predictions(problem: Problem, n_columns: int) -> float:
     return _timed(np.matmul, new, np.ones((len(new), problem.n_scored, n_columns)))
 
 
+def _shifted(matrices: np.ndarray, n_lambdas: int) -> float:
+    """Bring bordered matrices to tridiagonal form, and apply its basis to all lambdas' columns."""
+    seconds = 0.0
+    columns, lwork = np.ones((n_lambdas, matrices.shape[1])).T, 64 * n_lambdas + 65 * 64
+    for matrix in matrices:
+        bordered = np.asfortranarray(np.pad(matrix, ((1, 0), (1, 0)), constant_values=1.0))
+        form, _, _, scales, _ = lapack.dsytrd(bordered, lower=1)
+        mirrors = np.asfortranarray(form[1:, :-1])
+        seconds += _timed(lapack.dsytrd, bordered, lower=1, lwork=32 * len(bordered))
+        seconds += _timed(lapack.dormqr, "L", "N", mirrors, scales, columns, lwork)
+    return seconds
+
+
 def _rls(problem: Problem, spec: Any) -> float:
     kernel = np.ascontiguousarray(problem.scored_kernel)
-    shrunk = np.ones((*kernel.shape[:2], len(spec.lambdas)))
-    return (
-        _timed(np.linalg.eigh, kernel)
-        + _timed(np.matmul, kernel, shrunk)
-        + _predictions(problem, len(spec.lambdas))
-    )
+    return _shifted(kernel, len(spec.lambdas)) + _predictions(problem, len(spec.lambdas))
 
 
 def _sparse(problem: Problem, spec: Any) -> float:
-    seconds = 0.0
-    for share in spec.n_basis:
-        size = count_basis(share, problem.n_scored)
-        columns = np.ascontiguousarray(problem.scored_kernel[:, :, :size])
-        square = np.ascontiguousarray(columns[:, :size])
-        shrunk = np.ones((*square.shape[:2], len(spec.lambdas)))
-        new = np.ascontiguousarray(
-            problem.kernel[:, problem.n_train :, : problem.n_scored][:, :, :size]
-        )
-        seconds += 2 * _timed(np.linalg.eigh, square)
-        seconds += _timed(np.matmul, columns, square)
-        seconds += _timed(np.matmul, columns.swapaxes(1, 2), columns)
-        seconds += 2 * _timed(np.matmul, square, shrunk) + _timed(np.matmul, new, shrunk)
+    """One factor of the largest subset, its inverse and the moments; a solution for each size."""
+    n_lambdas = len(spec.lambdas)
+    sizes = [count_basis(share, problem.n_scored) for share in spec.n_basis]
+    columns = np.ascontiguousarray(problem.scored_kernel[:, :, : max(sizes)])
+    square = np.ascontiguousarray(columns[:, : max(sizes)])
+    seconds = _timed(np.linalg.cholesky, square + np.eye(max(sizes)))
+    for matrix in square:
+        seconds += _timed(lapack.dtrtri, np.asfortranarray(matrix), lower=1)
+    seconds += _timed(np.matmul, columns, square)
+    seconds += _timed(np.matmul, columns.swapaxes(1, 2), columns)
+    for size in sizes:
+        seconds += _shifted(square[:, :size, :size], n_lambdas)
+        seconds += _timed(np.matmul, square[:, :size, :size], np.ones((size, n_lambdas)))
+        seconds += _predictions(problem, n_lambdas)
     return seconds
 
 

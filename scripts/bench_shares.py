@@ -6,33 +6,32 @@ from typing import Any
 
 import numpy as np
 from bench_floor import floor_seconds
-from bench_timing import alternate, plan_of, row
+from bench_timing import alternate, row
 
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.methods import predict_grid
 from rankpursuit.experiments.run.evaluate import evaluate_unit, tasks_of
 from rankpursuit.experiments.run.plan import Cell, Unit
+from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.tasks import Problem, in_stacks
 from rankpursuit.metrics import disagreement_error
 
 N_UNITS = 5
-ANY = "a task of any kind"
+ABOVE_FLOOR = {False: "at most 2", True: "at most 3"}
+"""How far a task may be above its floor, by whether it has unscored points."""
 
 
-def share_rows(kinds: dict[str, Experiment], rounds: int) -> list[list[Any]]:
+def share_rows(experiment: Experiment, rounds: int) -> list[list[Any]]:
     """Return the share of the metric, and how far whole tasks are above their floor.
 
-    The tasks are those of whole units, evaluated as in a run. The goals are for a task of any
-    kind: the paper has as many of each.
+    The tasks are those of whole units, evaluated as in a run.
     """
-    seconds = {kind: _seconds_of_a_task(experiment, rounds) for kind, experiment in kinds.items()}
-    seconds[ANY] = np.mean(list(seconds.values()), axis=0)
-    shares, floors = [], []
-    for kind, (whole, metric, floor) in seconds.items():
-        below, at_most = ("below 0.15", "at most 3") if kind == ANY else ("", "")
-        shares.append(row(f"metric of {kind}", metric, whole, metric / whole, 1, below))
-        floors.append(row(f"{kind} over its floor", floor, whole, whole / floor, 1, at_most))
-    return shares + floors
+    whole, metric, floor = _seconds_of_a_task(experiment, rounds)
+    kind, goal = experiment.name.replace("_", " "), ABOVE_FLOOR["semi" in experiment.name]
+    return [
+        row(f"{kind}: metric", metric, whole, metric / whole, 1, "below 0.15"),
+        row(f"{kind}: whole task over its floor", floor, whole, whole / floor, 1, goal),
+    ]
 
 
 def _seconds_of_a_task(experiment: Experiment, rounds: int) -> np.ndarray:
@@ -64,7 +63,7 @@ def _seconds_of_a_task(experiment: Experiment, rounds: int) -> np.ndarray:
 def _units(experiment: Experiment) -> list[Unit]:
     """Hold-out units of the middle group, from its users with few ratings to those with many."""
     cell = Cell(0, experiment.protocol.groups[1])
-    units = plan_of(experiment, 1).plan.units[cell, "holdout"]
+    units = Run.of(experiment, 1).plan.units[cell, "holdout"]
     places = (np.arange(N_UNITS) + 0.5) * len(units) / N_UNITS
     return [units[int(place)] for place in places]
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from bench_file import environment, exit_if_missed, is_met, write_section
+from bench_steps import Step, Tables, measured
 from bench_timing import load
 from growth_figure import draw
 from tabulate import tabulate
@@ -36,6 +37,7 @@ N_BASIS, N_SCORED, N_CANDIDATES = 20, 100, 500
 POINTS = (500, 1000, 2000, 4000, 8000)
 UNSCORED = (2000, 4000, 8000, 16000, 32000)
 TASKS = (10, 40, 160, 640)
+SUMMARY, DETAILS = "exponents", "details"
 
 NOTE = f"""\
 Fits have {N_BASIS} basis functions and one BLAS thread; a time is the least of {{rounds}} rounds,
@@ -204,6 +206,15 @@ def detail_rows(growths: list[Growth]) -> list[list[Any]]:
     ]
 
 
+def render(found: Tables, style: str) -> str:
+    """Return the tables as text."""
+    headers = {SUMMARY: ["exponent", "goal", "met"], DETAILS: ["size", "measured"]}
+    return "\n\n".join(
+        tabulate(rows, ["growth", *headers[table]], style, floatfmt=".2f")
+        for table, rows in found.items()
+    )
+
+
 def main() -> None:
     """Measure, print, draw, and exit with 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -211,26 +222,29 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    with threadpool_limits(limits=1):
-        growths = [grow(curve, arguments.rounds) for curve in CURVES]
-    summary = summary_rows(growths)
-    texts = {
-        style: "\n\n".join(
-            [
-                tabulate(summary, ["growth", "exponent", "goal", "met"], style, floatfmt=".2f"),
-                tabulate(detail_rows(growths), ["growth", "size", "measured"], style),
-            ]
-        )
-        for style in ("simple", "pipe")
-    }
     note = NOTE.format(rounds=arguments.rounds)
-    print(f"{environment()}\n{note}\n\n{texts['simple']}")
-    if arguments.figure:
-        draw(arguments.figure, growths)
-    if arguments.markdown:
-        picture = f"\n\n![Growth]({arguments.figure.name})" if arguments.figure else ""
-        write_section(arguments.markdown, "Growth", f"{note}{picture}\n\n{texts['pipe']}")
-    exit_if_missed(row[0] for row in summary if not row[-1])
+    growths: list[Growth] = []
+
+    def step(curve: Curve) -> Step:
+        def measure() -> Tables:
+            growths.append(grow(curve, arguments.rounds))
+            return {SUMMARY: summary_rows(growths[-1:]), DETAILS: detail_rows(growths[-1:])}
+
+        return Step(f"{curve.title}: {curve.unit} against {curve.counted}", measure)
+
+    def keep(found: Tables, missing: str) -> None:
+        if arguments.figure and not missing:
+            draw(arguments.figure, growths)
+        if arguments.markdown:
+            picture = f"![Growth]({arguments.figure.name})" if arguments.figure else ""
+            parts = [note, picture, missing, render(found, "pipe")]
+            write_section(arguments.markdown, "Growth", "\n\n".join(filter(None, parts)))
+
+    print(f"{environment()}\n{note}\n", flush=True)
+    with threadpool_limits(limits=1):
+        found = measured([step(curve) for curve in CURVES], keep)
+    print(render(found, "simple"))
+    exit_if_missed(row[0] for row in found[SUMMARY] if not row[-1])
 
 
 if __name__ == "__main__":

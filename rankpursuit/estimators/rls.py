@@ -212,6 +212,6 @@ class SparseRankRLS(FitsOrder, LinearModel):
         columns, of_kernel = self._training_kernel(X, subset)
         alpha = shifted(float(self.alpha), -of_kernel)
         coef = sparse_rls_path(
-            columns[None], columns[None, subset], [size], scores, [alpha], preferences.slim(size)
-        )[0, 0, 0]
+            columns[None], columns[None, subset], scores, [alpha], preferences.slim(size)
+        )[0, 0]
         return self._keep(X, subset, shifted(coef, exponent - of_kernel))

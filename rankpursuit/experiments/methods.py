@@ -22,11 +22,11 @@ from rankpursuit.solvers import (
     OrderedPairs,
     coregularised_pursuit,
     count_basis,
+    nested_rls_path,
     pursue,
     rank_svm_path,
     ridge_rows,
     rls_path,
-    sparse_rls_path,
 )
 from rankpursuit.solvers.coregularised.aggregation import AGGREGATIONS, weighted_mean
 
@@ -105,7 +105,7 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     sizes = [min(n_points, count_basis(size, n_points)) for size in spec.n_basis]
     order = order[:, :, : max(sizes)]
     columns = np.take_along_axis(problem.scored_kernel, order, axis=2)
-    coef = sparse_rls_path(
+    coef = nested_rls_path(
         columns,
         np.take_along_axis(columns, order.swapaxes(1, 2), axis=1),
         sizes,

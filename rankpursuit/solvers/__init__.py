@@ -17,7 +17,12 @@ from rankpursuit.solvers.rank_svm import (
     rank_svm_path,
     rank_svm_weights,
 )
-from rankpursuit.solvers.rls import rls_path, rls_solution, sparse_rls_path
+from rankpursuit.solvers.rls import (
+    nested_rls_path,
+    rls_path,
+    rls_solution,
+    sparse_rls_path,
+)
 from rankpursuit.solvers.rls_held_out import rls_held_out, sparse_rls_held_out
 
 __all__ = [
@@ -27,6 +32,7 @@ __all__ = [
     "RankSVMPath",
     "coregularised_pursuit",
     "count_basis",
+    "nested_rls_path",
     "pursue",
     "pursue_gram",
     "pursue_held_out",

@@ -82,9 +82,8 @@ def sparse_rls_weights(
     if len(subset) >= X.shape[1] and _spans_all(points):
         return rls_weights(X, scores, lam, preferences)
     columns, form = linear_kernel(X, points), preferences.slim(len(subset))
-    subset_kernel, sizes = columns[None, subset], [len(subset)]
-    path = sparse_rls_path(columns[None], subset_kernel, sizes, scores, [lam], form)
-    return points.T @ path[0, 0, 0]
+    path = sparse_rls_path(columns[None], columns[None, subset], scores, [lam], form)
+    return points.T @ path[0, 0]
 
 
 def _spans_all(points: Features) -> bool:

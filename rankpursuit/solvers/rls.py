@@ -78,6 +78,29 @@ def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferen
 
 
 def sparse_rls_path(
+    columns: Array, subset: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences
+) -> Array:
+    """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s``: RankRLS on a subset of regressors.
+
+    One subset R, see :func:`nested_rls_path`.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (b, n, r)
+    subset : ndarray of shape (b, r, r)
+    scores, lambdas, preferences
+        See :func:`rls_path`.
+
+    Returns
+    -------
+    ndarray of shape (b, k, r)
+        Coefficients of the subset.
+    """
+    size = subset.shape[2]
+    return nested_rls_path(columns, subset, [size], scores, lambdas, preferences)[:, 0]
+
+
+def nested_rls_path(
     columns: Array,
     subset: Array,
     sizes: Sequence[int],
@@ -85,9 +108,9 @@ def sparse_rls_path(
     lambdas: ArrayLike,
     preferences: Preferences,
 ) -> Array:
-    """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s``: RankRLS on subsets of regressors.
+    """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s`` for many subsets R of regressors.
 
-    The subsets R are the leading points of one order, and share one Cholesky factor of K_RR. A
+    The subsets are the leading points of one order, and share one Cholesky factor of K_RR. A
     point whose kernel function depends, to working precision, on those of the points before it
     gets no weight: where K_RR is singular the solution is one of many with the same function.
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from rankpursuit.kernels import function_values
 from rankpursuit.solvers.folds import Array, FormOf, Indices, KernelOf, Split
-from rankpursuit.solvers.rls import rls_path, sparse_rls_path
+from rankpursuit.solvers.rls import nested_rls_path, rls_path
 
 
 def rls_held_out(
@@ -67,5 +67,5 @@ def sparse_rls_held_out(
         chosen = order[: max(sizes)]
         columns, among = kernel_of(train, chosen), kernel_of(chosen, chosen)
         new, form = kernel_of(test, chosen), form_of(train).slim(len(chosen))
-        coef = sparse_rls_path(columns, among, sizes, scores[train], lambdas, form)
+        coef = nested_rls_path(columns, among, sizes, scores[train], lambdas, form)
         yield function_values(new, coef)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rankpursuit.experiments.config import Experiment, parse_experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_unit
+from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_units
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.run import Run
@@ -64,6 +64,6 @@ def finished_run() -> FinishedRun:
         shutil.rmtree(folder)
 
 
-def _evaluate(experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
+def _evaluate(experiment: Experiment, jobs: Iterable[Job]) -> Iterator[list[UnitResult]]:
     for job in jobs:
-        yield evaluate_unit(experiment, *job)
+        yield evaluate_units(experiment, *job)

@@ -29,7 +29,7 @@ def uninterrupted(config, tmp_path_factory):
     return contents(folder)
 
 
-@pytest.mark.parametrize(("n_jobs", "size"), [(1, 1), (2, 60_000)])
+@pytest.mark.parametrize(("n_jobs", "size"), [(1, 1), (2, 40_000)])
 def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path, n_jobs, size):
     process = start(config, tmp_path, "-j", n_jobs)
     wait_for_store(process, tmp_path, size)

@@ -11,7 +11,7 @@ from rp_run import contents, finish, on, one_line, run, start, wait_for_store, w
 
 from rankpursuit.cli.run import main
 
-SOME = 24_000
+SOME = 18_000
 """Bytes of a store with all units of the first round, some of the second and none of the others."""
 
 

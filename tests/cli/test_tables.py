@@ -1,8 +1,5 @@
-<<<<<<< HEAD
 import re
-=======
 import shutil
->>>>>>> a-hard
 
 import pytest
 from click.testing import CliRunner

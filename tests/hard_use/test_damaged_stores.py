@@ -12,7 +12,7 @@ from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import RankpursuitError, StoreError
 from rankpursuit.experiments.run import export, session
-from rankpursuit.experiments.run.evaluate import evaluate_unit
+from rankpursuit.experiments.run.evaluate import evaluate_units
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.session import run_session
@@ -40,10 +40,10 @@ def tiny(tmp_path_factory):
     connection.close()
 
     def evaluate(experiment, jobs):
-        for unit, labels, choices in jobs:
-            key = (unit, labels, repr(choices))
+        for units, labels, choices in jobs:
+            key = (units, labels, repr(choices))
             if key not in known:
-                known[key] = evaluate_unit(experiment, unit, labels, choices)
+                known[key] = evaluate_units(experiment, units, labels, choices)
             yield known[key]
 
     def go_on(where, tell=lambda line: None):

@@ -46,7 +46,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_resumes(
 ):
     mark = new_mark()
     process = start(config, tmp_path, "-j", n_jobs, "--quiet", env=os.environ | mark)
-    wait_for_store(process, tmp_path, 30_000)
+    wait_for_store(process, tmp_path, 20_000)
     if to_all:  # as a terminal or a queue does
         os.killpg(process.pid, number)
     else:

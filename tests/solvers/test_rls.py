@@ -6,7 +6,7 @@ from problems import SMALL, dense_laplacian, generic_problem, pair_graph, rankin
 
 from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences, PairPreferences, Pointwise
-from rankpursuit.solvers import rls_path, rls_solution, sparse_rls_path
+from rankpursuit.solvers import nested_rls_path, rls_path, rls_solution, sparse_rls_path
 
 LAMBDAS = np.array([1e-3, 0.1, 1.0, 50.0])
 
@@ -101,8 +101,8 @@ def test_constant_added_to_the_scores_of_a_group_changes_nothing(explicit, spars
     lambdas = [1e-6, 1.0]
     before, after = (
         sparse_rls_path(
-            problem.kernel[:, :, :5], problem.kernel[:, :5, :5], [5], scores, lambdas, preferences
-        )[:, 0]
+            problem.kernel[:, :, :5], problem.kernel[:, :5, :5], scores, lambdas, preferences
+        )
         if sparse
         else rls_path(problem.kernel, scores, lambdas, preferences)
         for scores in (problem.scores, shifted)
@@ -127,7 +127,7 @@ def test_sparse_rankrls_solves_its_normal_equations(size, n_groups):
     subset = np.random.default_rng(2).permutation(12)[:size]
     columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
     sizes = [size, 1]
-    coefficients = sparse_rls_path(
+    coefficients = nested_rls_path(
         columns, inner, sizes, problem.scores, LAMBDAS, problem.preferences
     )
     assert coefficients.shape == (2, 2, len(LAMBDAS), size)
@@ -147,7 +147,7 @@ def test_sparse_rankrls_with_all_points_is_rankrls(regression):
     preferences = Pointwise(12) if regression else problem.preferences
     kernel, scores = problem.kernel, problem.scores
     full = rls_path(kernel, scores, LAMBDAS, preferences)
-    sparse = sparse_rls_path(kernel, kernel, [12], scores, LAMBDAS, preferences)[:, 0]
+    sparse = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
     np.testing.assert_allclose(sparse, full, atol=1e-7 * np.abs(full).max())
 
 
@@ -160,11 +160,10 @@ def test_points_of_the_subset_that_are_there_already_get_no_weight():
         sparse_rls_path(
             problem.kernel[:, :, points],
             problem.kernel[:, points][:, :, points],
-            [len(points)],
             problem.scores,
             LAMBDAS,
             problem.preferences,
-        )[:, 0]
+        )
         for points in (subset, first)
     )
     assert not found[..., again].any()
@@ -176,9 +175,7 @@ def test_points_of_the_subset_that_are_there_already_get_no_weight():
 def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
     kernel, scores, laplacian = problem.kernel, problem.scores, problem.laplacian
     columns, inner = kernel[:, :, :size], kernel[:, :size, :size]
-    coefficients = sparse_rls_path(
-        columns, inner, [inner.shape[1]], scores, LAMBDAS, problem.preferences
-    )[:, 0]
+    coefficients = sparse_rls_path(columns, inner, scores, LAMBDAS, problem.preferences)
     for i in range(2):
         for c, lam in enumerate(LAMBDAS):
             a = coefficients[i, c]
@@ -192,8 +189,8 @@ def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
 def test_sparse_and_full_predict_the_same_of_any_problem_with_all_points(problem):
     kernel, scores, preferences = problem.kernel, problem.scores, problem.preferences
     full = function_values(kernel, rls_path(kernel, scores, LAMBDAS, preferences))
-    subset = sparse_rls_path(kernel, kernel, [len(scores)], scores, LAMBDAS, preferences)
-    sparse = function_values(kernel, subset[:, 0])
+    subset = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
+    sparse = function_values(kernel, subset)
     np.testing.assert_allclose(sparse, full, atol=1e-8 * max(1.0, np.abs(scores).max()))
 
 

@@ -33,8 +33,11 @@ class Backend(Protocol):
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
 
-    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Evaluate units; yield the results as they come. Raise a `RunError` if that cannot be."""
+    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[list[UnitResult]]:
+        """Evaluate units; yield the results of each job as they come.
+
+        Raise a `RunError` if that cannot be.
+        """
 
 
 @dataclass(frozen=True)

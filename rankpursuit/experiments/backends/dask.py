@@ -27,7 +27,7 @@ from rankpursuit.experiments.config import DataSpec, Experiment
 from rankpursuit.experiments.run.evaluate import Job, UnitResult
 
 OUTSTANDING = 2000
-"""Most units with the scheduler at a time: several for each core of any cluster that a scheduler
+"""Most jobs with the scheduler at a time: several for each core of any cluster that a scheduler
 can feed, while its memory and the client's stay the same for any number of units."""
 _CONNECT_SECONDS = 4
 _LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
@@ -143,10 +143,10 @@ class Dask:
         if faults:
             raise ClusterError(faults)
 
-    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Evaluate units; yield the results as they come.
+    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[list[UnitResult]]:
+        """Evaluate units; yield the results of each job as they come.
 
-        A unit whose worker is lost is evaluated by another one.
+        A job whose worker is lost is evaluated by another one.
 
         Raises
         ------
@@ -184,14 +184,14 @@ class Dask:
             return error
 
     def _submit(self, parcels: Iterable[Parcel]) -> list[Any]:
-        """Submit units as one graph, which is much less work than one by one."""
+        """Submit jobs as one graph, which is much less work than one by one."""
         with self._lost_scheduler():
             return list(
                 self._client.map(dask_worker.evaluate, list(parcels), key="unit", pure=False)
             )
 
-    def _gather(self, data: DataSpec, batch: list[Any], errors: str) -> list[UnitResult]:
-        """Fetch the results of units that are done, here where no error goes unseen.
+    def _gather(self, data: DataSpec, batch: list[Any], errors: str) -> list[list[UnitResult]]:
+        """Fetch the results of jobs that are done, here where no error goes unseen.
 
         A result that is lost with its worker before it is here is computed again.
         """

@@ -23,7 +23,7 @@ from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import RunError
 from rankpursuit.experiments.config import DataSpec, Experiment, ratings_of
 from rankpursuit.experiments.config.data import RatingsSpec, SyntheticSpec
-from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_unit
+from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_units
 
 Facts = dict[str, str]
 """What results depend on besides the config: versions, the kernels of BLAS, the data."""
@@ -33,21 +33,21 @@ _loading = threading.Lock()
 
 @dataclass(frozen=True)
 class Parcel:
-    """A unit on its way to a worker."""
+    """A job on its way to a worker."""
 
     experiment: Experiment
     facts: Facts
     job: Job
 
 
-def evaluate(parcel: Parcel) -> UnitResult:
-    """Evaluate a unit, if all that its results depend on is as it is with the client."""
+def evaluate(parcel: Parcel) -> list[UnitResult]:
+    """Evaluate a job, if all that its results depend on is as it is with the client."""
     _limit_threads()
     data = _as_found_here(parcel.experiment.data)
     if facts(data) != parcel.facts:
         raise RunError("a worker is unlike the client")
     experiment = parcel.experiment.model_copy(update={"data": data})
-    return evaluate_unit(experiment, *parcel.job)
+    return evaluate_units(experiment, *parcel.job)
 
 
 async def report(data: DataSpec) -> Facts:

@@ -19,7 +19,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from rankpursuit.errors import ConfigError, WorkerLostError
 from rankpursuit.experiments.backends import Options
 from rankpursuit.experiments.config import DataSpec, Experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_unit
+from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_units
 from rankpursuit.visible import cut
 
 MOST_JOBS = 256
@@ -71,8 +71,8 @@ class Local:
     def check(self, data: DataSpec) -> None:
         """Accept all data: workers on this machine have what this process has."""
 
-    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Evaluate units; yield the results as they come.
+    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[list[UnitResult]]:
+        """Evaluate units; yield the results of each job as they come.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Local:
         finished = False
         try:
             with _unheard(signal.SIGINT, signal.SIGTERM):
-                results = parallel(joblib.delayed(evaluate_unit)(experiment, *job) for job in jobs)
+                results = parallel(joblib.delayed(evaluate_units)(experiment, *job) for job in jobs)
                 self._executor = getattr(parallel._backend, "_workers", None)
             yield from results
             finished = True

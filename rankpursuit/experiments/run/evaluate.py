@@ -32,8 +32,8 @@ from rankpursuit.experiments.tasks import Problem, Task, build_task, in_stacks
 Array = NDArray[np.float64]
 Choices = Mapping[str, Mapping[str, Choice]]
 """For each algorithm and each metric, the point of the grid chosen on the hold-out users."""
-Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
-"""What `evaluate_unit` needs besides the experiment: a unit, the algorithms, their choices."""
+Job = tuple[tuple[Unit, ...], tuple[str, ...], dict[str, dict[str, Choice]]]
+"""What `evaluate_units` needs besides the experiment: units, the algorithms, their choices."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,13 @@ class UnitResult:
     unit: Unit
     results: dict[str, AlgorithmResult]
     failures: dict[str, str]
+
+
+def evaluate_units(
+    experiment: Experiment, units: tuple[Unit, ...], labels: tuple[str, ...], choices: Choices
+) -> list[UnitResult]:
+    """Evaluate algorithms on units of one cell and role, each as if it were alone."""
+    return [evaluate_unit(experiment, unit, labels, choices) for unit in units]
 
 
 def evaluate_unit(

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from rankpursuit.experiments.config import Experiment, group_name
+from rankpursuit.experiments.run.bundles import Pace, in_bundles
 from rankpursuit.experiments.run.evaluate import Job, UnitResult
 from rankpursuit.experiments.run.plan import Cell
 from rankpursuit.experiments.run.progress import Progress
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.store import Store, unit_key
 
-Evaluate = Callable[[Experiment, Iterable[Job]], Iterator[UnitResult]]
+Evaluate = Callable[[Experiment, Iterable[Job]], Iterator[list[UnitResult]]]
 """Evaluates units somewhere, in any order: `Backend.evaluate`."""
 
 
@@ -42,31 +43,36 @@ def execute(run: Run, store: Store, progress: Progress, evaluate: Evaluate) -> I
     ]
     for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
         # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
-        jobs = reversed(list(_jobs(run, store, holdout, test)))
-        for result in evaluate(run.experiment, jobs):
-            store.save(result)
-            progress.add(result, earlier=False)
-            for label, reason in result.failures.items():
-                cell = result.unit.cell
-                yield (
-                    f"{label} failed, group {group_name(cell.group)}, repeat {cell.repeat + 1}, "
-                    f"{result.unit.role} {reason}"
-                )
+        jobs = list(_jobs(run, store, holdout, test))[::-1]
+        pace = Pace()
+        for results in evaluate(run.experiment, in_bundles(jobs, pace)):
+            store.save(*results)
+            for result in results:
+                pace.add(result)
+                progress.add(result, earlier=False)
+                yield from _failures(result)
+
+
+def _failures(result: UnitResult) -> Iterator[str]:
+    cell, role = result.unit.cell, result.unit.role
+    for label, reason in result.failures.items():
+        where = f"group {group_name(cell.group)}, repeat {cell.repeat + 1}"
+        yield f"{label} failed, {where}, {role} {reason}"
 
 
 def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:
-    """Units with the algorithms that are missing in the store."""
+    """Units, one a job, with the algorithms that are missing in the store."""
     finished = store.finished()
     for unit in run.plan.of(holdout, "holdout"):
         missing = tuple(x for x in run.labels if x not in finished.get(unit_key(unit), ()))
         if missing:
-            yield unit, missing, {}
+            yield (unit,), missing, {}
     for cell in test:
         choices = run.choices(store, cell)
         for unit in run.plan.of([cell], "test"):
             missing = tuple(x for x in choices if x not in finished.get(unit_key(unit), ()))
             if missing:
-                yield unit, missing, {label: choices[label] for label in missing}
+                yield (unit,), missing, {label: choices[label] for label in missing}
 
 
 def _tell_earlier(run: Run, store: Store, progress: Progress) -> None:

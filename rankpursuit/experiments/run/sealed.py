@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankpursuit.experiments.run.evaluate import AlgorithmResult, UserResult
 from rankpursuit.experiments.run.plan import Unit
 
 Array = NDArray[np.float64]
+_STORED = np.dtype("<f8")
 Key = tuple[int, str, str, int]
 """Repeat, group, role and chunk of a unit."""
 
@@ -42,11 +43,9 @@ def pack(identity: Identity, unit: Unit, label: str, result: AlgorithmResult) ->
         The unit's key, the label, sums, users, seconds and, last, the checksum of all of these and
         of what the store belongs to.
     """
-    buffer = io.BytesIO()
-    np.savez(buffer, **result.sums)  # type: ignore[arg-type]
-    users = json.dumps([list(asdict(user).values()) for user in result.users])
-    row = (*unit_key(unit), label, buffer.getvalue(), users, float(result.seconds))
-    return (*row, checksum(*asdict(identity).values(), *row))
+    users = json.dumps([list(vars(user).values()) for user in result.users])
+    row = (*unit_key(unit), label, _packed(result.sums), users, float(result.seconds))
+    return (*row, checksum(identity.digest, identity.data, *row))
 
 
 def unpack(identity: Identity, row: tuple[Any, ...]) -> AlgorithmResult | None:
@@ -54,16 +53,32 @@ def unpack(identity: Identity, row: tuple[Any, ...]) -> AlgorithmResult | None:
     if not is_whole(identity, row):
         return None
     *_, sums, users, seconds, _ = row
-    with np.load(io.BytesIO(sums), allow_pickle=False) as arrays:
-        return AlgorithmResult(
-            dict(arrays), [UserResult(*values) for values in json.loads(users)], seconds
-        )
+    found = [UserResult(*values) for values in json.loads(users)]
+    return AlgorithmResult(_unpacked(sums), found, seconds)
+
+
+def _packed(arrays: dict[str, Array]) -> bytes:
+    """Return a line of JSON with the names and shapes of arrays, then their numbers."""
+    shapes = {name: np.shape(array) for name, array in arrays.items()}
+    numbers = [np.asarray(array, dtype=_STORED).tobytes() for array in arrays.values()]
+    return b"\n".join([json.dumps(shapes).encode(), b"".join(numbers)])
+
+
+def _unpacked(content: bytes) -> dict[str, Array]:
+    head, numbers = content.split(b"\n", 1)
+    arrays, start = {}, 0
+    for name, shape in json.loads(head).items():
+        size = math.prod(shape)
+        flat = np.frombuffer(numbers, dtype=_STORED, count=size, offset=start)
+        arrays[name] = flat.astype(np.float64).reshape(shape)
+        start += flat.nbytes
+    return arrays
 
 
 def is_whole(identity: Identity, row: tuple[Any, ...]) -> bool:
     """Whether a row is as it was written, and of this experiment and data."""
     *content, sealed = row
-    return bool(sealed == checksum(*asdict(identity).values(), *content))
+    return bool(sealed == checksum(identity.digest, identity.data, *content))
 
 
 def checksum(*values: int | float | str | bytes | None) -> bytes:

@@ -53,13 +53,17 @@ def borrow(run: Run, store: Store, lender: Lender) -> int:
         return 0
     n_users, finished = 0, store.finished()
     with Store(lender.folder.store, lender.run.identity()) as other:
-        for unit in (unit for units in run.plan.units.values() for unit in units):
-            missing = [x for x in labels if x not in finished.get(unit_key(unit), ())]
-            results = {x: _needed(experiment, unit, x, other.load(unit, x)) for x in missing}
-            found = {label: result for label, result in results.items() if result}
-            if found:
-                store.save(UnitResult(unit, found, {}))
-                n_users += len(unit.users)
+        for units in run.plan.units.values():
+            taken = []
+            for unit in units:
+                missing = [x for x in labels if x not in finished.get(unit_key(unit), ())]
+                results = {x: _needed(experiment, unit, x, other.load(unit, x)) for x in missing}
+                found = {label: result for label, result in results.items() if result}
+                if found:
+                    taken.append(UnitResult(unit, found, {}))
+            if taken:
+                store.save(*taken)
+            n_users += sum(len(result.unit.users) for result in taken)
     return n_users
 
 

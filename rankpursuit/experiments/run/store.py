@@ -235,17 +235,19 @@ class Store:
         """Return which algorithms each unit has results of."""
         return {key: frozenset(labels) for key, labels in self._finished.items()}
 
-    def save(self, result: UnitResult) -> None:
-        """Write the results of a unit in one transaction."""
+    def save(self, *results: UnitResult) -> None:
+        """Write the results of units in one transaction."""
         rows = [
             pack(self._identity, result.unit, label, of_label)
+            for result in results
             for label, of_label in result.results.items()
         ]
         with self._one_line_errors(), self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
-        self._finished.setdefault(unit_key(result.unit), set()).update(result.results)
+        for result in results:
+            self._finished.setdefault(unit_key(result.unit), set()).update(result.results)
 
     def load(self, unit: Unit, label: str) -> AlgorithmResult | None:
         """Return the results of an algorithm on a unit, None if there are none."""

@@ -13,7 +13,7 @@ from rankpursuit.experiments.backends import dask as client_side
 from rankpursuit.experiments.backends.dask import Dask
 from rankpursuit.experiments.backends.patience import Patience
 from rankpursuit.experiments.config import ratings_of
-from rankpursuit.experiments.run.evaluate import evaluate_unit
+from rankpursuit.experiments.run.evaluate import evaluate_units
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +70,15 @@ def faults(cluster, data):
 
 def few_jobs(run, number):
     units = list(run.plan.of(run.plan.cells, "holdout"))[:number]
-    return [(unit, ("rls",), {}) for unit in units]
+    return [((unit,), ("rls",), {}) for unit in units]
 
 
-def sums(results):
-    return {result.unit: result.results["rls"].sums["disagreement"].tolist() for result in results}
+def sums(jobs):
+    return {
+        result.unit: result.results["rls"].sums["disagreement"].tolist()
+        for results in jobs
+        for result in results
+    }
 
 
 def test_it_waits_for_a_first_worker_and_tells_so(dask):
@@ -115,7 +119,7 @@ def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first
     assert told[1].startswith("no worker for ")
     assert (
         sums(found).items()
-        <= sums(evaluate_unit(run.experiment, *x) for x in few_jobs(run, 4)).items()
+        <= sums(evaluate_units(run.experiment, *x) for x in few_jobs(run, 4)).items()
     )
 
 
@@ -204,7 +208,7 @@ def test_a_worker_may_have_the_data_elsewhere(dask, own_ratings, tmp_path):
     with Dask(dask.address, print) as cluster:
         cluster.check(run.experiment.data)
         found = sums(cluster.evaluate(run.experiment, jobs))
-    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
+    assert found == sums(evaluate_units(run.experiment, *job) for job in jobs)
 
 
 def test_a_worker_that_joins_unlike_the_others_ends_the_run_by_name(dask, tmp_path, monkeypatch):
@@ -233,7 +237,7 @@ def test_units_go_out_in_parts_and_all_come_back(dask, monkeypatch):
         found = [next(results)]
         assert len(taken) == 4
         found += results
-    assert sums(found) == sums(evaluate_unit(run.experiment, *job) for job in taken)
+    assert sums(found) == sums(evaluate_units(run.experiment, *job) for job in taken)
     assert len(taken) == 20
 
 
@@ -250,7 +254,7 @@ def test_results_that_are_lost_with_their_worker_are_computed_again(dask):
         worker.wait()
         dask.add_worker()
         found += results
-    assert sums(found) == sums(evaluate_unit(run.experiment, *job) for job in jobs)
+    assert sums(found) == sums(evaluate_units(run.experiment, *job) for job in jobs)
 
 
 def test_a_fault_of_the_program_keeps_its_own_error(dask):
@@ -285,8 +289,8 @@ def test_a_unit_on_which_workers_die_again_and_again_ends_the_run(
     run = run_of(small_config())
     deadly = (
         *("import os, time", "import rankpursuit.experiments.backends.dask_worker as worker"),
-        *("def evaluate_unit(*job):", f"    {end}", "    raise TypeError('it did not die')"),
-        "worker.evaluate_unit = evaluate_unit",
+        *("def evaluate_units(*job):", f"    {end}", "    raise TypeError('it did not die')"),
+        "worker.evaluate_units = evaluate_units",
     )
     options = ("--nanny", "--memory-limit", "600MB", *preload(tmp_path, *deadly))
     with DaskCluster(tmp_path) as dask:

@@ -10,7 +10,7 @@ from small_experiment import run_of, small_config
 
 from rankpursuit.errors import WorkerLostError
 from rankpursuit.experiments.backends.local import Local, _unheard
-from rankpursuit.experiments.run.evaluate import evaluate_unit
+from rankpursuit.experiments.run.evaluate import evaluate_units
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +20,15 @@ def run():
 
 def jobs_of(run, number):
     units = list(run.plan.of(run.plan.cells, "holdout"))[:number]
-    return [(unit, ("rls",), {}) for unit in units]
+    return [((unit,), ("rls",), {}) for unit in units]
 
 
-def sums(results):
-    return {result.unit: result.results["rls"].sums["disagreement"].tolist() for result in results}
+def sums(jobs):
+    return {
+        result.unit: result.results["rls"].sums["disagreement"].tolist()
+        for results in jobs
+        for result in results
+    }
 
 
 class Evaluated:
@@ -41,7 +45,7 @@ def test_workers_give_what_this_process_gives(run):
     jobs = jobs_of(run, 6)
     with Local(2) as local:
         found = sums(local.evaluate(run.experiment, jobs))
-    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
+    assert found == sums(evaluate_units(run.experiment, *job) for job in jobs)
 
 
 def test_jobs_are_taken_as_they_are_needed(run):
@@ -64,7 +68,7 @@ def test_what_a_library_prints_is_no_reply(run):
     job = (unit, labels, Evaluated("print('noise', flush=True) or {}"))
     with Local(2) as local:
         found = sums(local.evaluate(run.experiment, [job]))
-    assert found == sums([evaluate_unit(run.experiment, unit, labels, {})])
+    assert found == sums([evaluate_units(run.experiment, unit, labels, {})])
 
 
 def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):

@@ -108,7 +108,7 @@ def test_a_run_in_parts_gives_the_bytes_of_one_run(whole, tmp_path):
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
-    monkeypatch.setattr(local, "evaluate_unit", None)
+    monkeypatch.setattr(local, "evaluate_units", None)
     before = contents(whole)
     _, progress = run_small(whole)
     assert progress.n_done == progress.n_users == 2 * 2 * 2 * 12
