@@ -10,25 +10,28 @@ paper's together. Writes ``results/inference.md``, ``.csv`` and ``reference_user
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass
+import itertools
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from inference_grids import RULES, USERS_OF_UNIT, Array, Rule, load_grids, tested
+from inference_cells import Cells, agreeing, cells_of, within
+from inference_grids import (
+    RULES,
+    USERS_OF_UNIT,
+    Array,
+    Rule,
+    first_units,
+    load_grids,
+    n_units,
+    tested,
+)
 from pages import ROOT, write_part
 from study_figures import draw_reference_users
 
-from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.reporting.columns import markdown_columns
-from rankpursuit.reporting.expected import load_expected
-from rankpursuit.reporting.published import (
-    published_claims,
-    published_size,
-    published_tables,
-    small_difference,
-)
 from rankpursuit.writing import write_atomically
 
 RUNS = ROOT / "results" / "inference"
@@ -42,97 +45,45 @@ DEFAULT = Rule()
 DRAWS = 1000
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The cells of a table in one set-up: published figures, and errors of each unit."""
-
-    keys: list[tuple[str, str, str]]
-    published: Array
-    units: Array
-
-    @property
-    def measured(self) -> Array:
-        """Mean errors, shape (cells,)."""
-        return self.units.mean(axis=1)
-
-    @property
-    def variance(self) -> Array:
-        """Variance of measured less published: of our mean, the paper's, and its rounding."""
-        of_unit = self.units.var(axis=1, ddof=1)
-        size = published_size()
-        theirs = USERS_OF_UNIT * of_unit / (size.users * size.repeats)
-        step = np.array([10.0 ** -METRICS[metric].decimals for metric, *_ in self.keys])
-        return of_unit / self.units.shape[1] + theirs + step**2 / 12
-
-    def chi_square(self, measured: Array | None = None) -> Array:
-        """Sum over cells; with means of several draws, shape (draws, cells), of each draw."""
-        measured = self.measured if measured is None else measured
-        return ((measured - self.published) ** 2 / self.variance).sum(axis=-1)
-
-
 Setups = dict[tuple[int, Rule], dict[int, Cells]]
 """The cells of each table, by number of reference users and rule of choice."""
 
 
-def is_new(table: int, metric: str, algorithm: str) -> bool:
-    """Whether a table prints a cell for the first time: Table 5 repeats Table 1."""
-    return table != 5 or metric != "disagreement" or algorithm.startswith("combined")
-
-
-def cells_of(table: int, errors: dict[tuple[str, str, str], Array]) -> Cells:
-    """Put the errors of units beside the published cells of a table."""
-    keys, values = [], []
-    for metric, algorithm, group, value in published_tables()[table].each_cell():
-        if is_new(table, metric, algorithm):
-            keys.append((metric, group, algorithm))
-            values.append(value)
-    return Cells(keys, np.array(values), np.stack([errors[key] for key in keys]))
-
-
-def agreeing(table: int, cells: Cells) -> tuple[int, int]:
-    """Count comparisons of the claims about one table that come out by their means, and all."""
-    means = dict(zip(cells.keys, cells.measured, strict=True))
-    right = total = 0
-    for claim in published_claims():
-        rules = {"outperforms": 0.0, "lower_mean": 0.0, "comparable": None}
-        if claim.tables != (table,) or claim.rule not in rules:
-            continue
-        metric = claim.options.get("metric", "disagreement")
-        limit = rules[claim.rule]
-        limit = small_difference(metric) if limit is None else limit
-        for group in dict.fromkeys(group for _, group, _ in cells.keys):
-            for one in claim.options["first"]:
-                for two in claim.options["second"]:
-                    sides = (metric, group, one), (metric, group, two)
-                    if all(side in means for side in sides):
-                        right += means[sides[0]] - means[sides[1]] < limit
-                        total += 1
-    return right, total
-
-
-def within(table: int, cells: Cells) -> int:
-    """Count cells within the tolerance of full-size results."""
-    tolerances = load_expected().tolerances
-    limits = np.array([tolerances[table, metric] for metric, *_ in cells.keys])
-    return int((np.abs(cells.measured - cells.published) <= limits + 1e-9).sum())
-
-
 def explore(data: str, folder: Path) -> Setups:
-    """Return the cells of each table in every set-up of a data set that was run."""
+    """Return the cells of each table in every set-up of a data set, on the users that all have.
+
+    A number of reference users without results of the table that is fitted is left out; of another
+    table, that table is.
+    """
+    places = sorted((path for path in folder.iterdir() if path.name.isdigit()), key=_number)
+    grids = {
+        (place, name): load_grids(place / name)
+        for place in places
+        for name in dict.fromkeys(TABLES[data].values())
+        if RunFolder(place / name).has_results
+    }
+    common = {
+        name: min(n_units(of) for (_, other), of in grids.items() if other == name)
+        for name in dict.fromkeys(name for _, name in grids)
+    }
     found: Setups = {}
-    for place in sorted(
-        (p for p in folder.iterdir() if p.name.isdigit()), key=lambda p: int(p.name)
-    ):
-        names = dict.fromkeys(TABLES[data].values())
-        if not all(RunFolder(place / name).has_results for name in names):
-            continue
-        grids = {name: load_grids(place / name) for name in names}
-        for rule in RULES:
-            errors = {name: dict(tested(grids[name], rule)) for name in names}
-            found[int(place.name), rule] = {
-                table: cells_of(table, errors[name]) for table, name in TABLES[data].items()
+    for place, rule in itertools.product(places, RULES):
+        if (place, TABLES[data][FITTED[data]]) in grids:
+            errors = {
+                name: dict(tested(first_units(grids[place, name], common[name]), rule))
+                for name in common
+                if (place, name) in grids
+            }
+            found[_number(place), rule] = {
+                table: cells_of(table, errors[name])
+                for table, name in TABLES[data].items()
+                if name in errors
             }
     return found
+
+
+def _number(place: Path) -> int:
+    return int(place.name)
 
 
 def describe(setups: Setups) -> pd.DataFrame:
@@ -202,22 +153,26 @@ def report(data: str, setups: Setups, shares: dict[int, float]) -> str:
         of_number = [setup for setup in setups if setup[0] == number]
         for setup in dict.fromkeys([(number, DEFAULT), min(of_number, key=fitted.__getitem__)]):
             cells = setups[setup]
-            chi = [cells[t].chi_square() for t in tables]
+            chi = {t: f"{of.chi_square():.0f}" for t, of in cells.items()}
+            right = {t: str(agreeing(t, of)[0]) for t, of in cells.items()}
+            inside = {t: str(within(t, of)) for t, of in cells.items()}
             rows.append(
                 [number, f"{setup[1]}{' (**best**)' * (setup == best)}"]
-                + [f"{value:.0f}" for value in (*chi, sum(chi))]
-                + [" ".join(str(within(t, cells[t])) for t in tables)]
-                + [" ".join(str(agreeing(t, cells[t])[0]) for t in tables)]
+                + [chi.get(t, "") for t in tables]
+                + [
+                    f"{sum(of.chi_square() for of in cells.values()):.0f}"
+                    * (chi.keys() == set(tables))
+                ]
+                + [" ".join(of.get(t, "-") for t in tables) for of in (inside, right)]
             )
-    n_cells = {t: len(setups[best][t].keys) for t in tables}
-    n_comparisons = [str(agreeing(t, setups[best][t])[1]) for t in tables]
+    a_full = next(cells for cells in setups.values() if len(cells) == len(tables))
     headers = [
         "reference users",
         "rule of choice",
-        *(f"chi², {n} cells of Table {t}" for t, n in n_cells.items()),
+        *(f"chi², {len(a_full[t].keys)} cells of Table {t}" for t in tables),
         "chi² in all",
         f"cells within tolerance, Tables {' '.join(map(str, tables))}",
-        f"comparisons that agree, of {' '.join(n_comparisons)}",
+        f"comparisons that agree, of {' '.join(str(agreeing(t, a_full[t])[1]) for t in tables)}",
     ]
     indistinct = [str(number) for number, share in shares.items() if share >= 0.025]
     told = ", ".join(f"{number}: {share:.0%}" for number, share in shares.items() if share > 0)

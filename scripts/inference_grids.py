@@ -99,6 +99,16 @@ def load_grids(folder: Path) -> Grids:
     }
 
 
+def n_units(grids: Grids) -> int:
+    """Return how many units every grid has."""
+    return min(len(grid.errors) for grid in grids.values())
+
+
+def first_units(grids: Grids, n: int) -> Grids:
+    """Return the grids of the first units only."""
+    return {key: Grid(grid.axes, grid.errors[:n]) for key, grid in grids.items()}
+
+
 def tested(grids: Grids, rule: Rule) -> Iterator[tuple[tuple[str, str, str], Array]]:
     """Yield the errors of each unit, shape (units,), with parameters chosen on others."""
     for metric, group in dict.fromkeys(key[:2] for key in grids):

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 grids_of = importlib.import_module("inference_grids")
 inference = importlib.import_module("inference")
+cells_module = importlib.import_module("inference_cells")
 sys.path.remove(str(ROOT / "scripts"))
 
 Rule = grids_of.Rule
@@ -103,15 +104,21 @@ def errors_around(table, shift, spread=0.01, n_units=8):
 
 
 def test_chi_square_is_in_standard_errors_of_both_means_and_of_rounding():
-    cells = inference.cells_of(1, errors_around(1, 0.005))
-    of_unit = 0.01**2 * 8 / 7
-    variance = of_unit / 8 + 10 * of_unit / 3000 + 0.001**2 / 12
-    assert cells.chi_square() == pytest.approx(18 * 0.005**2 / variance)
-    assert inference.cells_of(1, errors_around(1, 0.0)).chi_square() == pytest.approx(0, abs=1e-20)
+    cells = cells_module.cells_of(1, errors_around(1, 0.005))
+    users = cells_module.runs()[1].users
+    total = 0.0
+    for metric, group, label in cells.keys:
+        own = users[(users["group"] == group) & (users["algorithm"] == label)]["error"]
+        total += 0.005**2 / (own.var() * (1 / 80 + 1 / 3000) + 0.001**2 / 12)
+        assert metric == "disagreement"
+    assert cells.chi_square() == pytest.approx(total)
+    assert cells_module.cells_of(1, errors_around(1, 0.0)).chi_square() == pytest.approx(
+        0, abs=1e-20
+    )
 
 
 def test_table_5_counts_what_table_1_does_not_have():
-    cells = inference.cells_of(5, errors_around(5, 0.0))
+    cells = cells_module.cells_of(5, errors_around(5, 0.0))
     assert len(cells.keys) == 24
     assert {key[2] for key in cells.keys if key[0] == "disagreement"} == {
         "combined_ranking_regression_pursuit"
@@ -120,16 +127,16 @@ def test_table_5_counts_what_table_1_does_not_have():
 
 def test_published_errors_are_within_tolerance_and_make_the_comparisons_agree():
     for table in (1, 2, 3, 4):
-        cells = inference.cells_of(table, errors_around(table, 0.0))
-        assert inference.within(table, cells) == len(cells.keys)
-        agreeing, total = inference.agreeing(table, cells)
+        cells = cells_module.cells_of(table, errors_around(table, 0.0))
+        assert cells_module.within(table, cells) == len(cells.keys)
+        agreeing, total = cells_module.agreeing(table, cells)
         assert agreeing == total > 0
 
 
 def test_the_number_of_reference_users_that_made_the_cells_is_found():
     shifts = {10: 0.03, 20: 0.0, 300: -0.04}
     setups = {
-        (number, Rule()): {3: inference.cells_of(3, errors_around(3, shift))}
+        (number, Rule()): {3: cells_module.cells_of(3, errors_around(3, shift))}
         for number, shift in shifts.items()
     }
     assert inference.interval(setups, 3) == {10: 0.0, 20: 1.0, 300: 0.0}
