@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from readme_parts import headline_of_both_tasks, times, verdicts
+
 from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import claims_table, judge_claims
@@ -157,6 +159,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "readings": readings,
     "stopping": stopping,
     "equal-sizes": equal_sizes,
+    "times": lambda: times(runs()),
+    "verdicts": lambda: verdicts(runs()),
+    "headline-5": lambda: headline_of_both_tasks(runs()),
     **{f"table-{number}": lambda number=number: table(number) for number in range(1, 6)},
 }
 
