@@ -36,6 +36,7 @@ test: $(READY)  ## set up and run the tests
 
 bench: $(READY)  ## measure speed and growth against their goals, into results/benchmarks.md
 	@status=0; \
+	$(BIN)/python scripts/bench_startup.py --markdown results/benchmarks.md || status=1; \
 	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md || status=1; \
 	$(BIN)/python scripts/growth.py --figure results/growth.svg --markdown results/benchmarks.md \
 		|| status=1; \

@@ -161,6 +161,7 @@ def _backend_options(options: dict[str, Any]) -> Options:
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
     """Return what to run of an experiment; refuse all that cannot run."""
     from rankpursuit.cli._advice import advice
+    from rankpursuit.cli._patience import telling
     from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment
     from rankpursuit.experiments.run.run import Run
@@ -174,7 +175,8 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         faults = (x if x.startswith(own) else f"{path}: {x}" for x in error.faults)
         raise Failure(*faults, exit_code=2) from error
     try:
-        return Run.of(experiment, options["repeats"], options["only"], options["groups"])
+        with telling(f"{path}: reading the ratings, which takes longest the first time"):
+            return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
         raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
     except DataError as error:
@@ -189,6 +191,7 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
 
 def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
     """Run one experiment; return whether nothing failed."""
+    from rankpursuit.cli._patience import telling
     from rankpursuit.cli._progress import make_progress
     from rankpursuit.experiments.run.session import run_session
 
@@ -196,7 +199,9 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
         from rankpursuit.cli._plan import described
         from rankpursuit.experiments.run.estimate import estimate
 
-        echo(described(run, estimate(run), workers.count()))
+        with telling(f"{run.experiment.name}: timing a few users of each group"):
+            plan = estimate(run)
+        echo(described(run, plan, workers.count()))
         return True
     folder = _folder(run, options)
     progress = make_progress(run.experiment.name, quiet=options["quiet"])
