@@ -141,7 +141,8 @@ def _read(
     return frame, lambda row: f"{file}, line {line_of(file, row, sep, header=header)}"
 
 
-def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
+def parquet_reader(file: Path) -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet; a `DataError` if they are not installed."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -149,6 +150,11 @@ def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
         raise DataError(
             f"{file}: reading Parquet needs pyarrow: pip install 'rankpursuit[parquet]'"
         ) from error
+    return pyarrow, parquet
+
+
+def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
+    pyarrow, parquet = parquet_reader(file)
     try:
         with parquet.ParquetFile(file) as opened:
             n_rows = opened.metadata.num_rows

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rankpursuit.datasets.files import PARQUET, load_ratings
+from rankpursuit.datasets.files import PARQUET, load_ratings, parquet_reader
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.text_table import SEPARATORS
 from rankpursuit.errors import DataError
@@ -100,15 +100,10 @@ def _first_lines(file: Path) -> list[str]:
 
 
 def _parquet_names(file: Path) -> list[str]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise DataError(
-            f"{file}: reading Parquet needs pyarrow: pip install 'rankpursuit[parquet]'"
-        ) from error
+    pyarrow, parquet = parquet_reader(file)
     try:
         return list(parquet.read_schema(file).names)
-    except (ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"{file}: cannot be read as Parquet: {error}") from error
 
 
