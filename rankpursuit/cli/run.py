@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 
 def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     """Run each config; return whether nothing failed."""
-    missing = [no_such_file(path) for path in configs if not located(path).exists()]
+    missing = [no_such_file(path) for path in configs if not os.path.lexists(located(path))]
     if missing:  # told at once: the imports below take a second
         raise Failure(*missing, exit_code=2)
     from rankpursuit.errors import ConfigError
@@ -219,7 +220,10 @@ def _run(run: Run, workers: Backend, options: dict[str, Any]) -> bool:
     if options["quiet"]:
         return not failures
     if progress.was_finished:
-        echo(f"{run.experiment.name}: finished before, see {folder.path}; --fresh runs it again")
+        echo(
+            f"{run.experiment.name}: already finished, results in {folder.path}; --fresh runs it "
+            "again"
+        )
     else:
         echo(summary(folder))
         echo(f"results: {folder.path}")

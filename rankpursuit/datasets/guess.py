@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rankpursuit.datasets.files import PARQUET, load_ratings, parquet_reader
+from rankpursuit.datasets.files import LONGEST_PATH, PARQUET, load_ratings, parquet_reader
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.text_table import SEPARATORS
-from rankpursuit.errors import DataError
+from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.visible import cut
 
 _LINES = 20
 """Lines that a guess goes by."""
@@ -73,9 +75,13 @@ def guess_layout(file: Path) -> Layout:
 
     Raises
     ------
+    DataNotFoundError
+        If there is no such file.
     DataError
         If it cannot be read, or no separator makes three columns of its first lines.
     """
+    if not os.path.isfile(file):  # a pipe may never end
+        raise DataNotFoundError(f"{cut(str(file), LONGEST_PATH)}: no such file")
     if file.suffix.lower() in PARQUET:
         return Layout(None, True, *_columns(_parquet_names(file)))
     lines = _first_lines(file)

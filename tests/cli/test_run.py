@@ -157,7 +157,7 @@ def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     again = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *small)
     assert again.stderr == ""
     assert again.stdout == (
-        f"small: finished before, see {tmp_path / 'small'}; --fresh runs it again\n"
+        f"small: already finished, results in {tmp_path / 'small'}; --fresh runs it again\n"
     )
     quiet = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *small, "--quiet")
     assert quiet.stdout == quiet.stderr == ""
