@@ -179,7 +179,7 @@ def main() -> None:
     note, found = tables(arguments.rounds)
     print(f"{environment()}\n{note}\n\n{render(found, 'simple')}")
     if arguments.markdown:
-        write_section(arguments.markdown, "Speed", f"{note}\n\n{render(found, 'pipe')}")
+        write_section(arguments.markdown, "Speed", f"{note}\n\n{render(found, 'github')}")
     exit_if_missed(row[0] for rows in found.values() for row in rows if row[-1] is False)
 
 

@@ -214,7 +214,7 @@ def main() -> None:
                 tabulate(detail_rows(growths), ["growth", "size", "measured"], style),
             ]
         )
-        for style in ("simple", "pipe")
+        for style in ("simple", "github")
     }
     note = NOTE.format(rounds=arguments.rounds)
     print(f"{environment()}\n{note}\n\n{texts['simple']}")
@@ -222,7 +222,7 @@ def main() -> None:
         draw(arguments.figure, growths)
     if arguments.markdown:
         picture = f"\n\n![Growth]({arguments.figure.name})" if arguments.figure else ""
-        write_section(arguments.markdown, "Growth", f"{note}{picture}\n\n{texts['pipe']}")
+        write_section(arguments.markdown, "Growth", f"{note}{picture}\n\n{texts['github']}")
     exit_if_missed(row[0] for row in summary if not row[-1])
 
 
