@@ -8,19 +8,22 @@ PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 REFERENCE_USERS := 10 15 20 30 50 100 200 300
 
-.PHONY: help run test data paper inference ablations tables check report bench lint format clean
+.PHONY: help run test data paper inference ablations tables check report bench lint format wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml rankpursuit/__init__.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo 'Setting up $(VENV), once: pip fetches numpy, scipy, scikit-learn, matplotlib and tools for'
+	@echo 'development, which takes a minute or more. It names each package as it goes.'
+	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --editable '.[dev]'
 	@touch $(READY)
 
 run: $(READY)  ## set up, run every algorithm on built-in ratings, print the tables
-	$(BIN)/rp-run configs/demo.yaml
-	$(BIN)/rp-report results/demo -o results/demo/report.html
+	$(BIN)/rp-run demo
+	@echo 'To use rp-run and the other commands in this shell: . $(BIN)/activate'
+	@echo 'A web page of these results, with figures: rp-report results/demo'
 
 data: $(READY)  ## download Jester and MovieLens and verify them
 	$(BIN)/rp-data fetch jester movielens
@@ -45,6 +48,7 @@ test: $(READY)  ## set up and run the tests
 
 bench: $(READY)  ## measure speed and growth against their goals, into results/benchmarks.md
 	@status=0; \
+	$(BIN)/python scripts/bench_startup.py --markdown results/benchmarks.md || status=1; \
 	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md || status=1; \
 	$(BIN)/python scripts/growth.py --figure results/growth.svg --markdown results/benchmarks.md \
 		|| status=1; \
@@ -69,6 +73,11 @@ check: $(READY)  ## check everything in results/ against the paper
 
 report: $(READY)  ## make report.html of everything in results/
 	$(BIN)/rp-report
+
+wheel: $(READY)  ## build the package, and try it in an empty folder and environment
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python scripts/try_wheel.py dist/*.whl
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

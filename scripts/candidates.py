@@ -161,7 +161,7 @@ def main() -> None:
         names = " ".join(file.name for file in arguments.files)
         text = (
             f"# Candidates\n`python scripts/candidates.py {names}`; {environment()}.\n\n{note}\n\n"
-            f"{tabulate(rows, headers, 'github', disable_numparse=True)}\n"
+            f"{tabulate(rows, headers, 'pipe', disable_numparse=True)}\n"
         )
         write_atomically(arguments.markdown, text.encode())
 

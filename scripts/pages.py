@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
+from readme_parts import headline_of_both_tasks, times, verdicts
 
 from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.check import check_results
@@ -61,9 +62,9 @@ def claims() -> str:
     """Return the verdict on each claim, with the text's set-up and, if it was run, the inferred."""
     judged = [judge_claims(list(of.values())) for of in (runs(), runs(INFERRED)) if of]
     rows = []
-    for verdicts in zip(*judged, strict=True):
-        row = [verdicts[0].claim.says]
-        for one in verdicts:
+    for alike in zip(*judged, strict=True):
+        row = [alike[0].claim.says]
+        for one in alike:
             share = one.reason.removesuffix(" comparisons agree").replace(" of ", "/")
             row += [f"{one.outcome}, {share}", one.size]
         rows.append(row)
@@ -194,6 +195,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "headline": headline,
     "stopping": stopping,
     "equal-sizes": equal_sizes,
+    "times": lambda: times(runs()),
+    "verdicts": lambda: verdicts(runs()),
+    "headline-5": lambda: headline_of_both_tasks(runs()),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,7 +115,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 
 def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     """Run each config; return whether nothing failed."""
-    missing = [no_such_file(path) for path in configs if not located(path).exists()]
+    missing = [no_such_file(path) for path in configs if not os.path.lexists(located(path))]
     if missing:  # told at once: the imports below take a second
         raise Failure(*missing, exit_code=2)
     from rankpursuit.errors import ConfigError
@@ -166,6 +167,7 @@ def _backend_options(options: dict[str, Any]) -> Options:
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
     """Return what to run of an experiment; refuse all that cannot run."""
     from rankpursuit.cli._advice import advice
+    from rankpursuit.cli._patience import telling
     from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment
     from rankpursuit.experiments.run.run import Run
@@ -179,7 +181,8 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         faults = (x if x.startswith(own) else f"{path}: {x}" for x in error.faults)
         raise Failure(*faults, exit_code=2) from error
     try:
-        return Run.of(experiment, options["repeats"], options["only"], options["groups"])
+        with telling(f"{path}: reading the ratings, which takes longest the first time"):
+            return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
         raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
     except DataError as error:
@@ -194,6 +197,7 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
 
 def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]) -> bool:
     """Run one experiment after others; return whether nothing failed."""
+    from rankpursuit.cli._patience import telling
     from rankpursuit.cli._progress import make_progress
     from rankpursuit.experiments.run.session import run_session
     from rankpursuit.experiments.run.sharing import Lender
@@ -202,7 +206,9 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
         from rankpursuit.cli._plan import described
         from rankpursuit.experiments.run.estimate import estimate
 
-        echo(described(run, estimate(run), workers.count()))
+        with telling(f"{run.experiment.name}: timing a few users of each group"):
+            plan = estimate(run)
+        echo(described(run, plan, workers.count()))
         return True
     folder = _folder(run, options)
     progress = make_progress(run.experiment.name, quiet=options["quiet"])
@@ -221,7 +227,10 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
     if options["quiet"]:
         return not failures
     if progress.was_finished:
-        echo(f"{run.experiment.name}: finished before, see {folder.path}; --fresh runs it again")
+        echo(
+            f"{run.experiment.name}: already finished, results in {folder.path}; --fresh runs it "
+            "again"
+        )
     else:
         echo(summary(folder))
         echo(f"results: {folder.path}")

@@ -26,8 +26,10 @@ MOST_ROWS = 100_000_000
 """Rows of a Parquet file, in which a few bytes can stand for any number of rows."""
 LONGEST_ID = 200
 """Characters of the id of a user or an item."""
-_SHOWN, _LONGEST_PATH = 40, 1000
-"""Characters of a rating and of a path in messages."""
+LONGEST_PATH = 1000
+"""Characters of a path in messages."""
+_SHOWN = 40
+"""Characters of a rating in messages."""
 
 
 def load_ratings(
@@ -79,14 +81,14 @@ def load_ratings(
         raise DataError(f"user, item and rating must be three different columns, not {columns}")
     try:
         if not file.is_file():
-            raise DataNotFoundError(f"{cut(str(file), _LONGEST_PATH)}: no such file")
+            raise DataNotFoundError(f"{cut(str(file), LONGEST_PATH)}: no such file")
         if file.stat().st_size == 0:
             raise DataError(f"{file}: the file is empty")
         frame, place = _read(file, columns, separator, header)
     except DataNotFoundError:
         raise
     except OSError as error:
-        called, reason = cut(str(file), _LONGEST_PATH), error.strerror or error
+        called, reason = cut(str(file), LONGEST_PATH), error.strerror or error
         raise DataError(f"{called}: cannot be read: {reason}") from error
     if frame.empty:
         raise DataError(f"{file}: the file has a header but no ratings")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rankpursuit.datasets.files import PARQUET, load_ratings
+from rankpursuit.datasets.files import LONGEST_PATH, PARQUET, load_ratings
+from rankpursuit.datasets.parquet import pyarrow_for
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.text_table import SEPARATORS
-from rankpursuit.errors import DataError
+from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.visible import cut
 
 _LINES = 20
 """Lines that a guess goes by."""
@@ -73,9 +76,13 @@ def guess_layout(file: Path) -> Layout:
 
     Raises
     ------
+    DataNotFoundError
+        If there is no such file.
     DataError
         If it cannot be read, or no separator makes three columns of its first lines.
     """
+    if not os.path.isfile(file):  # a pipe may never end
+        raise DataNotFoundError(f"{cut(str(file), LONGEST_PATH)}: no such file")
     if file.suffix.lower() in PARQUET:
         return Layout(None, True, *_columns(_parquet_names(file)))
     lines = _first_lines(file)
@@ -100,15 +107,10 @@ def _first_lines(file: Path) -> list[str]:
 
 
 def _parquet_names(file: Path) -> list[str]:
+    pyarrow = pyarrow_for(file)
     try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise DataError(
-            f"{file}: reading Parquet needs pyarrow: pip install 'rankpursuit[parquet]'"
-        ) from error
-    try:
-        return list(parquet.read_schema(file).names)
-    except (ArrowException, OSError) as error:
+        return list(pyarrow.parquet.read_schema(file).names)
+    except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"{file}: cannot be read as Parquet: {error}") from error
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 Rows = Sequence[Sequence[str]]
 """The header and the rows of a part, each with the name of the row first."""
 
 GAP = 2
 """Spaces between columns."""
-_NARROWEST = 20
+_NARROWEST = 12
 """Characters of a column of sentences, however narrow the terminal is."""
 
 
@@ -48,18 +49,18 @@ def fold_columns(parts: Sequence[Rows], width: int, together: Sequence[int]) -> 
 
 
 def fold_sentences(parts: Sequence[Rows], width: int) -> list[Rows]:
-    """Return parts whose last column is broken into lines, so that the table fits a width."""
+    """Return parts whose cells are broken into lines, the widest columns first, to fit a width."""
     widths = _widths(parts)
-    room = max(_NARROWEST, width - sum(widths[:-1]) - GAP * (len(widths) - 1))
-    return [[line for row in part for line in _lines(row, room)] for part in parts]
+    while sum(widths) + GAP * (len(widths) - 1) > width and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return [[line for row in part for line in _lines(row, widths)] for part in parts]
 
 
-def _lines(row: Sequence[str], room: int) -> Iterator[list[str]]:
-    """Yield a row as several, of which the first has all cells and the others only sentences."""
-    *cells, sentence = row
-    for line in textwrap.wrap(sentence, room) or [""]:
-        yield [*cells, line]
-        cells = [""] * len(cells)
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[list[str]]:
+    """Yield a row as several lines, in which each cell goes on below itself."""
+    cells = [textwrap.wrap(cell, room) for cell, room in zip(row, widths, strict=True)]
+    for line in zip_longest(*cells, fillvalue=""):
+        yield list(line)
 
 
 def _widths(parts: Sequence[Rows]) -> list[int]:

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from fuzzing.configs import OVERRIDES, SMALL, SS
 from fuzzing.guard import TOLD, described, wrong_line
 from fuzzing.words import TEXTS, hostile_value
-from rankpursuit.cli import check, data, report, run, tables
+from rankpursuit.cli import check, data, init, report, run, tables
 
 WORDS = tuple(text for text in TEXTS if "\0" not in text and "\ud800" not in text)
 """What can stand on a command line: no null character, no half of a surrogate pair."""
@@ -32,6 +32,7 @@ RATINGS = "user,item,rating\n" + "".join(
 )
 COMMANDS = {
     "rp-run": run.main,
+    "rp-init": init.main,
     "rp-data": data.main,
     "rp-tables": tables.main,
     "rp-check": check.main,
@@ -139,6 +140,7 @@ def _run(rng: random.Random) -> list[str]:
         lambda: ["--set", rng.choice(WORDS)],
         lambda: ["--set", f"{rng.choice(WORDS)}={rng.choice(WORDS)}"],
         lambda: ["--fresh"],
+        lambda: ["--quick"],
         lambda: ["--backend", rng.choice(["local", "dask", *WORDS])],
         lambda: ["--scheduler", rng.choice(["tls://h:1", "foo://h:1", "h", *WORDS])],
         lambda: [rng.choice(WORDS)],
@@ -147,6 +149,11 @@ def _run(rng: random.Random) -> list[str]:
         words += option()
     words += ["--dry-run"] if rng.random() < 0.5 else ["-q", "-j", "1"]
     return words
+
+
+def _init(rng: random.Random) -> list[str]:
+    files = ["mine.csv"] * 5 + ["loop", "fifo", ".", "tiny.yaml", "results", *WORDS]
+    return ["rp-init", rng.choice(["mine", "tiny", *WORDS]), rng.choice(files)]
 
 
 KEYS = (
@@ -216,6 +223,7 @@ def _report(rng: random.Random) -> list[str]:
 KINDS: tuple[Callable[[random.Random], list[str]], ...] = (
     *[_run] * 6,
     *[_data] * 3,
+    _init,
     _tables,
     _check,
     _report,

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from rankpursuit import __version__
 from rankpursuit.cli.main import COMMANDS, main
+from rankpursuit.experiments.syntax.shipped import shipped_configs
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,15 +90,7 @@ def test_what_needs_no_numbers_imports_no_numpy(words):
 def test_the_list_fits_80_columns_and_has_every_experiment():
     output = invoke("run", "--list").output
     assert max(map(len, output.splitlines())) <= 80
-    assert [line.split()[0] for line in output.splitlines()[1:]] == [
-        "demo",
-        "jester_supervised",
-        "jester_semi_supervised",
-        "movielens_supervised",
-        "movielens_semi_supervised",
-        "jester_crrp",
-        "paper",
-    ]
+    assert [line.split()[0] for line in output.splitlines()[1:]] == list(shipped_configs())
 
 
 def test_shells_complete_names_and_files():

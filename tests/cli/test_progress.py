@@ -1,11 +1,13 @@
 """What a run shows while it goes on."""
 
 import io
+import sys
+import time
 import types
 
 import pytest
 
-from rankpursuit.cli import _progress
+from rankpursuit.cli import _patience, _progress
 from rankpursuit.cli._progress import Lines, Live
 from rankpursuit.experiments.run.evaluate import UnitResult
 from rankpursuit.experiments.run.plan import Cell, Unit
@@ -17,8 +19,17 @@ UNIT = UnitResult(Unit(Cell(0, (20, 40)), "test", 0, (1, 2)), {}, {})
 def clock(monkeypatch):
     """Return a clock to set by hand."""
     clock = types.SimpleNamespace(now=0.0)
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(_progress, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
     return clock
+
+
+@pytest.mark.parametrize(("on_terminal", "told"), [(True, "a while\n"), (False, "")])
+def test_what_takes_long_is_told_on_a_terminal(on_terminal, told, monkeypatch, capsys):
+    monkeypatch.setattr(_patience, "_SECONDS", 0.01)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: on_terminal)
+    with _patience.telling("a while"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == told
 
 
 @pytest.fixture

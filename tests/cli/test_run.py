@@ -109,7 +109,7 @@ def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     again = run_here(config, tmp_path, "--only", "rank_svm", "--only", "rls", *SMALL)
     assert again.stderr == ""
     assert again.stdout == (
-        f"small: finished before, see {tmp_path / 'small'}; --fresh runs it again\n"
+        f"small: already finished, results in {tmp_path / 'small'}; --fresh runs it again\n"
     )
     quiet = run_here(config, tmp_path, "--only", "rank_svm", "--only", "rls", *SMALL, "--quiet")
     assert quiet.stdout == quiet.stderr == ""

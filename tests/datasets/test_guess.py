@@ -1,9 +1,11 @@
 """A guess at how a file of ratings is laid out."""
 
+import os
+
 import pytest
 
 from rankpursuit.datasets.guess import guess_layout
-from rankpursuit.errors import DataError
+from rankpursuit.errors import DataError, DataNotFoundError
 
 ROWS = [("ann", "x", 3), ("ann", "y", 4), ("bob", "x", 1)]
 
@@ -77,6 +79,8 @@ def test_what_is_no_table_is_refused_by_name(content, fault, tmp_path):
     assert str(refused.value).startswith(f"{path}: ")
 
 
-def test_a_missing_file_is_refused_by_name(tmp_path):
-    with pytest.raises(DataError, match="No such file"):
-        guess_layout(tmp_path / "none.csv")
+def test_what_is_no_file_is_refused_by_name(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name in ("none.csv", "pipe.csv", "."):
+        with pytest.raises(DataNotFoundError, match="no such file"):
+            guess_layout(tmp_path / name)

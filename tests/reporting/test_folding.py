@@ -28,8 +28,11 @@ def test_a_table_that_fits_is_one_block():
 
 
 def test_sentences_are_broken_into_lines_below_each_other():
-    folded = fold_sentences([[["claim", "because"], ["a", "one two three four five six"]]], 25)
-    assert folded == [[["claim", "because"], ["a", "one two three"], ["", "four five six"]]]
+    part = [["claim", "because"], ["a-long-name", "one two three four five six"]]
+    assert fold_sentences([part], 33) == [
+        [["claim", "because"], ["a-long-name", "one two three four"], ["", "five six"]]
+    ]
+    assert fold_sentences([part], 40) == [part]
 
 
 @given(

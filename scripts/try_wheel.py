@@ -1,0 +1,62 @@
+"""Install a wheel into a new environment, and use it from an empty folder as a newcomer would.
+
+Run it as ``make wheel``, or ``python scripts/try_wheel.py dist/NAME.whl``. It prints every command
+with its output, and ends with status 1 at the first that fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shlex
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+COMMANDS = (
+    "rp-run --version",
+    "rp-run --list",
+    "rp-run demo --quick",
+    "rp-tables results/quick/demo",
+    "rp-init mine ratings.data",
+    "rp-run mine.yaml --dry-run",
+    "python -m rankpursuit data list",
+    "python -c 'import rankpursuit; print(rankpursuit.RankingPursuit())'",
+)
+
+
+def main() -> None:
+    """Try a wheel."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wheel", type=Path)
+    wheel = parser.parse_args().wheel.resolve()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "empty")
+        folder.mkdir()
+        programs = Path(name, "venv", "Scripts" if sys.platform == "win32" else "bin")
+        print(f"installing {wheel.name} into a new environment: a minute or more", flush=True)
+        venv.create(programs.parent, with_pip=True)
+        write_ratings(folder / "ratings.data")
+        outside = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        inside = outside | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+        for command in (f"python -m pip install --quiet {shlex.quote(str(wheel))}", *COMMANDS):
+            print(f"$ {command}", flush=True)
+            done = subprocess.run(command, shell=True, cwd=folder, env=inside, check=False)
+            if done.returncode:
+                sys.exit(f"status {done.returncode}: {command}")
+
+
+def write_ratings(path: Path) -> None:
+    """Write ratings of 200 users, without a header and with an ending that says nothing."""
+    draw = random.Random(0)
+    with path.open("w", encoding="utf-8") as file:
+        for user in range(200):
+            for item in draw.sample(range(150), draw.randint(20, 90)):
+                file.write(f"{user}\t{item}\t{draw.randint(1, 5)}\n")
+
+
+if __name__ == "__main__":
+    main()

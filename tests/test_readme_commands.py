@@ -1,0 +1,116 @@
+"""The commands of the README run as they stand and in the order in which they stand.
+
+Those that take minutes run with ``--dry-run``, those of make with ``-n``; downloads do not run.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankpursuit.cli.main import COMMANDS
+from rankpursuit.datasets.named import DATA_SETS
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+WORDS = [
+    re.sub(r"\s+#.*", "", line)
+    for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
+    for line in block.splitlines()
+]
+OF_THE_PAPER = [line for line in WORDS if line.startswith("rp-run jester")]
+LONG = ("rp-run mine.yaml", *OF_THE_PAPER)
+
+
+def write_ratings(path):
+    """Write ratings of 200 users with the columns that the README names."""
+    lines = ["user_id,item_id,stars"]
+    for user in range(200):
+        n_items = 20 + 37 * user % 70
+        lines += [f"{user},{7 * user + item},{1 + (user * item) % 5}" for item in range(n_items)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory):
+    """Return a function that runs a command in an empty folder, as in the activated environment."""
+    scripts, folder = tmp_path_factory.mktemp("bin"), tmp_path_factory.mktemp("folder")
+    for name in COMMANDS:
+        script = scripts / f"rp-{name}"
+        start = f"from rankpursuit.cli.{name} import main; main(prog_name='rp-{name}')"
+        script.write_text(f"#!{sys.executable}\n{start}\n")
+        script.chmod(0o755)
+    write_ratings(folder / "ratings.csv")
+
+    def run(command, where=folder):
+        path = f"{scripts}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            ["bash", "-c", command],
+            cwd=where,
+            env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return run
+
+
+def test_there_are_commands():
+    assert len(WORDS) >= 14
+    assert {"make run", "make test", "rp-run demo"} < set(WORDS)
+    assert WORDS.index(". .venv/bin/activate") < WORDS.index("rp-run demo")
+
+
+def test_the_commands_run_in_their_order(shell):
+    for command in WORDS:
+        if command in OF_THE_PAPER:
+            continue
+        if command.startswith("make "):
+            done = shell(f"{command} -n", ROOT)
+        elif command == ". .venv/bin/activate":
+            assert "VENV := .venv\n" in (ROOT / "Makefile").read_text()
+            continue
+        elif command.startswith("rp-data fetch "):
+            assert set(command.split()[2:]) <= set(DATA_SETS)
+            continue
+        else:
+            done = shell(f"{command} --dry-run" if command.startswith(LONG) else command)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+def test_the_commands_on_the_papers_data_run(shell, real_data):
+    for command in OF_THE_PAPER:
+        done = shell(command if "--dry-run" in command else f"{command} --dry-run")
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+def test_the_config_by_hand_has_five_lines_and_runs_on_200_users(shell, tmp_path):
+    (text,) = re.findall(r"```yaml\n(.*?)```", README, flags=re.DOTALL)
+    assert len(text.splitlines()) == 5
+    (tmp_path / "by_hand.yaml").write_text(text)
+    write_ratings(tmp_path / "ratings.csv")
+    done = shell("rp-run by_hand.yaml --dry-run", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "750 hold-out users" in done.stdout
+
+
+def test_every_extra_that_the_pages_install_is_declared():
+    declared = (ROOT / "pyproject.toml").read_text()
+    pages = [README, (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")]
+    for extra in re.findall(r"pip install '[\w.]*\[(\w+)\]'", " ".join(pages)):
+        assert re.search(rf"^{extra} = \[", declared, re.MULTILINE)
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for link in re.findall(r"\]\(((?!http)[^)#]+)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_every_word_is_a_command_that_exists():
+    known = {f"rp-{name}" for name in COMMANDS} | {"make", ".", "eval"}
+    assert {shlex.split(line)[0] for line in WORDS} <= known
