@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 
-.PHONY: help run test data paper tables check report bench lint format clean
+.PHONY: help run test data paper tables check report bench docs lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,14 @@ bench: $(READY)  ## measure speed and growth against their goals, into results/b
 		|| status=1; \
 	exit $$status
 
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## build guide, examples and reference into docs/_build/html
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
+	@echo "docs: docs/_build/html/index.html"
+
 lint: $(READY)  ## style, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -57,4 +65,5 @@ report: $(READY)  ## make report.html of everything in results/
 	$(BIN)/rp-report
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \
+		docs/_build docs/auto_examples docs/generated
