@@ -9,7 +9,7 @@ import rankpursuit
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 project = "rankpursuit"
-author = "The rankpursuit developers"
+author = copyright = "The rankpursuit developers"
 version = release = rankpursuit.__version__
 extensions = [
     "sphinx.ext.autodoc",
@@ -22,9 +22,11 @@ exclude_patterns = ["_build", "examples"]
 html_theme = "furo"
 html_title = f"rankpursuit {release}"
 html_show_sourcelink = False
+smartquotes = False
 
 autosummary_generate = True
 autodoc_default_options = {"members": True, "inherited-members": True}
+autodoc_typehints = "none"
 numpydoc_show_class_members = False
 templates_path = ["templates"]
 
@@ -33,6 +35,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "capture_repr": (),
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

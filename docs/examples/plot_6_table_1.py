@@ -57,8 +57,8 @@ results = load_results(folder / "small_table_1")
 print(to_text([error_table(results)]))
 
 # %%
-# Beside the published errors. Twelve users leave each mean uncertain by about two standard errors
-# of their spread, which the bars show: what the full size tells apart, this size does not.
+# Beside the published errors. Each mean is over 24 users, 12 in each repeat; the bars are two
+# standard errors to each side: what the full size tells apart, this size does not.
 published = published_tables()[1]
 errors = results.users.groupby(["group", "algorithm"])["error"].agg(["mean", "std", "count"])
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained", sharey=True)
