@@ -96,7 +96,7 @@ class _PursuitCV(Staged):
         return pursue_held_out(
             columns,
             self._candidates(problem),
-            problem.y,
+            problem.scores,
             problem.splits,
             form_of,
             axes["ridge"],

@@ -54,7 +54,7 @@ class _RegularisedLeastSquaresCV(_WithAlphas):
         every = np.arange(len(problem.y))
         return rls_held_out(
             self._kernels(problem, every, every, gammas),
-            problem.y,
+            problem.scores,
             problem.splits,
             partial(self._form, problem),
             axes["alpha"],
@@ -218,7 +218,7 @@ class SparseRankRLSCV(RankerCV, _WithAlphas):
         ]
         return sparse_rls_held_out(
             lambda rows, columns: self._kernels(problem, rows, columns, gammas),
-            problem.y,
+            problem.scores,
             problem.splits,
             partial(self._form, problem),
             orders,
