@@ -108,8 +108,8 @@ class PathCV(HoldsScaledModel):
             Scores.
         groups : array-like of shape (n,), optional
             A label for each point, of a user or a query. Folds are made of whole groups, and a
-            ranker compares only points with the same label. Default: all points are compared,
-            and folds are made of single points.
+            ranker compares only points with the same label. Default, and with one label for all:
+            all points are compared, and folds are made of single points.
 
         Returns
         -------
@@ -117,6 +117,8 @@ class PathCV(HoldsScaledModel):
         """
         X, y = self._check_data(X, y)
         labels = None if groups is None else group_labels(groups, len(X))
+        if labels is not None and np.all(labels == labels[0]):
+            labels = None  # all points are compared, as without groups
         self._check_scores(y, labels)
         splits = checked_splits(self.cv, X, y, labels)
         self.scaler_ = self._fitted_scaler(X)

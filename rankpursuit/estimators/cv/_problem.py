@@ -20,7 +20,7 @@ Axis = NDArray[Any]
 Gammas = NDArray[np.floating] | Sequence[None]
 Numbers = Sequence[float] | NDArray[np.floating]
 
-WIDTHS = 2.0 ** np.arange(-4, 5)
+WIDTHS = 4.0 ** np.arange(-3, 3)
 """The gammas of a grid by default, as multiples of "scale"."""
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -74,6 +74,14 @@ def test_features_of_any_size_are_learned_from_with_nothing_set(data, estimator)
     np.testing.assert_allclose(model.predict(large), small.predict(X), rtol=1e-3, atol=1e-3)
 
 
+@each
+def test_one_label_for_all_points_is_as_no_groups(data, estimator):
+    X, y, _ = data
+    one, none = (clone(estimator).fit(X, y, groups) for groups in (["a"] * 40, None))
+    assert one.best_params_ == none.best_params_
+    np.testing.assert_array_equal(one.predict(X), none.predict(X))
+
+
 @each_ranker
 @pytest.mark.parametrize("size", [1e-170, 1e90])
 def test_the_choice_does_not_depend_on_the_size_of_scores(data, estimator, size):
