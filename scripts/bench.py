@@ -22,6 +22,7 @@ from bench_baselines import (
     orthogonal_mp_grid,
     svc_grid,
 )
+from bench_cv import cross_validation_rows
 from bench_file import environment, exit_if_missed, is_met, write_section
 from bench_objectives import loosest_tolerance
 from bench_parallel import parallel_row
@@ -135,11 +136,13 @@ def tables(rounds: int) -> tuple[str, dict[str, list[list[Any]]]]:
     )
     with threadpool_limits(limits=1):
         svm, checks = svm_rows(supervised, rounds)
+        cross_validation, same_choice = cross_validation_rows(rounds)
         ratios = [
             *least_squares_rows(supervised, rounds),
             *pursuit_rows(supervised, rounds),
             *svm,
             semi_supervised_row(semi, rounds),
+            cross_validation,
         ]
         shares = share_rows(
             {"a supervised task": supervised, "a semi-supervised task": semi}, rounds
@@ -148,7 +151,7 @@ def tables(rounds: int) -> tuple[str, dict[str, list[list[Any]]]]:
         speed_up, starting = parallel_row(min(rounds, 3))
         ratios.append(speed_up)
         note += f" Workers are started before the clock, which takes {starting:.1f} s once a run."
-    return note, {"ours / instead": ratios, "part / whole": shares, "check": checks}
+    return note, {"ours / instead": ratios, "part / whole": shares, "check": [*checks, same_choice]}
 
 
 def render(found: dict[str, list[list[Any]]], style: str) -> str:

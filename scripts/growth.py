@@ -81,7 +81,14 @@ def data(n_points: int) -> tuple[np.ndarray, np.ndarray]:
 
 def fit_points(n_points: int, n_candidates: int | None = None) -> Callable[[], Any]:
     """Return a fit of ranking pursuit, by default with every point in the dictionary."""
-    model = RankingPursuit(N_BASIS, gamma=0.2, n_candidates=n_candidates, random_state=0)
+    model = RankingPursuit(
+        N_BASIS,
+        fitting="basic",
+        ridge=0.0,
+        gamma=0.2,
+        n_candidates=n_candidates,
+        random_state=0,
+    )
     return partial(model.fit, *data(n_points))
 
 

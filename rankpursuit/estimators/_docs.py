@@ -16,22 +16,23 @@ _ENTRIES = """\
 alpha : float, default 1
     Weight of the regulariser, the paper's lambda; positive. One below the rounding error of the
     kernel counts as none: directions that are rounding errors get no weight.
-n_basis : int or float, default 0.5
-    Number of basis functions, or a share of the training points in (0, 1].
-fitting : {"basic", "backfit", "prefit"}, default "basic"
-    "basic" never touches an earlier coefficient, "backfit" refits all of them after every
-    step, "prefit" chooses each function by the cost after the refit.
+n_basis : int, float or None, default None
+    Number of basis functions, or a share of the candidates in (0, 1]. None: 100, or all
+    candidates if they are fewer.
+fitting : {"basic", "backfit", "prefit"}, default "backfit"
+    "basic" never touches an earlier coefficient, as in the paper; "backfit" refits all of
+    them after every step; "prefit" chooses each function by the cost after the refit.
 repeat : bool, default False
     Whether "basic" may choose a function again; a refit leaves nothing to gain from that.
     `n_basis` is then the number of choices, times the candidates at most 50 million.
-ridge : float, default 0
-    Weight of a penalty ``a' K a`` in the least-squares problem; the paper has none. It needs a
-    symmetric kernel.
-group_weight : {"pairs", "equal"} or mapping, default "pairs"
-    What the pairs of a group (a user, a query) weigh: "pairs" 1 each, so that large groups
-    dominate; "equal" 1 over the size of the group, so that each point counts alike; or a
-    positive number for each label of `groups`.
-n_candidates : int or None, default None
+ridge : float, default 1
+    Weight of a penalty ``a' K a`` in the least-squares problem; the paper has none, which is 0.
+    It needs a symmetric kernel.
+group_weight : {"pairs", "equal"} or mapping, default "equal"
+    What the pairs of a group (a user, a query) weigh: "pairs" 1 each, as in the paper, so that
+    large groups dominate; "equal" 1 over the size of the group, so that each point counts
+    alike; or a positive number for each label of `groups`.
+n_candidates : int or None, default 1000
     Number of training points, drawn at random, whose functions make up the dictionary.
     Memory grows as samples times candidates. None: all points.
 kernel : str or callable, default "rbf"

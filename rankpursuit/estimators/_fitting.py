@@ -55,7 +55,7 @@ class ComparesGroups(KernelEstimator):
     It asks scikit-learn for the groups wherever these can be passed on.
     """
 
-    group_weight: GroupWeight | Mapping[Any, float] = "pairs"
+    group_weight: GroupWeight | Mapping[Any, float] = "equal"
 
     _constraints: ClassVar[Constraints] = {"group_weight": GROUP_WEIGHT}
     __metadata_request__fit: ClassVar = {"groups": True}

@@ -51,15 +51,16 @@ DICTIONARY_CONSTRAINTS: Constraints = {
 class Pursuit(LeastSquaresEstimator):
     """Base of the pursuits with one function."""
 
-    n_basis: int | float = field(default=0.5, kw_only=False)
-    fitting: Fitting = "basic"
+    n_basis: int | float | None = field(default=None, kw_only=False)
+    fitting: Fitting = "backfit"
     repeat: bool = False
-    ridge: float = 0.0
-    n_candidates: int | None = None
+    ridge: float = 1.0
+    n_candidates: int | None = 1000
     random_state: RandomState = None
 
     _constraints: ClassVar[Constraints] = {
         **DICTIONARY_CONSTRAINTS,
+        "n_basis": (*NUMBER_OF_BASIS, NONE),
         "fitting": (Choice.of(Fitting),),
         "repeat": FLAG,
         "ridge": NOT_NEGATIVE,
@@ -75,8 +76,8 @@ class Pursuit(LeastSquaresEstimator):
 
     def _solve(self, X: Array, scores: Array, exponent: int, preferences: Preferences) -> Self:
         n_points = len(X)
-        n_steps = count_basis(self.n_basis, n_points)
         candidates = draw_candidates(n_points, self.n_candidates, self.random_state)
+        n_steps = count_basis(self.n_basis, len(candidates))
         if self.repeat and n_steps * len(candidates) > MOST_STAGED:
             raise ValueError(
                 f"n_basis={shown(n_steps)} steps with repeat=True, times {len(candidates)} "

@@ -33,7 +33,7 @@ class RankSVM(Ranker, ExpansionEstimator):
     """Ranking support vector machine: a hinge loss on every pair inside a group.
 
     Minimises ``a' K a / 2 + C sum w_ij max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
-    higher score than j, all of the weight 1 unless `fit` is told otherwise. Time and memory grow
+    higher score than j, weighted as `group_weight` says, or as `fit` is told. Time and memory grow
     with the number of pairs, but no kernel of pairs is ever formed.
 
     Parameters
@@ -76,7 +76,7 @@ class RankSVM(Ranker, ExpansionEstimator):
     >>> y = X[:, 0] + 10 * groups
     >>> model = RankSVM(kernel="linear").fit(X, y, groups)
     >>> round(model.score(X, y, groups), 2), bool(model.duality_gap_ <= model.tol)
-    (0.99, True)
+    (1.0, True)
 
     Judgements instead of scores, the first of them twice.
 

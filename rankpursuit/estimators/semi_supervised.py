@@ -70,7 +70,14 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         Whether a step refits all coefficients of all views jointly.
     agreement : {"cumulative", "incremental"}, default "cumulative"
         Whether a step is chosen to bring the whole functions together or only its increments.
-    {ridge, group_weight, n_candidates, kernel_parameters}
+    ridge : float, default 0
+        Weight of a penalty ``a' K a`` of each view; the paper has none. It needs a symmetric
+        kernel.
+    {group_weight}
+    n_candidates : int or None, default None
+        Number of training points, drawn at random, that are dealt out to the dictionaries.
+        Memory grows as samples times candidates. None: all points.
+    {kernel_parameters}
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates and deals out points or features.
 
@@ -112,7 +119,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     >>> model = SemiSupervisedRankingPursuit(n_basis=5, fitting="backfit", random_state=0)
     >>> model = model.fit(X, scores)
     >>> model.view_predict(X).shape, round(model.score(X, y), 2)
-    ((60, 2), 0.91)
+    ((60, 2), 0.85)
     """
 
     n_basis: int | float = field(default=0.5, kw_only=False)

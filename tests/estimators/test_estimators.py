@@ -128,7 +128,7 @@ def test_candidates_bound_the_basis(data):
 def test_a_dictionary_that_runs_out_warns_and_leaves_a_usable_model(estimator):
     X = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0)
     y = np.repeat([1.0, 3.0, 2.0], 4)
-    model = clone(estimator).set_params(n_basis=6, fitting="backfit", gamma=1.0)
+    model = clone(estimator).set_params(n_basis=6, fitting="backfit", ridge=0.0, gamma=1.0)
     with pytest.warns(ConvergenceWarning, match="ran out after . of 6"):
         model.fit(X, y)
     assert np.all(np.isfinite(model.predict(X)))

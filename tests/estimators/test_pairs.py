@@ -51,7 +51,7 @@ def gaussian(X, gamma=1.0):
 def test_all_pairs_inside_the_groups_are_the_groups(data, estimator):
     X, y, groups = data
     pairs = np.random.default_rng(0).permuted(GroupPreferences(groups).pairs(), axis=1)
-    grouped, listed = clone(estimator), clone(estimator)
+    grouped, listed = clone(estimator).set_params(group_weight="pairs"), clone(estimator)
     grouped.fit(X, y, groups)
     listed.fit(X, y, pairs=pairs)
     np.testing.assert_array_equal(listed.basis_, grouped.basis_)
@@ -91,7 +91,7 @@ def test_ranking_pursuit_of_pairs_is_the_pursuit_of_every_pairs_difference(
 ):
     X, pairs, weights = judged
     model = RankingPursuit(
-        5, fitting=fitting, gamma=1.0, n_candidates=n_candidates, random_state=0
+        5, fitting=fitting, ridge=0.0, gamma=1.0, n_candidates=n_candidates, random_state=0
     ).fit(X, pairs=pairs, weights=weights)
     candidates = np.arange(30)
     if n_candidates:
@@ -149,7 +149,7 @@ def test_rank_svm_of_the_ordered_pairs_of_the_groups_is_that_of_the_groups(data,
     ahead = y[pairs[:, 0]] > y[pairs[:, 1]]
     ordered = np.where(ahead[:, None], pairs, pairs[:, ::-1])
     ordered = np.random.default_rng(0).permutation(ordered)
-    grouped = RankSVM(loss=loss, tol=1e-10).fit(X, y, groups)
+    grouped = RankSVM(loss=loss, group_weight="pairs", tol=1e-10).fit(X, y, groups)
     listed = RankSVM(loss=loss, tol=1e-10).fit(X, pairs=ordered)
     scale = np.abs(grouped.predict(X)).max()
     np.testing.assert_allclose(listed.predict(X), grouped.predict(X), atol=1e-4 * scale)

@@ -1,5 +1,7 @@
 """A parameter out of its range is refused by name; every parameter has a range."""
 
+import warnings
+
 import numpy as np
 import pytest
 from all_estimators import BY_NAME, CLASSES
@@ -122,3 +124,26 @@ def test_seeds_of_every_kind_are_taken(data, seed):
     X, y, groups = data
     model = BY_NAME["SparseRankRLS"](n_basis=5, random_state=seed).fit(X, y, groups)
     assert len(set(model.basis_)) == 5
+
+
+@pytest.mark.parametrize(("n_candidates", "expected"), [(None, 100), (1000, 100), (60, 60)])
+def test_a_pursuit_has_a_hundred_functions_or_all_candidates_with_nothing_set(
+    n_candidates, expected
+):
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(150, 4)), np.repeat(np.arange(15), 10)
+    model = BY_NAME["RankingPursuit"](n_candidates=n_candidates, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, X[:, 0] + rng.normal(size=150), groups)
+    assert len(model.basis_) == expected
+
+
+def test_the_pursuit_with_nothing_set_is_the_refitted_regularised_weighted_one(data):
+    X, y, groups = data
+    said = BY_NAME["RankingPursuit"](
+        n_basis=40, fitting="backfit", ridge=1.0, group_weight="equal", n_candidates=1000
+    ).fit(X, y, groups)
+    np.testing.assert_array_equal(
+        BY_NAME["RankingPursuit"]().fit(X, y, groups).predict(X), said.predict(X)
+    )

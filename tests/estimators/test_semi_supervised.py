@@ -47,7 +47,7 @@ def test_prediction_is_the_mean_of_the_views(data):
 def test_one_view_is_ranking_pursuit(data):
     X, _, y = data
     model = SemiSupervisedRankingPursuit(n_basis=9, n_views=1).fit(X, y)
-    supervised = RankingPursuit(n_basis=9).fit(X, y)
+    supervised = RankingPursuit(n_basis=9, fitting="basic", ridge=0.0).fit(X, y)
     np.testing.assert_array_equal(model.basis_[0], supervised.basis_)
     np.testing.assert_allclose(model.predict(X), supervised.predict(X), rtol=1e-9, atol=1e-12)
 
@@ -86,7 +86,7 @@ def test_without_agreement_a_view_of_the_loss_is_ranking_pursuit_on_its_own_poin
     for view in range(2):
         loss = np.sort(np.concatenate([own[view], rest[view]]))
         assert set(model.basis_[view]) <= set(own[view])
-        alone = RankingPursuit(n_basis=4, kernel="precomputed")
+        alone = RankingPursuit(n_basis=4, fitting="basic", ridge=0.0, kernel="precomputed")
         kernel = gaussian_stack(squared_distances(X, X), [0.25])[0]
         dictionary = np.flatnonzero(np.isin(loss, own[view]))
         square = np.zeros((len(loss), len(loss)))  # no function but those of the dictionary

@@ -213,6 +213,8 @@ def test_precomputed_kernels_of_any_kind_are_fitted_or_refused(data, estimator, 
     }[kind]
     model = clone(estimator).set_params(kernel="precomputed")
     takes_columns = hasattr(model, "fitting")
+    if takes_columns:
+        model.set_params(ridge=0.0)
     if kind == "asymmetric" and not takes_columns:
         with pytest.raises(ValueError, match=r"kernel must be symmetric: .* pursuit without ridge"):
             model.fit(kernel, y, groups)
@@ -239,7 +241,9 @@ def test_kernels_in_single_precision_are_symmetric_enough(data):
 @pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
 def test_repeated_choices_are_kept_once_each(data, estimator):
     X, y, groups = data
-    model = clone(estimator).set_params(n_basis=200, repeat=True, n_candidates=12, random_state=0)
+    model = clone(estimator).set_params(
+        n_basis=200, fitting="basic", repeat=True, ridge=0.0, n_candidates=12, random_state=0
+    )
     model.fit(X, y, groups)
     assert len(model.staged_coef_) == 200
     assert len(set(model.basis_)) == len(model.basis_) <= 12
@@ -255,7 +259,7 @@ def test_repeated_choices_are_kept_once_each(data, estimator):
 def test_thousands_of_repeated_choices_take_little_memory(data):
     X, y, groups = data
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    model = RankingPursuit(n_basis=20_000, repeat=True, gamma=0.01)
+    model = RankingPursuit(n_basis=20_000, fitting="basic", repeat=True, ridge=0.0, gamma=0.01)
     model.fit(X[:30], y[:30], groups[:30])
     assert model.staged_coef_.size <= 20_000 * 30
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
@@ -266,7 +270,7 @@ def test_more_repeated_choices_than_memory_holds_are_refused_before_any(data, mo
     monkeypatch.setattr(_pursuit_base, "pursue", None)
     for cls in (RankingPursuit, KernelMatchingPursuit):
         with pytest.raises(ValueError, match=r"n_basis=10{12} steps with repeat=True, times 40"):
-            cls(n_basis=10**12, repeat=True).fit(X, y, groups)
+            cls(n_basis=10**12, fitting="basic", repeat=True).fit(X, y, groups)
 
 
 @pytest.mark.parametrize("views", ["points", "loss", "features"])

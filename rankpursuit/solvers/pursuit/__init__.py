@@ -3,7 +3,7 @@
 from rankpursuit.solvers.pursuit.engine import Fitting, pursue, pursue_gram
 from rankpursuit.solvers.pursuit.held_out import pursue_held_out
 from rankpursuit.solvers.pursuit.path import PursuitPath, count_basis
-from rankpursuit.solvers.pursuit.ridge import ridge_gram, ridge_rows
+from rankpursuit.solvers.pursuit.ridge import positive_part, ridge_gram, ridge_rows
 from rankpursuit.solvers.pursuit.sums import GramSums
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "GramSums",
     "PursuitPath",
     "count_basis",
+    "positive_part",
     "pursue",
     "pursue_gram",
     "pursue_held_out",

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from rankpursuit.solvers.folds import Array, FormOf, Indices, Split, blocks_of
 from rankpursuit.solvers.pursuit.engine import Fitting, pursue_gram
-from rankpursuit.solvers.pursuit.ridge import ridge_gram
+from rankpursuit.solvers.pursuit.ridge import positive_part, ridge_gram
 from rankpursuit.solvers.pursuit.sums import GramSums
 
 
@@ -28,6 +28,7 @@ def pursue_held_out(
     *,
     fitting: Fitting,
     additive: bool,
+    positive: bool = True,
 ) -> Iterator[Array]:
     """Predict the held-out points of every split, for a stack of kernels and all ridges.
 
@@ -48,6 +49,9 @@ def pursue_held_out(
     fitting : {"basic", "backfit", "prefit"}
     additive : bool
         Whether the form of all points is the sum of those of a training part and of the rest.
+    positive : bool
+        Whether the kernels are positive semi-definite. Of others, negative eigenvalues count as 0
+        in the penalties.
 
     Yields
     ------
@@ -59,11 +63,12 @@ def pursue_held_out(
     sums = training_sums(columns, scores, splits, form_of, additive=additive)
     for split, found in zip(splits, sums, strict=True):
         own = np.flatnonzero(np.isin(candidates, split.train))
+        among = columns[:, candidates[own][:, None], own]
         gram, products, square = ridge_gram(
             found.gram[:, own[:, None], own],
             found.products[:, own],
             np.full(len(columns), found.square),
-            columns[:, candidates[own][:, None], own],
+            among if positive else positive_part(among),
             ridges,
         )
         path = pursue_gram(gram, products, square, n_steps, fitting=fitting)

@@ -91,13 +91,18 @@ class PursuitPath:
         return (values if steps is None else values[:, :, steps - 1]).swapaxes(1, 2)
 
 
-def count_basis(n_basis: int | float, n_points: int) -> int:
+MOST_BASIS = 100
+"""Number of basis functions where none is said and there are as many to choose from."""
+
+
+def count_basis(n_basis: int | float | None, n_points: int) -> int:
     """Turn a number of basis functions, or a share of the points, into a number.
 
     Parameters
     ----------
-    n_basis : int or float
-        A whole number of at least 1, or a float in (0, 1] as a share of `n_points`.
+    n_basis : int, float or None
+        A whole number of at least 1, or a float in (0, 1] as a share of `n_points`. None: 100, or
+        `n_points` if that is less.
     n_points : int
 
     Returns
@@ -105,6 +110,8 @@ def count_basis(n_basis: int | float, n_points: int) -> int:
     int
         At least 1. A share is rounded to the nearest number.
     """
+    if n_basis is None:
+        return min(MOST_BASIS, n_points)
     whole = isinstance(n_basis, int | np.integer) and not isinstance(n_basis, bool)
     if whole and n_basis >= 1:
         return int(n_basis)

@@ -53,6 +53,7 @@ def ridge_gram(
     Parameters
     ----------
     gram, kernel : ndarray of shape (b, N, N)
+        The kernels without negative eigenvalues; see :func:`positive_part`.
     products : ndarray of shape (b, N)
     square : ndarray of shape (b,)
     ridges : array-like of shape (r,)
@@ -71,6 +72,27 @@ def ridge_gram(
         _repeated(products, n_ridges),
         _repeated(square, n_ridges),
     )
+
+
+def positive_part(kernel: Array) -> Array:
+    """Return what :func:`ridge_rows` makes of a kernel: its negative eigenvalues count as 0.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (..., N, N)
+
+    Returns
+    -------
+    ndarray of shape (..., N, N)
+
+    Examples
+    --------
+    >>> positive_part(np.diag([2.0, -1.0]))
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    values, vectors = np.linalg.eigh(kernel)
+    return np.matmul(vectors * np.maximum(values, 0.0)[..., None, :], vectors.swapaxes(-1, -2))
 
 
 def _repeated(stack: Array, times: int) -> Array:

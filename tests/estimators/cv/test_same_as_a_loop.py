@@ -155,7 +155,7 @@ def test_every_fitting_has_the_path_of_the_plain_estimator(fitting):
     ).fit(X, y, groups)
     scaled = StandardScaler().fit_transform(X)
     for number, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
-        plain = rankpursuit.RankingPursuit(5, fitting=fitting, gamma=0.3, group_weight="equal")
+        plain = rankpursuit.RankingPursuit(5, fitting=fitting, ridge=0.0, gamma=0.3)
         plain.fit(scaled[train], y[train], groups[train])
         expected = [
             1.0 - squared_error(y[test], f) / y[test].var()
@@ -202,6 +202,22 @@ def test_precomputed_kernels_have_the_scores_of_their_values(name):
         given.cv_results_["mean_test_score"], by_name.cv_results_["mean_test_score"][at], rtol=1e-8
     )
     assert given.predict(gaussian[:5]).shape == (5,)
+
+
+@pytest.mark.parametrize("name", ["KernelMatchingPursuit", "RankingPursuit"])
+def test_penalties_of_kernels_that_are_not_positive_are_those_of_plain_estimators(name):
+    X, y, groups = data(name)
+    kernel = np.tanh(X @ X.T / 1e4) - 0.5 * np.eye(60)
+    model, make = searched(name, kernel, y, groups, kernel="precomputed", cv=3)
+    table = pd.DataFrame(model.cv_results_)
+    for number, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
+        for _, row in table.iterrows():
+            params = {"n_basis": int(row.param_n_basis), "ridge": row.param_ridge}
+            plain = make(params).set_params(kernel="precomputed")
+            plain.fit(kernel[np.ix_(train, train)], y[train], groups[train])
+            found = plain.predict(kernel[np.ix_(test, train)])
+            expected = METRICS[model.scoring](y[test], found, groups[test])
+            assert row[f"split{number}_test_score"] == pytest.approx(expected, rel=1e-8)
 
 
 def test_widths_taken_one_by_one_have_the_scores_of_all_at_once(monkeypatch):

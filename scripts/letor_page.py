@@ -1,0 +1,135 @@
+"""The page of the comparison: means over queries, paired differences with intervals, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from bench_file import environment
+from letor_methods import METHODS, SIZES
+from ranking_data import DATA_SETS
+
+from rankpursuit.reporting.columns import markdown_columns
+from rankpursuit.reporting.statistics import Comparison, compare
+
+MEASURES = {"ndcg": "NDCG@10", "map": "MAP", "error": "pairwise error"}
+REFERENCE, SPARSE = "lightgbm", "pursuit-100"
+HEAD = """# Ranking pursuit beside gradient boosting
+Made by `python scripts/letor.py` (`pip install '.[bench]'` for LightGBM and XGBoost; LETOR MQ2008
+under `$RANKPURSUIT_DATA/letor`, of which nothing is kept here).
+
+Every method learns from some queries and is judged on others. Its parameters are chosen by NDCG@10
+in five-fold cross-validation over the queries to learn from, and it is then fitted to all of those:
+for the pursuit the width, the ridge and the number of functions, for RankRLS the width and the
+ridge (with all points: those that 200 random points choose), for boosting the size of the trees,
+the rate and the number of trees, for the linear models the penalty. Nothing is tuned by hand.
+`RankingPursuitCV()` with nothing set chooses by pairwise accuracy, and has up to 100 functions.
+
+Measures are means over the test queries that have documents of different grades; the gain of a
+document is 2^grade - 1, and one of a grade above 0 is relevant. Differences are paired over these
+queries, with 95% bootstrap intervals. Seconds of a fit include the choice of parameters; predicting
+is for 1,000 rows; memory is the peak that a fit adds to a process of its own; a model's size is
+that of its points and coefficients, or of the file of its package. All run in one thread, on a
+machine that had other work to do: compare times by factors.
+"""
+
+
+def page(kept: dict[str, Any], names: Sequence[str]) -> str:
+    """Return the tables of all data sets that were measured."""
+    parts = [HEAD, f"{environment()}.", ""]
+    for name in names:
+        data = DATA_SETS[name]
+        found = {method: _folds(kept, name, method) for method in METHODS}
+        measured = {method: folds for method, folds in found.items() if folds}
+        if not measured:
+            continue
+        about = f"{data.about[0].upper()}{data.about[1:]}."
+        parts += [f"## {data.title}", about, "", _quality(measured), ""]
+        parts += [_verdict(measured), "", _costs(measured), ""]
+        if any(f"random-{size}" in measured for size in SIZES):
+            parts += ["Chosen points less as many random ones:", "", _chosen(measured), ""]
+    return "\n".join(parts)
+
+
+def _folds(kept: dict[str, Any], name: str, method: str) -> list[dict[str, Any]]:
+    found = {key: one for key, one in kept.items() if key.startswith(f"{name}/")}
+    return [found[key] for key in sorted(found) if key.endswith(f"/{method}")]
+
+
+def _queries(folds: list[dict[str, Any]], measure: str) -> np.ndarray:
+    return np.concatenate([fold["queries"][measure] for fold in folds])
+
+
+def _against(folds: list[dict[str, Any]], others: list[dict[str, Any]]) -> Comparison:
+    return compare(_queries(folds, "ndcg"), _queries(others, "ndcg"))
+
+
+def _shown(found: Comparison) -> str:
+    low, high = found.interval
+    return f"{found.mean:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def _quality(measured: dict[str, list[dict[str, Any]]]) -> str:
+    references = [one for one in (REFERENCE, SPARSE) if one in measured]
+    titles = {REFERENCE: "NDCG@10 less LightGBM's", SPARSE: "less that of 100 functions"}
+    header = ["method", *MEASURES.values(), *(titles[one] for one in references)]
+    rows = []
+    for method, folds in measured.items():
+        means = [f"{_queries(folds, measure).mean():.3f}" for measure in MEASURES]
+        differences = [
+            "" if method == one else _shown(_against(folds, measured[one])) for one in references
+        ]
+        rows.append([METHODS[method].title, *means, *differences])
+    return markdown_columns(header, rows, "l" + "r" * (len(header) - 1))
+
+
+def _verdict(measured: dict[str, list[dict[str, Any]]]) -> str:
+    """Say which methods are ahead of LightGBM or behind it, by the intervals."""
+    if REFERENCE not in measured:
+        return "LightGBM was not installed."
+    ahead, behind, level = [], [], []
+    for method, folds in measured.items():
+        if method != REFERENCE:
+            low, high = _against(folds, measured[REFERENCE]).interval
+            place = ahead if low > 0 else behind if high < 0 else level
+            place.append(METHODS[method].title)
+    n_queries = len(_queries(measured[REFERENCE], "ndcg"))
+    words = [f"By the intervals over {n_queries} queries"]
+    for title, methods in (("ahead of", ahead), ("behind", behind), ("level with", level)):
+        words.append(f"{title} LightGBM: {'; '.join(methods) or 'none'}")
+    return f"{words[0]}, {'. '.join(word[0].upper() + word[1:] for word in words[1:])}."
+
+
+def _costs(measured: dict[str, list[dict[str, Any]]]) -> str:
+    header = [
+        "method",
+        "fit, s",
+        "predict, ms",
+        "memory, MB",
+        "model, kB",
+        "chosen, first fold",
+    ]
+    rows = []
+    for method, folds in measured.items():
+        per_row = [1e6 * fold["predict_seconds"] / fold["predicted"] for fold in folds]
+        rows.append(
+            [
+                METHODS[method].title,
+                f"{np.mean([fold['fit_seconds'] for fold in folds]):.1f}",
+                f"{np.mean(per_row):.1f}",
+                f"{max(fold['memory_mb'] for fold in folds):.0f}",
+                f"{np.mean([fold['size_kb'] for fold in folds]):.1f}",
+                folds[0]["about"],
+            ]
+        )
+    return markdown_columns(header, rows, "lrrrrl")
+
+
+def _chosen(measured: dict[str, list[dict[str, Any]]]) -> str:
+    rows = []
+    for size in SIZES:
+        chosen, drawn = measured.get(f"pursuit-{size}"), measured.get(f"random-{size}")
+        if chosen and drawn and len(chosen) == len(drawn):
+            rows.append([str(size), _shown(_against(chosen, drawn))])
+    return markdown_columns(["functions", "NDCG@10"], rows, "rr")
