@@ -6,8 +6,9 @@ READY := $(VENV)/.ready
 
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
+REFERENCE_USERS := 10 15 20 30 50 100 200 300
 
-.PHONY: help run test data paper tables check report bench docs lint format clean
+.PHONY: help run test data paper inference ablations tables check report bench docs lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +28,17 @@ data: $(READY)  ## download Jester and MovieLens and verify them
 
 paper: $(READY)  ## run the paper's tables at full size; resumable; in a clone OPTIONS=--fresh
 	$(BIN)/rp-run $(PAPER:%=configs/%.yaml) $(OPTIONS)
+
+inference: $(READY)  ## infer the paper's set-up from its figures; resumable
+	@for number in $(REFERENCE_USERS); do \
+		$(BIN)/rp-run configs/inference/*.yaml --set protocol.reference_users=$$number \
+			--output results/inference/$$number $(OPTIONS) || exit 1; \
+	done
+	$(BIN)/python scripts/inference.py
+
+ablations: $(READY)  ## what is behind the claims that fail; resumable
+	$(BIN)/rp-run configs/ablations/*.yaml --output results/ablations $(OPTIONS)
+	$(BIN)/python scripts/ablations.py
 
 test: $(READY)  ## set up and run the tests
 	$(BIN)/python -m pytest -n auto

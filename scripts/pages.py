@@ -1,4 +1,4 @@
-"""Fill the generated parts of README.md and results/README.md: ``python scripts/pages.py``.
+"""Fill the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
 
 A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come from the files under
 ``results/``; a test says so if a page is out of date.
@@ -11,15 +11,15 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
 from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.check import check_results
-from rankpursuit.reporting.claims import claims_table, judge_claims
+from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_tables
-from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import Results, load_results
-from rankpursuit.reporting.tables import error_table, sparsity_table
 from rankpursuit.writing import write_atomically
 
 ROOT = Path(__file__).parents[1]
@@ -30,14 +30,15 @@ EXPERIMENTS = {
     4: "movielens_semi_supervised",
     5: "jester_crrp",
 }
-PAGES = (ROOT / "README.md", ROOT / "results" / "README.md")
+PAGES = tuple(ROOT / name for name in ("README.md", "results/README.md", "results/ablations.md"))
+INFERRED = ROOT / "results" / "inferred"
 
 
 @cache
-def runs() -> dict[int, Results]:
-    """Return the committed runs by the number of their table."""
-    folders = {number: ROOT / "results" / name for number, name in EXPERIMENTS.items()}
-    return {number: load_results(folder) for number, folder in folders.items() if folder.is_dir()}
+def runs(folder: Path = ROOT / "results") -> dict[int, Results]:
+    """Return the committed runs in a folder by the number of their table."""
+    folders = {number: folder / name for number, name in EXPERIMENTS.items()}
+    return {number: load_results(path) for number, path in folders.items() if path.is_dir()}
 
 
 def commands() -> str:
@@ -56,15 +57,56 @@ def commands() -> str:
     return markdown_columns(headers, rows, "lrlrl")
 
 
-def table(number: int) -> str:
-    """Return the errors of a table beside the published ones, and how sparse the solutions are."""
-    run = runs()[number]
-    return to_markdown([error_table(run, compare=True), sparsity_table(run)]).strip()
-
-
 def claims() -> str:
-    """Return the verdict on each claim."""
-    return to_markdown([claims_table(judge_claims(list(runs().values())))]).strip()
+    """Return the verdict on each claim, with the text's set-up and, if it was run, the inferred."""
+    judged = [judge_claims(list(of.values())) for of in (runs(), runs(INFERRED)) if of]
+    rows = []
+    for verdicts in zip(*judged, strict=True):
+        row = [verdicts[0].claim.says]
+        for one in verdicts:
+            share = one.reason.removesuffix(" comparisons agree").replace(" of ", "/")
+            row += [f"{one.outcome}, {share}", one.size]
+        rows.append(row)
+    headers = ["the paper says", "as the text has it", "mean difference"]
+    headers += ["as inferred", "mean difference"] * (len(judged) - 1)
+    return markdown_columns(headers, rows, "l" * len(headers))
+
+
+def fits() -> str:
+    """Return chi-squares of the text's set-up and of those that fit best, from inference.csv."""
+    setups = pd.read_csv(ROOT / "results" / "inference.csv")
+    rows = []
+    for data, title in (("jester", "Jester"), ("movielens", "MovieLens")):
+        here = setups[setups["data"] == data]
+        keys = ["reference_users", "holdout", "power", "shared", "size"]
+        tables = list(dict.fromkeys(here["table"]))
+        chi = here.pivot_table(index=keys, columns="table", values="chi_square", dropna=False)
+        default = here[
+            (here["holdout"] == 0)
+            & here["power"].isna()
+            & ~here["shared"]
+            & (here["size"] == "holdout")
+        ]
+        by_number = default.pivot_table(
+            index="reference_users", columns="table", values="chi_square"
+        )
+        fitted = by_number[tables[0]].idxmin()
+        cells = here.drop_duplicates("table").set_index("table")["cells"]
+        best = chi[tables[0]].idxmin()
+        for words, number, values in (
+            ("the text's set-up", by_number.index.max(), by_number.loc[by_number.index.max()]),
+            ("the best number of reference users", fitted, by_number.loc[fitted]),
+            (f"the best of {len(chi)} set-ups", best[0], chi.loc[best]),
+        ):
+            shown = "; ".join(f"Table {t}: {values[t] / cells[t]:.1f}" for t in tables)
+            rows.append([title, words, int(number), shown])
+    headers = [
+        "data",
+        "set-up",
+        "reference users",
+        "chi² per cell, the table that was fitted first",
+    ]
+    return markdown_columns(headers, rows, "llrl")
 
 
 def cells() -> str:
@@ -144,31 +186,36 @@ def equal_sizes() -> str:
     return markdown_columns(headers, rows, "rrrrr")
 
 
-def readings() -> str:
-    """Return the table of readings, as ``scripts/readings.py`` wrote it."""
-    return (ROOT / "results" / "readings.md").read_text(encoding="utf-8").strip()
-
-
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "claims": claims,
+    "fits": fits,
     "cells": cells,
     "headline": headline,
-    "readings": readings,
     "stopping": stopping,
     "equal-sizes": equal_sizes,
-    **{f"table-{number}": lambda number=number: table(number) for number in range(1, 6)},
 }
 
 
-_PART = re.compile(
-    rf"(?<=<!-- )(?P<name>{'|'.join(PARTS)}) -->\n.*?(?=<!-- end -->)", flags=re.DOTALL
-)
+def with_part(text: str, name: str, content: str) -> str:
+    """Return a page with one of its generated parts replaced."""
+    part = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+    return part.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text)
+
+
+def write_part(page: Path, name: str, content: str) -> None:
+    """Replace a generated part of a page, whose numbers come from runs that are not kept."""
+    text = page.read_text(encoding="utf-8")
+    write_atomically(page, with_part(text, name, content).encode())
+    print(f"wrote {page}")
 
 
 def filled(text: str) -> str:
-    """Return a page with its generated parts made anew."""
-    return _PART.sub(lambda part: f"{part['name']} -->\n{PARTS[part['name']]()}\n", text)
+    """Return a page with the parts made anew that come from committed results."""
+    for name, make in PARTS.items():
+        if f"<!-- {name} -->" in text:
+            text = with_part(text, name, make())
+    return text
 
 
 def main() -> None:

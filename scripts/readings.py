@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pages import EXPERIMENTS
+from pages import EXPERIMENTS, write_part
 from tabulate import tabulate
 
 from rankpursuit.experiments.run.folder import RunFolder
@@ -161,7 +161,7 @@ def main() -> None:
     """Print the table of readings."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=RUNS, help="default: %(default)s")
-    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
+    parser.add_argument("--markdown", type=Path, help="also put the table into this page")
     parser.add_argument("--csv", type=Path, help="also write all cells to this file")
     arguments = parser.parse_args()
     rows, cells = zip(*(describe(one, arguments.folder) for one in READINGS), strict=True)
@@ -178,8 +178,7 @@ def main() -> None:
     ]
     print(tabulate(rows, headers=headers, maxheadercolwidths=12))
     if arguments.markdown:
-        text = markdown_columns(headers, rows, "llrrrrrr")
-        write_atomically(arguments.markdown, f"{text}\n".encode())
+        write_part(arguments.markdown, "readings", markdown_columns(headers, rows, "llrrrrrr"))
     if arguments.csv:
         text = pd.concat(cells).to_csv(index=False, float_format="%.6g")
         write_atomically(arguments.csv, text.encode())

@@ -1,16 +1,18 @@
-"""Put the committed results on record: ``python scripts/record.py``.
+"""Put the committed results on record: ``python scripts/record.py [--inferred]``.
 
 Writes ``rankpursuit/reporting/expected.yaml``, what ``rp-check`` expects: tolerances from the
 measured spread over users, every cell beyond them as a known deviation, and the verdict on every
-claim. Only after a deliberate change of results; say in the commit why they changed.
+claim; with ``--inferred``, ``results/inferred/expected.yaml`` of the runs beside it. Only after a
+deliberate change of results; say in the commit why they changed.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator
 
-from pages import ROOT
+from pages import INFERRED, ROOT
 from pages import runs as committed_runs
 
 from rankpursuit.experiments.catalogue import METRICS
@@ -36,9 +38,8 @@ HEAD = """\
 """
 
 REASONS = {
-    "jester": "no reading accounts for it, see results/README.md, Jester",
-    "movielens": "as all methods on MovieLens, see results/README.md, MovieLens",
-    "squared_error": "see results/README.md, squared errors",
+    "disagreement": "see results/README.md",
+    "squared_error": "see results/readings.md, squared errors",
 }
 
 
@@ -61,7 +62,11 @@ def tolerances(run: Results) -> Iterator[tuple[str, float, str]]:
 
 def main() -> None:
     """Write the file."""
-    runs = committed_runs()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inferred", action="store_true", help="of results/inferred")
+    inferred = parser.parse_args().inferred
+    file = INFERRED / "expected.yaml" if inferred else FILE
+    runs = committed_runs(INFERRED) if inferred else committed_runs()
     lines = [HEAD, "tables:"]
     found: dict[int, dict[str, Tolerance]] = {}
     for number, run in runs.items():
@@ -79,9 +84,8 @@ def main() -> None:
     for one in check_results(list(runs.values()), expected).cells:
         if one.status == "unexpected" and one.measured is not None:
             digits = METRICS[one.cell.metric].decimals
-            data = "movielens" if one.cell.table in (3, 4) else "jester"
             side = "lower" if one.measured < one.published else "higher"
-            reason = f"{side} than published; {REASONS.get(one.cell.metric, REASONS[data])}"
+            reason = f"{side} than published; {REASONS[one.cell.metric]}"
             lines += [
                 f"  - {{table: {one.cell.table}, metric: {one.cell.metric}, "
                 f"algorithm: {one.cell.algorithm}, group: {one.cell.group},",
@@ -92,8 +96,8 @@ def main() -> None:
     lines += [
         f"  {verdict.claim.id}: {verdict.outcome}" for verdict in judge_claims(list(runs.values()))
     ]
-    write_atomically(FILE, ("\n".join(lines) + "\n").encode())
-    print(f"wrote {FILE.relative_to(ROOT)}")
+    write_atomically(file, ("\n".join(lines) + "\n").encode())
+    print(f"wrote {file.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

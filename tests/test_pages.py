@@ -14,7 +14,7 @@ def pages(monkeypatch):
     return importlib.import_module("pages")
 
 
-@pytest.mark.parametrize("name", ["README.md", "results/README.md"])
+@pytest.mark.parametrize("name", ["README.md", "results/README.md", "results/ablations.md"])
 def test_generated_parts_are_up_to_date(pages, name):
     text = (pages.ROOT / name).read_text(encoding="utf-8")
     assert "<!-- end -->" in text
@@ -22,6 +22,13 @@ def test_generated_parts_are_up_to_date(pages, name):
 
 
 def test_an_edited_number_is_noticed(pages):
-    text = (pages.ROOT / "results" / "README.md").read_text(encoding="utf-8")
-    assert "0.409" in text
-    assert pages.filled(text.replace("0.409", "0.408")) == text
+    text = (pages.ROOT / "README.md").read_text(encoding="utf-8")
+    assert "0.391" in text
+    assert pages.filled(text.replace("0.391", "0.392")) == text
+
+
+def test_an_empty_part_is_filled_once_and_nothing_else_is_touched(pages):
+    page = "a\n<!-- one -->\n<!-- end -->\nb\n<!-- two -->\nold\n<!-- end -->\n"
+    expected = "a\n<!-- one -->\nnew\n<!-- end -->\nb\n<!-- two -->\nold\n<!-- end -->\n"
+    assert pages.with_part(page, "one", "new") == expected
+    assert pages.with_part(expected, "one", "new") == expected

@@ -1,0 +1,142 @@
+"""Rules of choice are judged from errors over grids as a run with that rule would judge them."""
+
+import importlib
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankpursuit.reporting.published import published_tables
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+grids_of = importlib.import_module("inference_grids")
+inference = importlib.import_module("inference")
+cells_module = importlib.import_module("inference_cells")
+sys.path.remove(str(ROOT / "scripts"))
+
+Rule = grids_of.Rule
+WIDTHS, LAMBDAS = (1.0, 2.0, 4.0), tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5, 7))
+N_UNITS = 6
+AXES = {
+    "rls": {"width": WIDTHS, "lambdas": LAMBDAS},
+    "sparse_rank_rls": {"width": WIDTHS, "n_basis": (0.1, 0.5, 0.9), "lambdas": LAMBDAS},
+    "ranking_pursuit": {"width": WIDTHS, "ridge": (0.0,), "n_basis": (0.05, 0.4, 0.95)},
+}
+
+
+@pytest.fixture
+def grids():
+    rng = np.random.default_rng(0)
+    return {
+        ("disagreement", group, label): grids_of.Grid(
+            axes, rng.random((N_UNITS, *map(len, axes.values())))
+        )
+        for group in ("20-40", "40-60")
+        for label, axes in AXES.items()
+    }
+
+
+def by_hand(grids, rule, group):
+    """Choose for each unit by going through all points of all grids."""
+    here = {key[2]: grid for key, grid in grids.items() if key[1] == group}
+    found = {label: [] for label in here}
+    for unit in range(N_UNITS):
+        others = [u for u in range(N_UNITS) if u != unit]
+        if rule.holdout:
+            others = [(unit + step) % N_UNITS for step in range(1, rule.holdout + 1)]
+        sums = {label: sum(grid.errors[u] for u in others) for label, grid in here.items()}
+        allowed = {label: set(itertools.product(*map(range, s.shape))) for label, s in sums.items()}
+        if rule.power is not None:
+            at = LAMBDAS.index(2.0**rule.power)
+            for label in ("rls", "sparse_rank_rls"):
+                allowed[label] = {point for point in allowed[label] if point[-1] == at}
+        if rule.shared:
+            lowest = {
+                label: [min(sums[label][p] for p in points if p[0] == w) for w in range(3)]
+                for label, points in allowed.items()
+            }
+            total = [sum(one[w] / min(one) for one in lowest.values()) for w in range(3)]
+            width = int(np.argmin(total))
+            allowed = {k: {p for p in points if p[0] == width} for k, points in allowed.items()}
+        best = {label: min(points, key=sums[label].item) for label, points in allowed.items()}
+        if rule.size == "pursuit":
+            own = {0: 0, 1: 1, 2: 2}[best["ranking_pursuit"][-1]]  # 0.05, 0.4, 0.95: 0.1, 0.5, 0.9
+            of_size = {p for p in allowed["sparse_rank_rls"] if p[1] == own}
+            best["sparse_rank_rls"] = min(of_size, key=sums["sparse_rank_rls"].item)
+        for label, point in best.items():
+            found[label].append(here[label].errors[(unit, *point)])
+    return found
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule(),
+        Rule(holdout=1),
+        Rule(holdout=3, shared=True),
+        Rule(power=3),
+        Rule(size="pursuit"),
+        Rule(2, -1, shared=True, size="pursuit"),
+    ],
+    ids=str,
+)
+def test_a_rule_chooses_as_one_would_by_hand(grids, rule):
+    found = dict(grids_of.tested(grids, rule))
+    for group in ("20-40", "40-60"):
+        for label, expected in by_hand(grids, rule, group).items():
+            np.testing.assert_array_equal(found["disagreement", group, label], expected)
+
+
+def test_every_rule_is_there_once_and_the_default_is_one_of_them():
+    assert len(set(grids_of.RULES)) == len(grids_of.RULES) == 96
+    assert inference.DEFAULT in grids_of.RULES
+
+
+def errors_around(table, shift, spread=0.01, n_units=8):
+    turn = spread * np.where(np.arange(n_units) % 2, 1, -1)
+    return {
+        (metric, group, label): value + shift + turn
+        for metric, label, group, value in published_tables()[table].each_cell()
+    }
+
+
+def test_chi_square_is_in_standard_errors_of_both_means_and_of_rounding():
+    cells = cells_module.cells_of(1, errors_around(1, 0.005))
+    users = cells_module.runs()[1].users
+    total = 0.0
+    for metric, group, label in cells.keys:
+        own = users[(users["group"] == group) & (users["algorithm"] == label)]["error"]
+        total += 0.005**2 / (own.var() * (1 / 80 + 1 / 3000) + 0.001**2 / 12)
+        assert metric == "disagreement"
+    assert cells.chi_square() == pytest.approx(total)
+    assert cells_module.cells_of(1, errors_around(1, 0.0)).chi_square() == pytest.approx(
+        0, abs=1e-20
+    )
+
+
+def test_table_5_counts_what_table_1_does_not_have():
+    cells = cells_module.cells_of(5, errors_around(5, 0.0))
+    assert len(cells.keys) == 24
+    assert {key[2] for key in cells.keys if key[0] == "disagreement"} == {
+        "combined_ranking_regression_pursuit"
+    }
+
+
+def test_published_errors_are_within_tolerance_and_make_the_comparisons_agree():
+    for table in (1, 2, 3, 4):
+        cells = cells_module.cells_of(table, errors_around(table, 0.0))
+        assert cells_module.within(table, cells) == len(cells.keys)
+        agreeing, total = cells_module.agreeing(table, cells)
+        assert agreeing == total > 0
+
+
+def test_the_number_of_reference_users_that_made_the_cells_is_found():
+    shifts = {10: 0.03, 20: 0.0, 300: -0.04}
+    setups = {
+        (number, Rule()): {3: cells_module.cells_of(3, errors_around(3, shift))}
+        for number, shift in shifts.items()
+    }
+    assert inference.interval(setups, 3) == {10: 0.0, 20: 1.0, 300: 0.0}
