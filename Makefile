@@ -8,7 +8,8 @@ PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 REFERENCE_USERS := 10 15 20 30 50 100 200 300
 
-.PHONY: help run test data paper inference ablations tables check report bench lint format wheel clean
+.PHONY: help run test data paper inference ablations tables check report bench docs lint format \
+	wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +57,14 @@ bench: $(READY)  ## measure speed and growth against their goals, into results/b
 		--markdown results/benchmarks.md || status=1; \
 	exit $$status
 
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## build guide, examples and reference into docs/_build/html
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
+	@echo "docs: docs/_build/html/index.html"
+
 lint: $(READY)  ## style, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -80,4 +89,5 @@ wheel: $(READY)  ## build the package, and try it in an empty folder and environ
 	$(BIN)/python scripts/try_wheel.py dist/*.whl
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \
+		docs/_build docs/auto_examples docs/generated

@@ -39,29 +39,30 @@ def main() -> None:
     sets, methods = arguments.data or SETS, arguments.only or list(METHODS)
     if "letor" in sets and not letor_folder().is_dir():
         sys.exit("LETOR MQ2008 is not there: set RANKPURSUIT_DATA, or say --data smooth")
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    measure_all(kept, sets, methods, fresh=arguments.fresh)
-    write_atomically(arguments.page, page(kept, SETS).encode())
+    measure_all(sets, methods, fresh=arguments.fresh)
+    write_atomically(arguments.page, page(kept_fits(), SETS).encode())
     print(f"wrote {arguments.page}")
 
 
-def measure_all(
-    kept: dict[str, Any], sets: Iterable[str], methods: list[str], *, fresh: bool
-) -> None:
+def kept_fits() -> dict[str, Any]:
+    """Return the fits that are finished, by data set, fold and method."""
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+
+
+def measure_all(sets: Iterable[str], methods: list[str], *, fresh: bool) -> None:
     """Measure every method on every fold, and keep each as it ends."""
     for name in sets:
         for fold in DATA_SETS[name].folds():
             for method in methods:
                 key = f"{name}/{fold.name}/{method}"
-                if (key in kept and not fresh) or not METHODS[method].takes(fold):
+                if (key in kept_fits() and not fresh) or not METHODS[method].takes(fold):
                     continue
                 print(f"{key} ...", end=" ", flush=True)
                 found = measure(method, name, fold.name)
                 if found is None:
                     print("left out: its package is not installed (pip install '.[bench]')")
                     continue
-                kept[key] = found
-                write_atomically(KEPT, json.dumps(kept).encode())
+                write_atomically(KEPT, json.dumps(kept_fits() | {key: found}).encode())
                 print(f"{found['fit_seconds']:.1f} s, {found['about']}")
 
 

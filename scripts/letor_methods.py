@@ -76,7 +76,7 @@ def rank_svm(train: Queries) -> Fitted:
     class Scaled:
         def __init__(self, C: float) -> None:
             self._scaler = StandardScaler()
-            self.model = RankSVM(C, kernel="linear", loss="squared_hinge")
+            self.model = RankSVM(C, kernel="linear", loss="squared_hinge", group_weight="equal")
 
         def fit(self, X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> Scaled:
             self.model.fit(self._scaler.fit_transform(X), y, groups)

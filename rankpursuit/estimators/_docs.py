@@ -76,7 +76,7 @@ n_groups_ : int or None
     there were explicit pairs.
 n_features_in_ : int
     Number of features of the training data.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (n_features,)
     Names of the features; only if the training data has names that are all strings.
 """
 

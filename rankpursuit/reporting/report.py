@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
+from tqdm import tqdm
+
 from rankpursuit import __version__
 from rankpursuit.reporting.claims import Outcome, Verdict, claims_table, judge_claims
 from rankpursuit.reporting.figures import save
@@ -51,7 +53,8 @@ def write_report(
     path = Path(path)
     check_output(path)
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
-    sections = [section_of(run) for run in results]
+    shown = tqdm(results, desc="report", unit="run", disable=None, leave=False)
+    sections = [section_of(run) for run in shown]
     path.parent.mkdir(parents=True, exist_ok=True)
     title = f"{TITLE}, {_SYNTHETIC}" if any(run.is_synthetic for run in results) else TITLE
     page = render_report(sections, judge_claims(results), tell(results), title)

@@ -109,11 +109,9 @@ def _topics(results: Results) -> Iterator[Topic]:
         [_short(parameter_table(results), title)],
         drawn("basis", "width"),
     )
-    yield Topic(
-        "Differences and significance tests",
-        [_short(table, title) for table in wilcoxon_tables(results)],
-        drawn("paired", "ranks"),
-    )
+    yield Topic("Differences between methods", (), drawn("paired", "ranks"))
+    tests = [_short(table, title) for table in wilcoxon_tables(results)]
+    yield Topic("Significance tests", tests)
 
 
 def _short(table: Table, title: str) -> Table:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from rankpursuit.experiments.catalogue import METRICS
-from rankpursuit.reporting.check import CellCheck, check_results
 from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.coverage import is_full_size, measured_size
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.figures import CaptionedFigure, overview
+from rankpursuit.reporting.figures.agreement import measured_beside_published
 from rankpursuit.reporting.published import published_size
 from rankpursuit.reporting.results import Results, title_of
 
@@ -57,13 +59,15 @@ def tell(runs: Sequence[Results]) -> Story:
 
 def finding(run: Results) -> tuple[str, ...]:
     """Say how near a run came to its published table; nothing if it has none."""
-    cells = _measured([run])
+    cells = _cells([run])
     sentences = []
-    for metric in run.metrics:
-        here = [one for one in cells if one.cell.metric == metric]
-        if here:
-            task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
-            sentences.append(f"{task}{_as_published(here)} {_mean_difference(here, metric)}")
+    for metric, here in cells.groupby("metric", sort=False):
+        task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
+        mean = here["difference"].mean()
+        size = f"{abs(mean):.{METRICS[metric].decimals}f} {'lower' if mean < 0 else 'higher'}"
+        sentences.append(
+            f"{task}{_as_published(here)} On average, the error is {size} than published."
+        )
     return tuple(sentences)
 
 
@@ -86,43 +90,36 @@ def _tried(again: Sequence[Results], others: Sequence[Results]) -> Iterator[str]
 
 def _near(again: Sequence[Results]) -> Iterator[str]:
     """Say how many errors are as published, and on which side the others lie."""
-    cells = _measured(again)
-    if cells:
+    cells = _cells(again)
+    if len(cells):
         lower = sum(
-            round(difference, METRICS[one.cell.metric].decimals) < 0
-            for one, difference in zip(cells, _differences(cells), strict=True)
+            round(one.difference, METRICS[one.metric].decimals) < 0 for one in cells.itertuples()
         )
         yield f"{_as_published(cells)} {lower} of the {len(cells)} are lower than published."
 
 
-def _measured(runs: Sequence[Results]) -> list[CellCheck]:
-    """Return the cells of published tables that were measured."""
-    about = [run for run in runs if run.table is not None]
-    if not about:
-        return []
-    checked = check_results(about, load_expected(), allow_small=True)
-    return [one for one in checked.cells if one.measured is not None]
+def _cells(runs: Sequence[Results]) -> pd.DataFrame:
+    """Return the published cells that were measured.
 
-
-def _differences(cells: Sequence[CellCheck]) -> list[float]:
-    """Return measured minus published errors."""
-    return [one.measured - one.published for one in cells if one.measured is not None]
-
-
-def _as_published(cells: Sequence[CellCheck]) -> str:
+    Returns
+    -------
+    DataFrame
+        Columns ``metric``, ``difference``, measured minus published, and ``tolerance``.
+    """
     tolerances = load_expected().tolerances
-    near = sum(
-        abs(difference) <= tolerances[one.cell[:2]] + 1e-9
-        for one, difference in zip(cells, _differences(cells), strict=True)
-    )
+    rows = []
+    for run in runs:
+        for metric in run.metrics:
+            cells = measured_beside_published(run, metric).dropna(subset="published")
+            for difference in cells["mean"] - cells["published"]:
+                assert run.table is not None
+                rows.append((metric, difference, tolerances[run.table, metric]))
+    return pd.DataFrame(rows, columns=["metric", "difference", "tolerance"])
+
+
+def _as_published(cells: pd.DataFrame) -> str:
+    near = int((cells["difference"].abs() <= cells["tolerance"] + 1e-9).sum())
     return f"{near} of {len(cells)} published errors come out within sampling error."
-
-
-def _mean_difference(cells: Sequence[CellCheck], metric: str) -> str:
-    differences = _differences(cells)
-    mean = sum(differences) / len(differences)
-    size = f"{abs(mean):.{METRICS[metric].decimals}f}"
-    return f"On average, the error is {size} {'lower' if mean < 0 else 'higher'} than published."
 
 
 def _best(run: Results) -> Iterator[str]:

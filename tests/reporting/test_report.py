@@ -94,7 +94,7 @@ def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
     assert "What the paper says, and whether it holds" in text
     n_figures = 5 * 3 + 2 + 1  # of three metrics of runs, two with published errors, all in one
     assert Page(text).tags.count("svg") == n_figures
-    for title in ("How sparse", "Chosen parameters", "significance tests", "packages numpy"):
+    for title in ("How sparse", "Chosen parameters", "Significance tests", "packages numpy"):
         assert title in text
 
 
@@ -214,7 +214,7 @@ def test_cell_is_sorted_by_its_number_and_bold_if_best():
 def test_section_without_tables_and_figures_says_so():
     found = render_report([Section("a", "A")], [])
     assert "<p>Nothing to show yet.</p>" in found
-    assert "significance tests" not in found
+    assert "Significance tests" not in found
 
 
 def test_only_the_drawing_itself_is_not_escaped():

@@ -21,9 +21,17 @@ from rankpursuit.estimators._comparisons import group_labels, group_preferences,
 from rankpursuit.estimators._constraints import FLAG, NONE, Choice, Constraints, Number, Several
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import WITH_GAMMA, Array, gamma_in_use
+from rankpursuit.estimators._scaling import shifted
 from rankpursuit.estimators.cv._choice import ScoreTable, Selection
 from rankpursuit.estimators.cv._plot import plot_path
-from rankpursuit.estimators.cv._problem import WIDTHS, Axis, Gammas, Numbers, Problem
+from rankpursuit.estimators.cv._problem import (
+    WIDTHS,
+    Axis,
+    Gammas,
+    Numbers,
+    Problem,
+    checked_kernels,
+)
 from rankpursuit.estimators.cv._scaled_model import HoldsScaledModel
 from rankpursuit.estimators.cv._scoring import SCORING, Judge, Metric
 from rankpursuit.estimators.cv._splits import FOLDS, checked_splits, cuts_no_group
@@ -100,8 +108,8 @@ class PathCV(HoldsScaledModel):
             Scores.
         groups : array-like of shape (n,), optional
             A label for each point, of a user or a query. Folds are made of whole groups, and a
-            ranker compares only points with the same label. Default: all points are compared,
-            and folds are made of single points.
+            ranker compares only points with the same label. Default, and with one label for all:
+            all points are compared, and folds are made of single points.
 
         Returns
         -------
@@ -109,6 +117,8 @@ class PathCV(HoldsScaledModel):
         """
         X, y = self._check_data(X, y)
         labels = None if groups is None else group_labels(groups, len(X))
+        if labels is not None and np.all(labels == labels[0]):
+            labels = None  # all points are compared, as without groups
         self._check_scores(y, labels)
         splits = checked_splits(self.cv, X, y, labels)
         self.scaler_ = self._fitted_scaler(X)
@@ -137,6 +147,7 @@ class PathCV(HoldsScaledModel):
             for number, values in enumerate(self._held_out(problem, gammas[part], axes)):
                 test = problem.splits[number].test
                 labels = None if problem.labels is None else problem.labels[test]
+                values = shifted(values, problem.exponent)
                 scores[number, part] = judge(problem.y[test], values, labels)
         if gammas[0] is None:
             return ScoreTable(axes, scores[:, 0])
@@ -154,13 +165,13 @@ class PathCV(HoldsScaledModel):
 
     def _kernels(self, problem: Problem, rows: Indices, columns: Indices, gammas: Gammas) -> Array:
         """Kernels of some points with others, shape (len(gammas), len(rows), len(columns))."""
-        if self._precomputed:
-            return problem.X[None, rows[:, None], columns]
         if self.kernel == "rbf":
             squared = problem.squared_distances(rows, columns)
             return gaussian_stack(squared, np.asarray(gammas, dtype=np.float64))
+        if self._precomputed:
+            return checked_kernels(problem.X[None, rows[:, None], columns])
         X, Y = problem.X[rows], problem.X[columns]
-        return np.stack([self._kernel(X, Y, gamma) for gamma in gammas])
+        return checked_kernels(np.stack([self._kernel(X, Y, gamma) for gamma in gammas]))
 
     def _plain(self, problem: Problem) -> KernelEstimator:
         """Return the estimator itself, with all parameters that are not chosen."""

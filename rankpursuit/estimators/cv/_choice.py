@@ -57,7 +57,12 @@ class ScoreTable:
         n_folds = len(self._counted)
         if n_folds < 2:
             return np.zeros(self.scores.shape[1:])
-        return self._counted.std(axis=0, ddof=1) / np.sqrt(n_folds)
+        return self._spread(ddof=1) / np.sqrt(n_folds)
+
+    def _spread(self, ddof: int) -> Array:
+        """Return the standard deviation over the folds, of scores whose squares may overflow."""
+        largest = np.abs(self._counted[np.isfinite(self._counted)]).max(initial=0.0) or 1.0
+        return largest * (self._counted / largest).std(axis=0, ddof=ddof)
 
     def choose(self, selection: Selection) -> tuple[int, ...]:
         """Return the place of the chosen point.
@@ -105,7 +110,7 @@ class ScoreTable:
         columns = {
             **{f"param_{name}": values for name, values in zip(self.axes, mesh, strict=True)},
             "mean_test_score": self.mean,
-            "std_test_score": self._counted.std(axis=0),
+            "std_test_score": self._spread(ddof=0),
             "standard_error": self.standard_error,
             "rank_test_score": 1 + np.searchsorted(np.sort(lowered, axis=None), lowered),
             **{f"split{number}_test_score": fold for number, fold in enumerate(self.scores)},

@@ -29,7 +29,7 @@ n_candidates : int or None, default 1000
     None: all points.
 gammas : list of float or None, default None
     Values to try of the kernel's gamma, of the features as `scale` leaves them. None: the
-    powers of 2 from 1/16 to 16 times ``1 / (number of features times the variance of all
+    powers of 4 from 1/64 to 16 times ``1 / (number of features times the variance of all
     entries)``. Ignored by kernels without a gamma.
 scale : bool, default True
     Whether each feature is first divided by its standard deviation in the training data, and

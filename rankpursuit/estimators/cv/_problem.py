@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankpursuit.estimators._comparisons import group_labels
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._scaling import exponent_of, shifted
 from rankpursuit.kernels import squared_distances
 from rankpursuit.solvers.folds import Indices, Split
 
@@ -18,7 +20,7 @@ Axis = NDArray[Any]
 Gammas = NDArray[np.floating] | Sequence[None]
 Numbers = Sequence[float] | NDArray[np.floating]
 
-WIDTHS = 2.0 ** np.arange(-4, 5)
+WIDTHS = 4.0 ** np.arange(-3, 3)
 """The gammas of a grid by default, as multiples of "scale"."""
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -36,6 +38,16 @@ class Problem:
     seed: int
     _distances: dict[str, Any] = field(default_factory=dict, repr=False)
 
+    @cached_property
+    def exponent(self) -> int:
+        """Power of two by which scores are divided, to compute with their squares."""
+        return exponent_of(self.y[~np.isnan(self.y)])
+
+    @cached_property
+    def scores(self) -> Array:
+        """Scores of a size to compute with."""
+        return shifted(self.y, -self.exponent)
+
     @property
     def compared(self) -> NDArray:
         """Groups; one if there are none."""
@@ -52,6 +64,16 @@ class Problem:
     def least_train(self) -> int:
         """Size of the smallest training part."""
         return min(len(split.train) for split in self.splits)
+
+
+def checked_kernels(kernels: Array) -> Array:
+    """Return kernel values whose squares can be summed; a ValueError otherwise."""
+    if exponent_of(kernels):
+        raise ValueError(
+            f"the largest kernel value is {np.abs(kernels).max():.3g}, too far from 1 to compare "
+            "penalties: set scale=True, or scale the features or the kernel"
+        )
+    return kernels
 
 
 def columns_at_most(asked: int | None, default: int, available: int, more: str) -> int:

@@ -32,6 +32,7 @@ from rankpursuit.estimators.cv._problem import (
     Gammas,
     Numbers,
     Problem,
+    checked_kernels,
     columns_at_most,
 )
 from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit, checked_scores
@@ -181,7 +182,7 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
             ]
             path = pursue_views(
                 kernels,
-                problem.y,
+                problem.scores,
                 dealt.points,
                 dealt.losses,
                 [
@@ -222,8 +223,9 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
         """Kernels of some points with the dictionary of one view."""
         points = dealt.points[view]
         if self._precomputed:
-            return problem.X[None, rows[:, None], points]
+            return checked_kernels(problem.X[None, rows[:, None], points])
         kernel = self._kernels_in_use()[view if isinstance(self.views, list | tuple) else 0]
         features = dealt.features[view]
         X = problem.X[:, features]
-        return np.stack([self._kernel(X[rows], X[points], gamma, kernel) for gamma in gammas])
+        stack = [self._kernel(X[rows], X[points], gamma, kernel) for gamma in gammas]
+        return checked_kernels(np.stack(stack))

@@ -12,6 +12,8 @@ def test_passes_the_checks_of_scikit_learn(estimator):
     small = {"gammas": [0.1, 0.5], "cv": 3}
     if "nus" in estimator.get_params():
         small |= {"nus": [1.0], "ridges": [1.0], "n_candidates": 20}
+    if "betas" in estimator.get_params():
+        small["betas"] = [0.5]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", SkipTestWarning)

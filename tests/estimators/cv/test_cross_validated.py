@@ -75,6 +75,42 @@ def test_features_of_any_size_are_learned_from_with_nothing_set(data, estimator)
 
 
 @each
+def test_one_label_for_all_points_is_as_no_groups(data, estimator):
+    X, y, _ = data
+    one, none = (clone(estimator).fit(X, y, groups) for groups in (["a"] * 40, None))
+    assert one.best_params_ == none.best_params_
+    np.testing.assert_array_equal(one.predict(X), none.predict(X))
+
+
+@each_ranker
+@pytest.mark.parametrize("size", [1e-170, 1e90])
+def test_the_choice_does_not_depend_on_the_size_of_scores(data, estimator, size):
+    X, y, groups = data
+    usual = clone(estimator).fit(X, y, groups)
+    model = clone(estimator).fit(X, size * y, groups)
+    assert model.best_params_ == usual.best_params_
+    np.testing.assert_allclose(model.predict(X) / size, usual.predict(X), rtol=1e-6, atol=1e-9)
+
+
+def test_errors_whose_squares_overflow_have_a_spread(data):
+    X, y, _ = data
+    usual, model = (rankpursuit.RLSCV().fit(X, size * y) for size in (1.0, 2.0**300))
+    for name in ("std_test_score", "standard_error"):
+        np.testing.assert_allclose(
+            model.cv_results_[name] / 2.0**600, usual.cv_results_[name], rtol=1e-6
+        )
+
+
+@each
+def test_kernel_values_too_far_from_one_are_refused_with_the_remedy(data, estimator):
+    X, y, groups = data
+    model = clone(estimator).set_params(kernel="linear", scale=False)
+    with pytest.raises(ValueError, match=r"largest kernel value is .*e\+2.*set scale=True"):
+        model.fit(1e100 * X, y, groups)
+    assert np.isfinite(model.fit(X, y, groups).predict(X)).all()
+
+
+@each
 @pytest.mark.parametrize("kernel", ["linear", "chi2", "laplacian", lambda X, Y: X @ Y.T + 1.0])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_kind_of_kernel_is_taken(data, estimator, kernel):

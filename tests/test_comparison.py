@@ -1,0 +1,96 @@
+"""The program that compares rankers with boosting: what it keeps, resumes and concludes."""
+
+import letor
+import numpy as np
+import pytest
+import ranking_data
+from letor_page import page
+from letor_search import searched
+from ranking_data import Fold, Queries
+from ranking_measures import per_query
+
+rng = np.random.default_rng(0)
+
+
+def fit_of(ndcg):
+    """A finished fit of sixty queries with such NDCG@10."""
+    values = (ndcg + 0.01 * np.sin(np.arange(60.0))).tolist()
+    return {
+        "fit_seconds": 2.0,
+        "predict_seconds": 0.01,
+        "predicted": 1000,
+        "memory_mb": 50.0,
+        "size_kb": 7.0,
+        "about": "ridge 1",
+        "queries": {"ndcg": values, "map": values, "error": values},
+    }
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(letor, "KEPT", tmp_path / "letor.json")
+    part = Queries(np.zeros((4, 1)), np.arange(4.0), np.zeros(4, dtype=int))
+    data = ranking_data.DataSet("Made up", "made up", lambda: [Fold("0", part, part)])
+    monkeypatch.setitem(letor.DATA_SETS, "smooth", data)
+    asked = []
+
+    def measure(method, data, fold):
+        asked.append(method)
+        return None if method == "xgboost" else fit_of(0.7)
+
+    monkeypatch.setattr(letor, "measure", measure)
+    return asked
+
+
+def test_finished_fits_are_not_measured_again(kept):
+    letor.measure_all(["smooth"], ["ridge"], fresh=False)
+    letor.measure_all(["smooth"], ["ridge", "lightgbm"], fresh=False)
+    assert kept == ["ridge", "lightgbm"]
+    letor.measure_all(["smooth"], ["ridge"], fresh=True)
+    assert kept == ["ridge", "lightgbm", "ridge"]
+    assert set(letor.kept_fits()) == {"smooth/0/ridge", "smooth/0/lightgbm"}
+
+
+def test_a_method_whose_package_is_not_installed_is_left_out_with_a_word(kept, capsys):
+    letor.measure_all(["smooth"], ["xgboost", "ridge"], fresh=False)
+    assert "left out: its package is not installed (pip install '.[bench]')" in (
+        capsys.readouterr().out
+    )
+    assert set(letor.kept_fits()) == {"smooth/0/ridge"}
+
+
+def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
+    figures = {"pursuit-100": 0.8, "random-100": 0.6, "lightgbm": 0.7, "ridge": 0.7}
+    text = page({f"smooth/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, ["smooth"])
+    assert "Ahead of LightGBM: ranking pursuit, at most 100 functions." in text
+    assert "Behind LightGBM: sparse RankRLS, 100 random points." in text
+    assert "Level with LightGBM: linear ridge on centred scores." in text
+    assert "|         100 | +0.200 (+0.200 to +0.200) |" in text
+
+
+def test_queries_of_one_grade_are_not_judged():
+    test = Queries(np.zeros((5, 1)), np.array([0, 1, 2, 1, 1.0]), np.array([0, 0, 0, 1, 1]))
+    found = per_query(test, np.array([3.0, 2.0, 1.0, 1.0, 2.0]))
+    assert found["error"] == [1.0]
+    assert {name: len(values) for name, values in found.items()} == dict.fromkeys(found, 1)
+
+
+def test_the_search_takes_what_is_best_over_the_folds():
+    class Directed:
+        def __init__(self, sign, n_estimators=None):
+            self.sign, self.n_estimators = sign, n_estimators
+
+        def fit(self, X, y, groups):
+            return self
+
+        def predict(self, X):
+            return self.sign * X[:, 0]
+
+        def staged(self, X, stages):
+            return [self.predict(X) if stage == 40 else 0.0 * X[:, 0] for stage in stages]
+
+    X, groups = rng.normal(size=(60, 1)), np.repeat(np.arange(10), 6)
+    train = Queries(X, (X[:, 0] > 0).astype(float), groups)
+    grid = [{"sign": -1.0}, {"sign": 1.0}]
+    assert searched(train, Directed, grid).about == "sign 1"
+    assert searched(train, Directed, grid, [20, 40, 60]).about == "sign 1, n_estimators 40"

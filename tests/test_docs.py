@@ -1,0 +1,64 @@
+"""The documentation: its examples and the code of its guide run, its reference lists everything."""
+
+import doctest
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal, get_origin
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+EXAMPLES = sorted((DOCS / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs_without_a_warning_and_draws(path, tmp_path):
+    count = "import matplotlib.pyplot as plt; print('pictures:', len(plt.get_fignums()))"
+    program = f"import runpy; runpy.run_path({str(path)!r}); {count}"
+    kept = {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        env=os.environ | kept,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split("pictures: ")[1]) >= 1
+
+
+def test_there_are_six_examples():
+    assert len(EXAMPLES) == 6
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "guide").glob("*.rst")), ids=lambda path: path.stem)
+def test_code_of_the_guide_does_what_it_says(path):
+    assert doctest.testfile(str(path), module_relative=False).failed == 0
+
+
+@pytest.mark.parametrize(
+    "module", ["", ".metrics", ".datasets", ".solvers"], ids=lambda name: f"rankpursuit{name}"
+)
+def test_reference_lists_everything_public(module):
+    public = importlib.import_module(f"rankpursuit{module}")
+    listed = set(re.findall(r"^   (\w+)$", (DOCS / "api.rst").read_text(), re.MULTILINE))
+    found = {name: getattr(public, name) for name in public.__all__}
+    aliases = {name for name, one in found.items() if get_origin(one) is Literal}
+    assert set(found) - aliases - listed == set()
+
+
+def test_reference_lists_nothing_that_is_not_there():
+    names, module = [], None
+    for line in (DOCS / "api.rst").read_text().splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = importlib.import_module(line.split(":: ")[1])
+        elif re.fullmatch(r"   \w+", line):
+            names.append((module, line.strip()))
+    assert names
+    assert [name for module, name in names if not hasattr(module, name)] == []
