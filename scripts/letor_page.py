@@ -28,10 +28,10 @@ the rate and the number of trees, for the linear models the penalty. Nothing is 
 
 Measures are means over the test queries that have documents of different grades; the gain of a
 document is 2^grade - 1, and one of a grade above 0 is relevant. Differences are paired over these
-queries, with 95% bootstrap intervals. Seconds of a fit include the choice of parameters; predicting
-is for 1,000 rows; memory is the peak that a fit adds to a process of its own; a model's size is
-that of its points and coefficients, or of the file of its package. All run in one thread, on a
-machine that had other work to do: compare times by factors.
+queries, with 95% bootstrap intervals. Times are seconds of one core, all methods in one thread:
+of a fit with the choice of its parameters, and of predicting 1,000 rows. Memory is the peak that a
+fit adds to a process of its own; a model's size is that of its points and coefficients, or of the
+file of its package.
 """
 
 
