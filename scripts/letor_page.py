@@ -20,12 +20,12 @@ Made by `python scripts/letor.py` (`pip install '.[bench]'` for LightGBM and XGB
 under `$RANKPURSUIT_DATA/letor`, of which nothing is kept here).
 
 Every method learns from some queries and is judged on others. Its parameters are chosen by NDCG@10
-(linear gains) in five-fold cross-validation over the queries to learn from, and it is then fitted to
-all of those: for the pursuit the width, the ridge and the number of functions, for RankRLS the width
-and the ridge (with all points: those that 200 random points choose), for boosting the size of the
-trees, the rate and the number of trees, for the linear models the penalty. Nothing is tuned by hand.
-`RankingPursuitCV()` with nothing set but the seed chooses by pairwise accuracy among up to 100
-functions.
+(linear gains) in five-fold cross-validation over the queries to learn from, and it is then fitted
+to all of those: for the pursuit the width, the ridge and the number of functions, for RankRLS the
+width and the ridge (with all points: those that 200 random points choose), for boosting the size
+of the trees, the rate and the number of trees, for the linear models the penalty. Nothing is tuned
+by hand. `RankingPursuitCV()` with nothing set but the seed chooses by pairwise accuracy among up
+to 100 functions.
 
 Measures are means over the test queries that have documents of different grades; the gain of a
 document is 2^grade - 1, and one of a grade above 0 is relevant. Differences are paired over these
