@@ -20,18 +20,19 @@ Made by `python scripts/letor.py` (`pip install '.[bench]'` for LightGBM and XGB
 under `$RANKPURSUIT_DATA/letor`, of which nothing is kept here).
 
 Every method learns from some queries and is judged on others. Its parameters are chosen by NDCG@10
-in five-fold cross-validation over the queries to learn from, and it is then fitted to all of those:
-for the pursuit the width, the ridge and the number of functions, for RankRLS the width and the
-ridge (with all points: those that 200 random points choose), for boosting the size of the trees,
-the rate and the number of trees, for the linear models the penalty. Nothing is tuned by hand.
-`RankingPursuitCV()` with nothing set chooses by pairwise accuracy, and has up to 100 functions.
+(linear gains) in five-fold cross-validation over the queries to learn from, and it is then fitted
+to all of those: for the pursuit the width, the ridge and the number of functions, for RankRLS the
+width and the ridge (with all points: those that 200 random points choose), for boosting the size
+of the trees, the rate and the number of trees, for the linear models the penalty. Nothing is tuned
+by hand. `RankingPursuitCV()` with nothing set but the seed chooses by pairwise accuracy among up
+to 100 functions.
 
 Measures are means over the test queries that have documents of different grades; the gain of a
 document is 2^grade - 1, and one of a grade above 0 is relevant. Differences are paired over these
-queries, with 95% bootstrap intervals. Seconds of a fit include the choice of parameters; predicting
-is for 1,000 rows; memory is the peak that a fit adds to a process of its own; a model's size is
-that of its points and coefficients, or of the file of its package. All run in one thread, on a
-machine that had other work to do: compare times by factors.
+queries, with 95% bootstrap intervals. Times are seconds of one core, all methods in one thread:
+of a fit with the choice of its parameters, and of predicting 1,000 rows. Memory is the peak that a
+fit adds to a process of its own; a model's size is that of its points and coefficients, or of the
+file of its package.
 """
 
 
@@ -41,8 +42,9 @@ def page(kept: dict[str, Any], names: Sequence[str]) -> str:
     for name in names:
         data = DATA_SETS[name]
         found = {method: _folds(kept, name, method) for method in METHODS}
-        measured = {method: folds for method, folds in found.items() if folds}
-        if not measured:
+        n_folds = max(map(len, found.values()))
+        measured = {method: folds for method, folds in found.items() if len(folds) == n_folds}
+        if not n_folds:
             continue
         about = f"{data.about[0].upper()}{data.about[1:]}."
         parts += [f"## {data.title}", about, "", _quality(measured), ""]

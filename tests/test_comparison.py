@@ -68,6 +68,13 @@ def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
     assert "|         100 | +0.200 (+0.200 to +0.200) |" in text
 
 
+def test_the_page_leaves_out_methods_of_which_folds_are_missing():
+    kept = {f"smooth/{fold}/lightgbm": fit_of(0.7) for fold in (0, 1)}
+    text = page(kept | {"smooth/0/ridge": fit_of(0.7)}, ["smooth", "letor"])
+    assert "LightGBM lambdarank" in text
+    assert "linear ridge" not in text and "LETOR MQ2008, parts" not in text
+
+
 def test_queries_of_one_grade_are_not_judged():
     test = Queries(np.zeros((5, 1)), np.array([0, 1, 2, 1, 1.0]), np.array([0, 0, 0, 1, 1]))
     found = per_query(test, np.array([3.0, 2.0, 1.0, 1.0, 2.0]))
