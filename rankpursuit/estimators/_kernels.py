@@ -43,7 +43,7 @@ Gamma = float | Scale | None
 
 WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
 LARGEST_GAMMA = 1e300
-"""Where "scale" asks for more, the squares of the features have lost their digits."""
+"""Where "scale" would be more, the squares of the features have lost their digits."""
 POSITIVE_DEFINITE = frozenset({"chi2", "cosine", "laplacian", "linear", "rbf"})
 """Kernels that are positive semi-definite whatever their parameters are."""
 NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
@@ -77,7 +77,8 @@ def gamma_in_use(kernel: Kernel, gamma: Gamma, X: Array) -> float | None:
     -------
     float or None
         ``1 / n_features`` for None and ``1 / (n_features * X.var())`` for "scale" (where
-        constant features count as having the variance 1); None if the kernel has no gamma.
+        constant features count as having the variance 1), up to 1e300; None if the kernel has no
+        gamma.
     """
     if not (isinstance(kernel, str) and kernel in WITH_GAMMA):
         return None
@@ -86,11 +87,10 @@ def gamma_in_use(kernel: Kernel, gamma: Gamma, X: Array) -> float | None:
     if isinstance(gamma, str):
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             variance = float(X.var()) if X.min() < X.max() else 1.0
-        scaled = X.shape[1] * variance
-        if not 1.0 / LARGEST_GAMMA <= scaled < np.inf:
+        scaled = max(X.shape[1] * variance, 1.0 / LARGEST_GAMMA)
+        if not np.isfinite(scaled):
             raise ValueError(
-                f"gamma='scale' needs features whose variance is a usual number; got {variance:.3g}"
-                ": scale the features"
+                "gamma='scale' needs features whose variance is a finite number; scale the features"
             )
         return 1.0 / scaled
     return float(gamma)

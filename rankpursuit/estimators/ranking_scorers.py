@@ -103,7 +103,7 @@ def ndcg_scorer(
     ...         params={"groups": queries},
     ...     )
     >>> results["test_ndcg"].round(2), results["test_map"].round(2)
-    (array([0.9 , 0.79, 0.72]), array([0.77, 0.73, 0.74]))
+    (array([0.88, 0.79, 0.72]), array([0.75, 0.72, 0.74]))
     """
     error_of_empty = None if empty is None else 1.0 - empty
     metric = partial(_ndcg, k=k, gain=gain, discount=discount, empty=error_of_empty)

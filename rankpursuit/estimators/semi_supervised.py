@@ -18,6 +18,7 @@ from rankpursuit.estimators._dealing import (
     deal_losses,
 )
 from rankpursuit.estimators._docs import documented
+from rankpursuit.estimators._flat_kernels import warn_of_flat_kernel
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._pursuit_base import (
     DICTIONARY_CONSTRAINTS,
@@ -112,7 +113,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     >>> model = SemiSupervisedRankingPursuit(n_basis=5, fitting="backfit", random_state=0)
     >>> model = model.fit(X, scores)
     >>> model.view_predict(X).shape, round(model.score(X, y), 2)
-    ((60, 2), 0.91)
+    ((60, 2), 0.93)
     """
 
     n_basis: int | float = field(default=0.5, kw_only=False)
@@ -215,6 +216,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         kernels, exponents = [], []
         for view, own in enumerate(points):
             kernel = X[:, own] if self._precomputed else self._kernel_at(X, X[own], view)
+            warn_of_flat_kernel(self._kernel_of(view), self.gamma_[view], kernel, own)
             exponents.append(exponent_of(kernel))
             kernels.append(shifted(kernel, -exponents[-1]))
         return kernels, exponents
