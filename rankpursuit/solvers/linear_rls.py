@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers.fallbacks import eigh
 from rankpursuit.solvers.features import Features, linear_kernel, moment
-from rankpursuit.solvers.rls import rls_solution, sparse_rls_path
+from rankpursuit.solvers.rls import rls_solution
 
 Array = NDArray[np.float64]
 
@@ -78,15 +78,10 @@ def sparse_rls_weights(
     -------
     ndarray of shape (d,)
     """
-    points = X[subset]
-    if len(subset) >= X.shape[1]:
-        spanned = _spanned(points)
-        if spanned is None:
-            return rls_weights(X, scores, lam, preferences)
-        return spanned @ rls_weights(X @ spanned, scores, lam, preferences)
-    columns, form = linear_kernel(X, points), preferences.slim(len(subset))
-    path = sparse_rls_path(columns[None], columns[None, subset], scores, [lam], form)
-    return points.T @ path[0, 0]
+    spanned = _spanned(X[subset])
+    if spanned is None:
+        return rls_weights(X, scores, lam, preferences)
+    return spanned @ rls_weights(X @ spanned, scores, lam, preferences)
 
 
 def _spanned(points: Features) -> Array | None:
@@ -97,6 +92,10 @@ def _spanned(points: Features) -> Array | None:
     ndarray of shape (d, rank) or None
         An orthonormal basis; None if they span all of it.
     """
+    if points.shape[0] < points.shape[1]:
+        (values,), (vectors,) = eigh(linear_kernel(points, points)[None])
+        kept = values > values[-1] * _EPS * len(values)
+        return points.T @ (vectors[:, kept] / np.sqrt(values[kept]))
     gram = linear_kernel(points.T, points.T)
     lengths = _lengths(gram)
     (values,), (vectors,) = eigh((gram / lengths / lengths[:, None])[None])
