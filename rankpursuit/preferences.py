@@ -116,6 +116,11 @@ class GroupPreferences(Preferences):
         return int((self._sizes * (self._sizes - 1) // 2).sum())
 
     @property
+    def n_groups(self) -> int:
+        """Number of groups, of a single point too."""
+        return len(self._sizes)
+
+    @property
     def codes(self) -> NDArray[np.intp]:
         """Number of each point's group, in the order of the sorted labels, shape (n,)."""
         return self._codes

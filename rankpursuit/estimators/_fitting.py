@@ -67,8 +67,10 @@ class ComparesGroups(KernelEstimator):
         return labels
 
     def _compared(self, groups: ArrayLike | None, n_points: int) -> GroupPreferences:
-        """All pairs inside each group, as the parameter weighs them."""
-        return group_preferences(self._group_labels(groups, n_points), self.group_weight)
+        """All pairs inside each group, as the parameter weighs them; keep the number of groups."""
+        compared = group_preferences(group_labels(groups, n_points), self.group_weight)
+        self.n_groups_ = compared.n_groups
+        return compared
 
 
 class Ranker(ComparesGroups):
