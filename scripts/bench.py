@@ -26,6 +26,8 @@ from bench_file import environment, exit_if_missed, is_met, write_section
 from bench_objectives import loosest_tolerance
 from bench_parallel import parallel_row
 from bench_shares import share_rows
+from bench_small_fit import HEADERS as SMALL_HEADERS
+from bench_small_fit import small_fit_rows
 from bench_timing import HEADERS, alternate, load, problems_of, row
 from tabulate import tabulate
 from threadpoolctl import threadpool_limits
@@ -144,11 +146,17 @@ def tables(rounds: int) -> tuple[str, dict[str, list[list[Any]]]]:
         shares = share_rows(
             {"a supervised task": supervised, "a semi-supervised task": semi}, rounds
         )
+        small = small_fit_rows()
     if joblib.cpu_count() > 1:
         speed_up, starting = parallel_row(min(rounds, 3))
         ratios.append(speed_up)
         note += f" Workers are started before the clock, which takes {starting:.1f} s once a run."
-    return note, {"ours / instead": ratios, "part / whole": shares, "check": checks}
+    return note, {
+        "ours / instead": ratios,
+        "part / whole": shares,
+        SMALL_HEADERS[0]: small,
+        "check": checks,
+    }
 
 
 def render(found: dict[str, list[list[Any]]], style: str) -> str:
@@ -156,6 +164,7 @@ def render(found: dict[str, list[list[Any]]], style: str) -> str:
     headers = {
         "ours / instead": HEADERS,
         "part / whole": ["part, ms a task", "whole, ms", *HEADERS[2:]],
+        SMALL_HEADERS[0]: SMALL_HEADERS[1:],
         "check": ["value", "goal", "met"],
     }
     return "\n\n".join(

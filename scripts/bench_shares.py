@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from bench_floor import floor_seconds
-from bench_timing import alternate, plan_of, row
+from bench_timing import alternate, row
 
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.methods import predict_grid
 from rankpursuit.experiments.run.evaluate import evaluate_unit, tasks_of
 from rankpursuit.experiments.run.plan import Cell, Unit
+from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.tasks import Problem, in_stacks
 from rankpursuit.metrics import disagreement_error
 
@@ -64,7 +65,7 @@ def _seconds_of_a_task(experiment: Experiment, rounds: int) -> np.ndarray:
 def _units(experiment: Experiment) -> list[Unit]:
     """Hold-out units of the middle group, from its users with few ratings to those with many."""
     cell = Cell(0, experiment.protocol.groups[1])
-    units = plan_of(experiment, 1).plan.units[cell, "holdout"]
+    units = Run.of(experiment, 1).plan.units[cell, "holdout"]
     places = (np.arange(N_UNITS) + 0.5) * len(units) / N_UNITS
     return [units[int(place)] for place in places]
 
