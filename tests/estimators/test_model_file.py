@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import rankpursuit
 from rankpursuit.errors import ModelFileError
@@ -125,6 +126,15 @@ def test_onnx_takes_a_pipeline(tmp_path):
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     (found,) = session.run(None, {"X": X})
     np.testing.assert_allclose(found[:, 0], model.predict(X), atol=1e-9)
+
+
+def test_what_onnx_cannot_be_made_of_or_written_to_is_refused(tmp_path):
+    pytest.importorskip("skl2onnx")
+    X, y, _ = data()
+    with pytest.raises(NotFittedError):
+        rankpursuit.to_onnx(rankpursuit.RankRLS())
+    with pytest.raises(ModelFileError, match="cannot be written: No such file"):
+        rankpursuit.to_onnx(rankpursuit.RankRLS().fit(X, y), tmp_path / "none" / "model.onnx")
 
 
 def test_kernels_without_a_form_in_onnx_are_refused():
