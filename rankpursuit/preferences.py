@@ -131,6 +131,11 @@ class GroupPreferences(Preferences):
         return self._scale
 
     @property
+    def n_groups(self) -> int:
+        """Number of groups, of a single point too."""
+        return len(self._sizes)
+
+    @property
     def codes(self) -> NDArray[np.intp]:
         """Number of each point's group, in the order of the sorted labels, shape (n,)."""
         return self._codes

@@ -29,6 +29,8 @@ from bench_file import environment, exit_if_missed, is_met, write_section
 from bench_objectives import loosest_tolerance
 from bench_parallel import parallel_row
 from bench_shares import share_rows
+from bench_small_fit import HEADERS as SMALL_HEADERS
+from bench_small_fit import small_fit_rows
 from bench_steps import Step, Tables, measured
 from bench_timing import HEADERS, alternate, load, problems_of, row
 from tabulate import tabulate
@@ -167,6 +169,7 @@ def steps_of(rounds: int) -> list[Step]:
         Step("RLS and RankRLS", lambda: {INSTEAD: least_squares_rows(supervised, few)}),
         Step("RankSVM", svm),
         Step("cross-validation", cross_validation),
+        Step("fits of 50 points", lambda: {SMALL_HEADERS[0]: small_fit_rows()}),
     ]
     return [*steps, Step("two workers", parallel)] if joblib.cpu_count() > 1 else steps
 
@@ -177,6 +180,7 @@ def render(found: Tables, style: str) -> str:
         PARTS: ["part, ms a task", "whole, ms", *HEADERS[2:]],
         CHECK: ["value", "goal", "met"],
         FIELD: ["ours, ms", "theirs, ms", *HEADERS[2:]],
+        SMALL_HEADERS[0]: SMALL_HEADERS[1:],
     }
     return "\n\n".join(
         tabulate(

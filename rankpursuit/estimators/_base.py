@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 import rankpursuit
 from rankpursuit.errors import ModelFileError
 from rankpursuit.estimators._constraints import Constraints, check_parameter
+from rankpursuit.estimators._flat_kernels import warn_of_flat_kernel
 from rankpursuit.estimators._kernels import (
     GAMMA,
     KERNEL_CONSTRAINTS,
@@ -280,7 +281,7 @@ def _validated(
 class OneWidth(KernelEstimator):
     """Base of the estimators whose kernel has one gamma, if it has any."""
 
-    gamma: Gamma = None
+    gamma: Gamma = "scale"
 
     _constraints: ClassVar[Constraints] = {"gamma": GAMMA}
 
@@ -311,6 +312,7 @@ class ExpansionEstimator(OneWidth):
         kernel = X[:, columns] if self._precomputed else self._kernel(X, X[columns], self.gamma_)
         if symmetric and (self._precomputed or callable(self.kernel)):
             check_symmetric(kernel[columns])
+        warn_of_flat_kernel(self.kernel, self.gamma_, kernel, columns)
         exponent = exponent_of(kernel)
         return shifted(kernel, -exponent), exponent
 

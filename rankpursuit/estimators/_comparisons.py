@@ -10,17 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._lost_groups import REMEDY
 from rankpursuit.estimators._scaling import LARGE
 from rankpursuit.labels import checked_labels
 from rankpursuit.preferences import GroupPreferences, GroupWeight
 
 MOST_UNEVEN = 1e12
 """Ratio of two weights; more would leave no digits of the smaller one's part in a sum."""
-
-_REMEDY = (
-    "pass groups= to fit and score alike, and through a Pipeline, GridSearchCV or cross_validate "
-    "with sklearn.set_config(enable_metadata_routing=True)"
-)
 
 
 def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
@@ -53,7 +49,7 @@ def warn_of_lost_groups(estimator: object, n_fitted: int | None, labels: NDArray
     if n_fitted is not None and n_fitted > 1 and labels is None:
         warnings.warn(
             f"{name} was fitted to {n_fitted} groups but is scored without groups, so that points "
-            f"of different groups are compared; {_REMEDY}; if all points are of one group, say so "
+            f"of different groups are compared; {REMEDY}; if all points are of one group, say so "
             "by one label for all of them",
             UserWarning,
             stacklevel=3,
@@ -61,7 +57,7 @@ def warn_of_lost_groups(estimator: object, n_fitted: int | None, labels: NDArray
     elif n_fitted == 1 and labels is not None and (n_labels := len(np.unique(labels))) > 1:
         warnings.warn(
             f"{name} is scored inside {n_labels} groups but was fitted without groups, so that it "
-            f"compared all samples with each other; {_REMEDY}",
+            f"compared all samples with each other; {REMEDY}",
             UserWarning,
             stacklevel=3,
         )

@@ -46,9 +46,10 @@ kernel : str or callable, default "rbf"
     one point a row, and returns the matrix of their kernel values. Values must be finite, and,
     but for a pursuit without `ridge`, symmetric to single precision. "sigmoid" and
     "additive_chi2" are not positive definite, nor is "poly" with a negative `coef0`; see Notes.
-gamma : float, "scale" or None, default None
-    None is 1 / number of features, for "chi2" too, and "scale" 1 / (number of features times
-    the variance of all entries of the training data).
+gamma : float, "scale" or None, default "scale"
+    "scale" is 1 / (number of features times the variance of all entries of the training data),
+    and None 1 / number of features, for "chi2" too. Features of different units are best scaled
+    first, for the largest one decides; a warning tells if nothing can be learned.
 degree : int, default 3
     Degree of the polynomial kernel, up to 1000.
 coef0 : float, default 1

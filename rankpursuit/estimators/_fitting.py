@@ -18,6 +18,7 @@ from rankpursuit.estimators._comparisons import (
     weighted_groups,
 )
 from rankpursuit.estimators._constraints import GROUP_WEIGHT, Constraints
+from rankpursuit.estimators._lost_groups import warn_of_groups_of_a_search
 from rankpursuit.estimators._scored import scored_part
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import (
@@ -75,6 +76,8 @@ class ComparesGroups(KernelEstimator):
 
     def _group_labels(self, groups: ArrayLike | None, n_points: int) -> NDArray:
         """Check the label of each training point, and keep the number of groups."""
+        if groups is None:
+            warn_of_groups_of_a_search(self)
         labels = group_labels(groups, n_points)
         self.n_groups_: int | None = len(np.unique(labels))
         return labels
@@ -84,8 +87,12 @@ class ComparesGroups(KernelEstimator):
         return weighted_groups(labels, self.group_weight)
 
     def _compared(self, groups: ArrayLike | None, n_points: int) -> GroupPreferences:
-        """All pairs inside each group, as the parameter weighs them."""
-        return group_preferences(self._group_labels(groups, n_points), self.group_weight)
+        """All pairs inside each group, as the parameter weighs them; keep the number of groups."""
+        if groups is None:
+            warn_of_groups_of_a_search(self)
+        compared = group_preferences(group_labels(groups, n_points), self.group_weight)
+        self.n_groups_ = compared.n_groups
+        return compared
 
 
 class Ranker(ComparesGroups):

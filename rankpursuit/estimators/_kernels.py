@@ -44,7 +44,7 @@ Gamma = float | Scale | None
 
 WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
 LARGEST_GAMMA = 1e300
-"""Where "scale" asks for more, the squares of the features have lost their digits."""
+"""Where "scale" would be more, the squares of the features have lost their digits."""
 POSITIVE_DEFINITE = frozenset({"chi2", "cosine", "laplacian", "linear", "rbf"})
 """Kernels that are positive semi-definite whatever their parameters are."""
 NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
@@ -78,7 +78,8 @@ def gamma_in_use(kernel: Kernel, gamma: Gamma, X: NDArray[np.floating]) -> float
     -------
     float or None
         ``1 / n_features`` for None and ``1 / (n_features * X.var())`` for "scale" (where
-        constant features count as having the variance 1); None if the kernel has no gamma.
+        constant features count as having the variance 1), up to 1e300; None if the kernel has no
+        gamma.
     """
     return gamma_of_spread(kernel, gamma, X.shape[1], Spread.of(X) if gamma == "scale" else None)
 
@@ -94,11 +95,10 @@ def gamma_of_spread(
     if not isinstance(gamma, str):
         return float(gamma)
     assert spread is not None
-    scaled = n_features * spread.variance
-    if not 1.0 / LARGEST_GAMMA <= scaled < np.inf:
+    scaled = max(n_features * spread.variance, 1.0 / LARGEST_GAMMA)
+    if not np.isfinite(scaled):
         raise ValueError(
-            "gamma='scale' needs features whose variance is a usual number; got "
-            f"{spread.variance:.3g}: scale the features"
+            "gamma='scale' needs features whose variance is a finite number; scale the features"
         )
     return 1.0 / scaled
 

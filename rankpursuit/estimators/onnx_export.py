@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 import rankpursuit
 from rankpursuit.errors import ModelFileError
@@ -39,18 +40,23 @@ def to_onnx(model: Any, path: str | Path | None = None) -> Any:
     Raises
     ------
     ModelFileError
-        If the packages are not installed, or the kernel has no form in ONNX.
+        If the packages are not installed, the kernel has no form in ONNX, or the file cannot be
+        written.
     """
     try:
         from skl2onnx import convert_sklearn
         from skl2onnx.common.data_types import DoubleTensorType
     except ImportError as error:
         raise ModelFileError("ONNX needs skl2onnx: pip install 'rankpursuit[onnx]'") from error
+    check_is_fitted(model)
     _register()
     types = [("X", DoubleTensorType([None, model.n_features_in_]))]
     exported = convert_sklearn(model, initial_types=types, target_opset=_OPSET)
     if path is not None:
-        Path(path).write_bytes(exported.SerializeToString())
+        try:
+            Path(path).write_bytes(exported.SerializeToString())
+        except OSError as error:
+            raise ModelFileError(f"{path}: cannot be written: {error.strerror or error}") from error
     return exported
 
 

@@ -47,7 +47,7 @@ class KernelMatchingPursuit(FitsScores, BlockPursuit):
     >>> model.basis_
     array([16,  3, 30])
     >>> model.predict([[0.25], [1.25]]).round(2)
-    array([0.28, 0.96])
+    array([0.3 , 0.96])
     """
 
 

@@ -27,8 +27,9 @@ from rankpursuit.solvers.features import linear_kernel
 from rankpursuit.solvers.judgements import add_up_ordered
 from rankpursuit.solvers.rank_svm import Loss
 
-FEW_POINTS = 1000
-"""Up to so many, a linear kernel of the points is a small matrix."""
+FEWEST_POINTS, FEW_POINTS = 200, 1000
+"""Up to so many, a linear kernel is solved in the points: always, and if they are fewer than the
+features or it is not solved otherwise."""
 LARGEST_C = 1e300
 """C times the size of the kernel counts as at most this, and as at least one over it."""
 
@@ -169,11 +170,11 @@ class RankSVM(Ranker, LinearModel):
         self._keep(X, support, coef[support])
 
     def _fit_linear(self, X: Any, order: Order) -> None:
-        """Solve in the weights; in the points if they are few, and fewer or not solved so."""
+        """Solve in the weights of the features, or in few points."""
         points, exponent = self._scaled_points(X)
         C, (n_points, n_features) = self._scaled_C(exponent), points.shape
         weights, gap = np.zeros(n_features), np.inf
-        if n_features < n_points or n_points > FEW_POINTS:
+        if n_points > (FEW_POINTS if n_points <= n_features else FEWEST_POINTS):
             solved = rank_svm_weights(points, order.compared(), C, loss=self.loss, tol=self.tol)
             weights, gap = solved.weights, solved.gap
         if not gap <= self.tol and n_points <= FEW_POINTS:

@@ -19,6 +19,7 @@ from rankpursuit.estimators._dealing import (
 )
 from rankpursuit.estimators._dictionary import draw_candidates
 from rankpursuit.estimators._docs import documented
+from rankpursuit.estimators._flat_kernels import warn_of_flat_kernel
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._pursuit_base import (
     DICTIONARY_CONSTRAINTS,
@@ -225,6 +226,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         kernels, exponents = [], []
         for view, own in enumerate(points):
             kernel = X[:, own] if self._precomputed else self._kernel_at(X, X[own], view)
+            warn_of_flat_kernel(self._kernel_of(view), self.gamma_[view], kernel, own)
             exponents.append(exponent_of(kernel))
             kernels.append(shifted(kernel, -exponents[-1]))
         return kernels, exponents

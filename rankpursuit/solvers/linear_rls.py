@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers.fallbacks import eigh
 from rankpursuit.solvers.features import Features, linear_kernel, moment
-from rankpursuit.solvers.rls import rls_solution, sparse_rls_path
+from rankpursuit.solvers.rls import rls_solution
 
 Array = NDArray[np.float64]
 
@@ -78,22 +78,37 @@ def sparse_rls_weights(
     -------
     ndarray of shape (d,)
     """
-    points = X[subset]
-    if len(subset) >= X.shape[1] and _spans_all(points):
+    spanned = _spanned(X[subset])
+    if spanned is None:
         return rls_weights(X, scores, lam, preferences)
-    columns, form = linear_kernel(X, points), preferences.slim(len(subset))
-    path = sparse_rls_path(columns[None], columns[None, subset], scores, [lam], form)
-    return points.T @ path[0, 0]
+    return spanned @ rls_weights(X @ spanned, scores, lam, preferences)
 
 
-def _spans_all(points: Features) -> bool:
-    """Say whether points span the space of their features to working precision."""
+def _spanned(points: Features) -> Array | None:
+    """Find what points span of the space of their features, to working precision.
+
+    Returns
+    -------
+    ndarray of shape (d, rank) or None
+        An orthonormal basis; None if they span all of it.
+    """
+    if points.shape[0] < points.shape[1]:
+        (values,), (vectors,) = eigh(linear_kernel(points, points)[None])
+        kept = values > values[-1] * _EPS * len(values)
+        return points.T @ (vectors[:, kept] / np.sqrt(values[kept]))
     gram = linear_kernel(points.T, points.T)
+    lengths = _lengths(gram)
+    (values,), (vectors,) = eigh((gram / lengths / lengths[:, None])[None])
+    missing = vectors[:, values <= values[-1] * _EPS * len(values)] / lengths[:, None]
+    if not missing.shape[1]:
+        return None
+    return np.linalg.qr(missing, mode="complete")[0][:, missing.shape[1] :]
+
+
+def _lengths(gram: Array) -> Array:
+    """Lengths of the features from their products; 1 for one that is zero."""
     lengths = np.sqrt(np.diagonal(gram))
-    if not lengths.all():
-        return False
-    scaled = gram / lengths / lengths[:, None]
-    return bool(np.linalg.eigvalsh(scaled)[0] > _EPS * len(gram))
+    return np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _solve_definite(system: Array, right: Array) -> Array:
@@ -101,8 +116,7 @@ def _solve_definite(system: Array, right: Array) -> Array:
 
     Scaled to a diagonal of ones, features of different units do not pass for rounding errors.
     """
-    scale = np.sqrt(np.diagonal(system))
-    scale = np.where(scale > 0.0, scale, 1.0)
+    scale = _lengths(system)
     scaled, aim = system / scale / scale[:, None], right / scale
     try:
         with warnings.catch_warnings():

@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 
 import rankpursuit
 from rankpursuit import RLS, RankRLS, RankSVM, SparseRankRLS, load_model
+from rankpursuit.estimators import rank_svm
 
 LINEAR_MODELS = [
     model.set_params(kernel="linear")
@@ -18,6 +19,13 @@ LINEAR_MODELS = [
 LINEAR_MODELS.append(RankSVM(kernel="linear", loss="squared_hinge"))
 each_model = pytest.mark.parametrize("estimator", LINEAR_MODELS, ids=repr)
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(params=["weights", "points"], autouse=True)
+def solved_in(request, monkeypatch):
+    """Let RankSVM solve in the weights of the features, too, where points are few."""
+    if request.param == "weights":
+        monkeypatch.setattr(rank_svm, "FEWEST_POINTS", 0)
 
 
 @pytest.fixture

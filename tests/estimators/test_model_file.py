@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from all_estimators import CROSS_VALIDATED
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold
 
 import rankpursuit
@@ -151,6 +152,15 @@ def test_onnx_takes_a_pipeline(tmp_path):
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     (found,) = session.run(None, {"X": X})
     np.testing.assert_allclose(found[:, 0], model.predict(X), atol=1e-9)
+
+
+def test_what_onnx_cannot_be_made_of_or_written_to_is_refused(tmp_path):
+    pytest.importorskip("skl2onnx")
+    X, y, _ = data()
+    with pytest.raises(NotFittedError):
+        rankpursuit.to_onnx(rankpursuit.RankRLS())
+    with pytest.raises(ModelFileError, match="cannot be written: No such file"):
+        rankpursuit.to_onnx(rankpursuit.RankRLS().fit(X, y), tmp_path / "none" / "model.onnx")
 
 
 def test_kernels_without_a_form_in_onnx_are_refused():

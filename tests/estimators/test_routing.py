@@ -271,3 +271,39 @@ def test_predictions_have_the_precision_of_the_points_and_are_computed_in_double
         got = fitted.predict(single)
         assert got.dtype == np.float32
         np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+@each_ranker
+def test_a_search_that_keeps_the_groups_to_itself_is_warned_of(data, estimator):
+    X, y, groups = data
+    lost = f"{id_of(estimator)} is fitted without the groups that the search was given"
+    search = GridSearchCV(clone(estimator), {"kernel": ["rbf"]}, cv=GroupKFold(2))
+    for model in (search, make_search_of_pipeline(estimator)):
+        with pytest.warns(UserWarning, match=lost) as caught:
+            model.fit(X, y, groups=groups)
+        assert "set_config(enable_metadata_routing=True)" in str(caught[0].message)
+    with pytest.warns(UserWarning, match=lost):
+        cross_validate(clone(estimator), X, y, groups=groups, cv=GroupKFold(2))
+
+
+def make_search_of_pipeline(estimator):
+    pipeline = make_pipeline(StandardScaler(), clone(estimator))
+    return GridSearchCV(pipeline, {"standardscaler__with_mean": [True]}, cv=GroupKFold(2))
+
+
+def test_workers_do_not_hide_that_a_search_keeps_the_groups(data):
+    X, y, groups = data
+    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2), n_jobs=2)
+    with pytest.warns(UserWarning, match="without the groups that the search was given"):
+        search.fit(X, y, groups=groups)
+
+
+def test_searches_without_groups_or_that_pass_them_on_are_not_warned_of(data, routing):
+    X, y, groups = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
+        with sklearn.config_context(enable_metadata_routing=False):
+            GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=2).fit(X, y)
+            cross_validate(RankRLS(), X, y, cv=2)
+            cross_validate(RLS(), X, y, groups=groups, cv=GroupKFold(2))

@@ -27,7 +27,7 @@ def test_agreement_on_unscored_points_brings_the_views_together(data, views, fit
     X, y, _ = data
     apart, close = (
         SemiSupervisedRankingPursuit(
-            n_basis=4, nu=nu, views=views, fitting=fitting, random_state=0
+            n_basis=4, nu=nu, views=views, fitting=fitting, gamma=None, random_state=0
         ).fit(X, y)
         for nu in (0.0, 100.0)
     )
@@ -74,7 +74,7 @@ def test_without_agreement_a_view_of_the_loss_is_ranking_pursuit_on_its_own_poin
 ):
     X, _, y = data
     model = SemiSupervisedRankingPursuit(
-        n_basis=4, nu=0.0, views="loss", n_candidates=n_candidates, random_state=0
+        n_basis=4, nu=0.0, views="loss", n_candidates=n_candidates, gamma=0.25, random_state=0
     ).fit(X, y)
     generator = np.random.RandomState(0)
     candidates = np.arange(36)

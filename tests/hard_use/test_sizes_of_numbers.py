@@ -68,7 +68,11 @@ def test_scores_whose_squares_overflow_are_refused(data, estimator):
 @each
 @pytest.mark.parametrize(
     ("options", "factor"),
-    [({}, 1e300), ({"kernel": "linear"}, 1e300), ({"kernel": "poly", "degree": 50}, 1e10)],
+    [
+        ({"gamma": None}, 1e300),
+        ({"kernel": "linear"}, 1e300),
+        ({"kernel": "poly", "gamma": None, "degree": 50}, 1e10),
+    ],
 )
 def test_kernel_values_that_overflow_are_refused(data, estimator, options, factor):
     X, y, groups = data
@@ -97,11 +101,16 @@ def test_the_cosine_of_points_of_any_length_is_that_of_their_directions(data):
         np.testing.assert_allclose(model.predict(factor * X), model.predict(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("factor", [1e-170, 1e200])
-def test_a_variance_that_is_no_usual_number_is_refused(data, factor):
+def test_a_variance_that_is_no_finite_number_is_refused(data):
     X, y, groups = data
     with pytest.raises(ValueError, match="gamma='scale' needs features whose variance"):
-        RankRLS(gamma="scale").fit(factor * X, y, groups)
+        RankRLS(gamma="scale").fit(1e200 * X, y, groups)
+
+
+def test_a_variance_that_is_no_usual_number_is_warned_of(data):
+    X, y, groups = data
+    with pytest.warns(UserWarning, match=r"different training points are 1 with gamma=1e\+300"):
+        RankRLS(gamma="scale").fit(1e-170 * X, y, groups)
 
 
 @pytest.mark.parametrize("cls", [RLS, RankRLS, SparseRankRLS])

@@ -78,6 +78,7 @@ class ResidueForm:
         self._problems = np.arange(n_problems)
         self._residue = np.array(np.broadcast_to(target, (n_problems, n_rows)), dtype=np.float64)
         self._basis = GrowingBasis((n_problems,), n_rows, n_steps) if refit else None
+        self._pair = np.empty((n_problems, n_rows, 2 if refit else 0))  # residue and new direction
         self.norms = np.einsum("bmn,bmn->bn", dictionary, dictionary)
         self.left = self.norms.copy()
         self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
@@ -102,7 +103,8 @@ class ResidueForm:
             return length / norm
         unit = self._basis.append(column)
         length = self._step(unit, active)
-        products = np.matmul(self._transposed, np.stack([self._residue, unit], axis=2))
+        self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
+        products = np.matmul(self._transposed, self._pair)
         self.correlation = products[:, :, 0]
         self.left -= np.square(products[:, :, 1])
         return length

@@ -1,0 +1,75 @@
+"""Defaults on data that nobody scaled: something is learned, or a warning says what to do."""
+
+import warnings
+
+import numpy as np
+import pytest
+from all_estimators import ALL, id_of
+from sklearn.base import clone
+
+from rankpursuit import RankRLS
+
+each = pytest.mark.parametrize("estimator", ALL, ids=id_of)
+FLAT = "nearly all values of the kernel 'rbf' between different training points are {} with gamma="
+
+
+def unscaled_data(tails=0.0):
+    """Features of units from 1e-3 to 1e8, the largest of which tell the order."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 12)) * np.exp(tails * rng.normal(size=(120, 12)))
+    units = 10.0 ** np.linspace(-3, 8, 12)
+    return X * units, X[:, -1] + 0.5 * X[:, -2], np.repeat(np.arange(6), 20)
+
+
+@each
+def test_features_of_any_unit_give_no_constant(estimator):
+    X, y, groups = unscaled_data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", category=RuntimeWarning)
+        model = clone(estimator).fit(X[:100], y[:100], groups[:100])
+    values = model.predict(X[100:])
+    assert np.ptp(values) > 0.1 * np.ptp(y)
+    order = np.sign(y[100:, None] - y[100:]) * np.sign(values[:, None] - values)
+    assert order.sum() / np.abs(order).sum() > 0.6
+
+
+@each
+@pytest.mark.parametrize(("gamma", "value"), [(1e3, "0"), (1e-30, "1")])
+def test_a_kernel_that_tells_nothing_apart_is_warned_of_in_one_line(estimator, gamma, value):
+    X, y, groups = unscaled_data()
+    with pytest.warns(UserWarning, match=FLAT.format(value)) as caught:
+        clone(estimator).set_params(gamma=gamma).fit(X, y, groups)
+    told = [str(one.message) for one in caught if "nearly all" in str(one.message)]
+    assert len(set(told)) == 1
+    assert "\n" not in told[0]
+    assert "StandardScaler" in told[0]
+
+
+def test_a_few_huge_values_that_leave_the_others_alike_are_warned_of():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    X[:5] *= 1e8
+    with pytest.warns(UserWarning, match=FLAT.format("0 or 1")):
+        RankRLS(gamma=1e-13).fit(X, X[:, 0])
+    X[1:5] /= 1e8
+    with pytest.warns(UserWarning, match=FLAT.format("0 or 1")):
+        RankRLS().fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "cosine", "sigmoid", "precomputed"])
+def test_kernels_of_other_values_are_not_warned_of(kernel):
+    X = np.eye(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RankRLS(kernel=kernel).fit(X, np.arange(20.0))
+
+
+def test_a_kernel_of_usual_values_is_not_warned_of():
+    rng = np.random.default_rng(0)
+    for n_features in (1, 2, 10, 300):
+        X = rng.normal(size=(80, n_features))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            RankRLS().fit(X, X[:, 0])
+            RankRLS().fit(rng.lognormal(sigma=1.5, size=X.shape), X[:, 0])
