@@ -35,7 +35,7 @@ def warn_of_flat_kernel(
     """
     if not (isinstance(kernel, str) and kernel in BETWEEN_0_AND_1):
         return
-    rows, some = (_spread_out(size) for size in values.shape)
+    rows, some = (spread_out(size) for size in values.shape)
     seen = values[rows][:, some]
     if np.count_nonzero((seen >= _FLAT) & (seen <= 1.0 - _FLAT)) > (1.0 - _NEARLY_ALL) * seen.size:
         return
@@ -55,7 +55,7 @@ def warn_of_flat_kernel(
         )
 
 
-def _spread_out(size: int) -> NDArray[np.intp]:
+def spread_out(size: int) -> NDArray[np.intp]:
     """Up to 64 of the numbers 0, ..., size - 1, evenly spread."""
     if size <= _LOOKED_AT:
         return np.arange(size)

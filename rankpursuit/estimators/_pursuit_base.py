@@ -31,6 +31,7 @@ from rankpursuit.estimators._constraints import (
     shown,
 )
 from rankpursuit.estimators._dictionary import Dictionary, draw_candidates
+from rankpursuit.estimators._flat_kernels import spread_out, warn_of_flat_kernel
 from rankpursuit.estimators._kernels import (
     Array,
     check_kernel_values,
@@ -187,10 +188,16 @@ class Pursuit(LeastSquaresEstimator):
         of_scores: int,
     ) -> Self:
         """Keep the path of some sums."""
+        self._warn_if_flat(dictionary)
         chosen, coef = self._keep_path(path, n_steps, of_kernel, of_scores)
         self._keep(dictionary.points, chosen, coef)
         self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
         return self
+
+    def _warn_if_flat(self, dictionary: Dictionary) -> None:
+        some = dictionary.points[spread_out(len(dictionary.points))]
+        values = self._kernel(some, some, dictionary.gamma)
+        warn_of_flat_kernel(self.kernel, dictionary.gamma, values, np.arange(len(some)))
 
     def _penalty(self, dictionary: Dictionary) -> Array:
         """Return the kernel of the candidates as `ridge` takes it, shape (1, N, N)."""

@@ -124,7 +124,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     >>> model = SemiSupervisedRankingPursuit(n_basis=5, fitting="backfit", random_state=0)
     >>> model = model.fit(X, scores)
     >>> model.view_predict(X).shape, round(model.score(X, y), 2)
-    ((60, 2), 0.85)
+    ((60, 2), 0.89)
     """
 
     n_basis: int | float = field(default=0.5, kw_only=False)

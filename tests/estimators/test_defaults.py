@@ -7,7 +7,7 @@ import pytest
 from all_estimators import ALL, id_of
 from sklearn.base import clone
 
-from rankpursuit import RankRLS
+from rankpursuit import RankingPursuit, RankRLS
 
 each = pytest.mark.parametrize("estimator", ALL, ids=id_of)
 FLAT = "nearly all values of the kernel 'rbf' between different training points are {} with gamma="
@@ -44,6 +44,13 @@ def test_a_kernel_that_tells_nothing_apart_is_warned_of_in_one_line(estimator, g
     assert len(set(told)) == 1
     assert "\n" not in told[0]
     assert "StandardScaler" in told[0]
+
+
+def test_a_flat_kernel_is_also_warned_of_where_rows_come_in_blocks():
+    X, y, groups = unscaled_data()
+    model = RankingPursuit(5, gamma=1e3, n_candidates=20, random_state=0)
+    with pytest.warns(UserWarning, match=FLAT.format("0")):
+        model.partial_fit(X, y, groups)
 
 
 def test_a_few_huge_values_that_leave_the_others_alike_are_warned_of():
