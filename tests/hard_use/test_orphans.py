@@ -11,9 +11,8 @@ from marked import alive, new_mark, still_alive
 from rp_run import finish, start, wait_for_store, workers_of
 from small_experiment import small_config
 
-GONE = 60
-"""Seconds within which workers end: few, but first they start, which takes long on a busy machine.
-Left alone, they would end after five minutes."""
+GONE = 10
+"""Seconds within which workers end. Left alone, they would end after five minutes."""
 
 
 @pytest.fixture(scope="module")

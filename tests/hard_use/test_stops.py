@@ -56,7 +56,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_resumes(
     assert errors.startswith("stopped; what was finished is kept. To go on: rp-run")
     assert errors.count("\n") == 1
     assert printed == ""
-    assert still_alive(mark, 60) == []
+    assert still_alive(mark, 10) == []
     assert (tmp_path / "small" / "provenance.json").exists()
     assert run(config, tmp_path).returncode == 0
     assert contents(tmp_path) == uninterrupted
