@@ -159,7 +159,8 @@ def test_a_model_of_blocks_survives_a_pickle_and_goes_on(estimator):
 def test_path_parameters_may_change_between_blocks(estimator):
     X, y, groups = sorted_groups()
     one, two = array_blocks(X, y, groups, rows=200)
-    model = clone(estimator).set_params(n_candidates=20, n_basis=5, ridge=1.0).partial_fit(*one)
+    model = clone(estimator).set_params(n_candidates=20, n_basis=5, ridge=1.0, gamma=0.3)
+    model.partial_fit(*one)
     model.set_params(n_basis=7, ridge=0.2, fitting="prefit").partial_fit(*two)
     whole = clone(model).fit_blocks([one, two], candidates=model._tally.dictionary.points)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)

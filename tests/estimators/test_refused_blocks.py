@@ -144,7 +144,7 @@ def test_a_precomputed_kernel_has_no_blocks(estimator):
 def test_kernel_values_that_are_not_finite_are_refused():
     X, y, _ = sorted_groups()
     with pytest.raises(ValueError, match="values of the kernel 'poly' that are not"):
-        KernelMatchingPursuit(kernel="poly", degree=99).partial_fit(1e9 * X, y)
+        KernelMatchingPursuit(kernel="poly", degree=99, gamma=1.0).partial_fit(1e9 * X, y)
 
 
 def test_a_dictionary_that_runs_out_warns_where_the_user_called():

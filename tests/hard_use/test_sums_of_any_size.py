@@ -103,7 +103,7 @@ def test_blocks_of_scores_and_values_of_different_sizes_add_up(data, only_sums, 
 )
 def test_kernel_values_that_overflow_are_refused(data, learn, estimator, options, factor):
     X, y, groups = data
-    model = clone(estimator).set_params(**options)
+    model = clone(estimator).set_params(gamma=1.0, **options)
     with pytest.raises(ValueError, match=r"values of the kernel .* not finite; scale the features"):
         learn(model, factor * X, y, groups)
 
@@ -174,8 +174,7 @@ def test_only_a_penalty_needs_a_symmetric_kernel(data, learn, ridge):
 
 
 @each
-@pytest.mark.parametrize("factor", [1e-170, 1e200])
-def test_a_variance_that_is_no_usual_number_is_refused(data, learn, estimator, factor):
+def test_a_variance_that_is_not_finite_is_refused(data, learn, estimator):
     X, y, groups = data
     with pytest.raises(ValueError, match="gamma='scale' needs features whose variance"):
-        learn(clone(estimator).set_params(gamma="scale"), factor * X, y, groups)
+        learn(clone(estimator).set_params(gamma="scale"), 1e200 * X, y, groups)
