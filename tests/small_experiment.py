@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import yaml
 
 from rankpursuit.experiments.backends.local import Local
 from rankpursuit.experiments.config import parse_experiment
+from rankpursuit.experiments.run.evaluate import Job, UnitResult
 from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.run.plan import Unit
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.session import run_session
@@ -39,3 +42,18 @@ def run_small_experiment(folder: Path) -> Path:
     """Run the whole small experiment into a folder."""
     assert run_into(run_of(small_config()), folder) == []
     return folder
+
+
+def few_jobs(run: Run, number: int) -> list[Job]:
+    """Return jobs of one unit of hold-out users each, with RLS."""
+    units = list(run.plan.of(run.plan.cells, "holdout"))[:number]
+    return [((unit,), ("rls",), {}) for unit in units]
+
+
+def sums(jobs: Iterable[list[UnitResult]]) -> dict[Unit, list[Any]]:
+    """Return the sums of the disagreement of each unit, from the results of jobs."""
+    return {
+        result.unit: result.results["rls"].sums["disagreement"].tolist()
+        for results in jobs
+        for result in results
+    }

@@ -114,8 +114,13 @@ class PairSearch:
         i = (gain >= least).argmax(axis=0)
         found = self._flat(i)
         row = self._flat(i * len(second) + np.arange(len(second))[:, None])
-        rho = self._rho.take(row)
-        part = _second_part(rho, self._factor.take(row), first.take(found), second, out=rho)
+        part = _second_part(
+            self._rho.take(row),
+            self._factor.take(row),
+            first.take(found),
+            second,
+            out=np.empty_like(second),
+        )
         return i, (part >= least - squares.take(found)).argmax(axis=0)
 
     def _flat(self, index: Indices) -> Indices:
@@ -138,7 +143,10 @@ class PairSearch:
 
 def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:
     """``(y - rho x)^2 / (1 - rho^2)``: what the second function of a pair adds to the gain."""
-    np.multiply(rho, x, out=out)
+    np.copyto(
+        out, x
+    )  # a product in place, and a copy, take less than one that is written elsewhere
+    np.multiply(out, rho, out=out)
     np.subtract(y, out, out=out)
     np.square(out, out=out)
     return np.multiply(out, factor, out=out)

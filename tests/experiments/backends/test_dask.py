@@ -5,7 +5,7 @@ import socket
 import pandas as pd
 import pytest
 from dask_cluster import DaskCluster, wait_until
-from small_experiment import run_of, small_config
+from small_experiment import few_jobs, run_of, small_config, sums
 
 from rankpursuit.datasets import make_ratings
 from rankpursuit.errors import ClusterError, NoWorkerError, RunError
@@ -66,19 +66,6 @@ def faults(cluster, data):
     with pytest.raises(ClusterError) as refused:
         cluster.check(data)
     return refused.value.faults
-
-
-def few_jobs(run, number):
-    units = list(run.plan.of(run.plan.cells, "holdout"))[:number]
-    return [((unit,), ("rls",), {}) for unit in units]
-
-
-def sums(jobs):
-    return {
-        result.unit: result.results["rls"].sums["disagreement"].tolist()
-        for results in jobs
-        for result in results
-    }
 
 
 def test_it_waits_for_a_first_worker_and_tells_so(dask):

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from small_experiment import run_of, small_config
+from small_experiment import few_jobs, run_of, small_config, sums
 
 from rankpursuit.errors import WorkerLostError
 from rankpursuit.experiments.backends.local import Local, _unheard
@@ -16,19 +16,6 @@ from rankpursuit.experiments.run.evaluate import evaluate_units
 @pytest.fixture(scope="module")
 def run():
     return run_of(small_config())
-
-
-def jobs_of(run, number):
-    units = list(run.plan.of(run.plan.cells, "holdout"))[:number]
-    return [((unit,), ("rls",), {}) for unit in units]
-
-
-def sums(jobs):
-    return {
-        result.unit: result.results["rls"].sums["disagreement"].tolist()
-        for results in jobs
-        for result in results
-    }
 
 
 class Evaluated:
@@ -42,7 +29,7 @@ class Evaluated:
 
 
 def test_workers_give_what_this_process_gives(run):
-    jobs = jobs_of(run, 6)
+    jobs = few_jobs(run, 6)
     with Local(2) as local:
         found = sums(local.evaluate(run.experiment, jobs))
     assert found == sums(evaluate_units(run.experiment, *job) for job in jobs)
@@ -52,7 +39,7 @@ def test_jobs_are_taken_as_they_are_needed(run):
     taken = []
 
     def jobs():
-        for job in jobs_of(run, 4) * 5:
+        for job in few_jobs(run, 4) * 5:
             taken.append(job)
             yield job
 
@@ -64,7 +51,7 @@ def test_jobs_are_taken_as_they_are_needed(run):
 
 
 def test_what_a_library_prints_is_no_reply(run):
-    ((unit, labels, _),) = jobs_of(run, 1)
+    ((unit, labels, _),) = few_jobs(run, 1)
     job = (unit, labels, Evaluated("print('noise', flush=True) or {}"))
     with Local(2) as local:
         found = sums(local.evaluate(run.experiment, [job]))
@@ -72,7 +59,7 @@ def test_what_a_library_prints_is_no_reply(run):
 
 
 def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
-    ((unit, _, choices),) = jobs_of(run, 1)
+    ((unit, _, choices),) = few_jobs(run, 1)
     with pytest.raises(TypeError, match="NoneType") as fault, Local(2) as local:
         list(local.evaluate(run.experiment, [(unit, None, choices)]))
     assert "in evaluate_unit" in str(fault.value.__cause__)
@@ -82,15 +69,15 @@ def test_a_worker_that_dies_in_a_unit_is_told_and_others_can_start(run):
     deadly = (Evaluated("__import__('os')._exit(1)"), ("rls",), {})
     with Local(2) as local:
         with pytest.raises(WorkerLostError, match="a worker process was killed or ran out of"):
-            list(local.evaluate(run.experiment, [*jobs_of(run, 2), deadly]))
-        assert len(list(local.evaluate(run.experiment, jobs_of(run, 4)))) == 4
+            list(local.evaluate(run.experiment, [*few_jobs(run, 2), deadly]))
+        assert len(list(local.evaluate(run.experiment, few_jobs(run, 4)))) == 4
 
 
 def test_an_exception_here_ends_workers_in_the_middle_of_units_at_once(run):
     sleepy = (Evaluated("__import__('time').sleep(60)"), ("rls",), {})
     begun = time.monotonic()
     with pytest.raises(SystemExit), Local(2) as local:
-        for _ in local.evaluate(run.experiment, [*jobs_of(run, 1), sleepy, sleepy]):
+        for _ in local.evaluate(run.experiment, [*few_jobs(run, 1), sleepy, sleepy]):
             begun = time.monotonic()
             raise SystemExit
     assert time.monotonic() - begun < 50
