@@ -8,7 +8,7 @@ PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 REFERENCE_USERS := 10 15 20 30 50 100 200 300
 
-.PHONY: help run test data paper inference ablations tables check report bench lint format clean
+.PHONY: help run test data paper inferred inference ablations tables check report bench lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,9 @@ data: $(READY)  ## download Jester and MovieLens and verify them
 
 paper: $(READY)  ## run the paper's tables at full size; resumable; in a clone OPTIONS=--fresh
 	$(BIN)/rp-run $(PAPER:%=configs/%.yaml) $(OPTIONS)
+
+inferred: $(READY)  ## the tables with the set-up that their figures are consistent with; resumable
+	$(BIN)/rp-run configs/inferred/*.yaml --output results/inferred $(OPTIONS)
 
 inference: $(READY)  ## infer the paper's set-up from its figures; resumable
 	@for number in $(REFERENCE_USERS); do \
@@ -64,6 +67,8 @@ tables: $(READY)  ## make the tables of everything in results/
 
 check: $(READY)  ## check everything in results/ against the paper
 	$(BIN)/rp-check
+	@if test -e results/inferred/expected.yaml; then \
+		$(BIN)/rp-check results/inferred --expected results/inferred/expected.yaml; fi
 
 report: $(READY)  ## make report.html of everything in results/
 	$(BIN)/rp-report
