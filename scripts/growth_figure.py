@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from study_figures import save_figure
 
 from rankpursuit.reporting.figures.style import figure_style
-from rankpursuit.writing import replacing
 
 _PANELS = {
     "s": ("Time of a fit", "seconds", "number of points (SS: unscored)"),
@@ -30,14 +30,7 @@ def draw(path: Path, growths: Sequence[Any]) -> None:
             _draw_panel(axes, [growth for growth in growths if growth.curve.unit == unit])
             title, ylabel, xlabel = _PANELS[unit]
             axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
-        with replacing(path) as file:
-            figure.savefig(
-                file,
-                format=path.suffix[1:],
-                facecolor="white",
-                bbox_inches="tight",
-                metadata={"Date": None},
-            )
+        save_figure(figure, path)
 
 
 def _draw_panel(axes: Axes, growths: Sequence[Any]) -> None:
