@@ -8,7 +8,7 @@ PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 REFERENCE_USERS := 10 15 20 30 50 100 200 300
 
-.PHONY: help run test data paper inference ablations tables check report bench docs lint format \
+.PHONY: help run test data paper inferred inference ablations tables check report bench docs lint format \
 	wheel clean
 
 help:  ## list the targets
@@ -32,6 +32,9 @@ data: $(READY)  ## download Jester and MovieLens and verify them
 
 paper: $(READY)  ## run the paper's tables at full size; resumable; in a clone OPTIONS=--fresh
 	$(BIN)/rp-run $(PAPER:%=configs/%.yaml) $(OPTIONS)
+
+inferred: $(READY)  ## the tables with the set-up that their figures are consistent with; resumable
+	$(BIN)/rp-run configs/inferred/*.yaml --output results/inferred $(OPTIONS)
 
 inference: $(READY)  ## infer the paper's set-up from its figures; resumable
 	@for number in $(REFERENCE_USERS); do \
@@ -79,6 +82,8 @@ tables: $(READY)  ## make the tables of everything in results/
 
 check: $(READY)  ## check everything in results/ against the paper
 	$(BIN)/rp-check
+	@if test -e results/inferred/expected.yaml; then \
+		$(BIN)/rp-check results/inferred --expected results/inferred/expected.yaml; fi
 
 report: $(READY)  ## make report.html of everything in results/
 	$(BIN)/rp-report

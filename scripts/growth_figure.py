@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
+from study_figures import save_figure
 
 from rankpursuit.reporting.figures.style import figure_style
-from rankpursuit.writing import replacing
 
 _PANELS = {
     "s": ("Time of a fit", "seconds"),
@@ -33,14 +33,7 @@ def draw(path: Path, growths: Sequence[Any]) -> None:
             title, ylabel = _PANELS[unit]
             counted = " or ".join(dict.fromkeys(growth.curve.counted for growth in drawn))
             axes.set(title=title, xlabel=f"number of {counted}", ylabel=ylabel)
-        with replacing(path) as file:
-            figure.savefig(
-                file,
-                format=path.suffix[1:],
-                facecolor="white",
-                bbox_inches="tight",
-                metadata={"Date": None},
-            )
+        save_figure(figure, path)
 
 
 def _draw_panel(axes: Axes, growths: Sequence[Any]) -> None:

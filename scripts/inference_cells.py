@@ -102,8 +102,13 @@ def agreeing(table: int, cells: Cells) -> tuple[int, int]:
     return right, total
 
 
+@cache
+def tolerances() -> dict[tuple[int, str], float]:
+    """Return the tolerances of full-size results, by table and metric."""
+    return load_expected().tolerances
+
+
 def within(table: int, cells: Cells) -> int:
     """Count cells within the tolerance of full-size results."""
-    tolerances = load_expected().tolerances
-    limits = np.array([tolerances[table, metric] for metric, *_ in cells.keys])
+    limits = np.array([tolerances()[table, metric] for metric, *_ in cells.keys])
     return int((np.abs(cells.measured - cells.published) <= limits + 1e-9).sum())

@@ -60,7 +60,8 @@ def commands() -> str:
 
 def claims() -> str:
     """Return the verdict on each claim, with the text's set-up and, if it was run, the inferred."""
-    judged = [judge_claims(list(of.values())) for of in (runs(), runs(INFERRED)) if of]
+    sets = [runs(), runs() | runs(INFERRED)][: 2 if runs(INFERRED) else 1]
+    judged = [judge_claims(list(of.values())) for of in sets]
     rows = []
     for alike in zip(*judged, strict=True):
         row = [alike[0].claim.says]
@@ -99,7 +100,8 @@ def fits() -> str:
             ("the best number of reference users", fitted, by_number.loc[fitted]),
             (f"the best of {len(chi)} set-ups", best[0], chi.loc[best]),
         ):
-            shown = "; ".join(f"Table {t}: {values[t] / cells[t]:.1f}" for t in tables)
+            there = [t for t in tables if pd.notna(values[t])]
+            shown = "; ".join(f"Table {t}: {values[t] / cells[t]:.1f}" for t in there)
             rows.append([title, words, int(number), shown])
     headers = [
         "data",

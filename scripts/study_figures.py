@@ -1,4 +1,4 @@
-"""The two figures of ``results/README.md``."""
+"""The two figures of ``results/README.md``, and how figures of programs are written."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def draw_reference_users(path: Path, curves: Mapping[str, Mapping[int, Any]]) ->
             axes.set(title=TITLES[data], xlabel="reference users (dotted: published)")
         panels[0].set_ylabel(metric_title("disagreement", lines=2))
         panels[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        _save(figure, path)
+        save_figure(figure, path)
 
 
 def draw_basis_functions(
@@ -88,15 +88,16 @@ def draw_basis_functions(
             axes.set(title=title, xlabel="basis functions (% of the training points)")
         panels[0].set_ylabel(metric_title("disagreement", lines=2))
         panels[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        _save(figure, path)
+        save_figure(figure, path)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of the path's ending; the same bytes for the same figure."""
     with replacing(path) as file:
         figure.savefig(
             file,
             format=path.suffix[1:],
             facecolor="white",
             bbox_inches="tight",
-            metadata={"Date": None} if path.suffix == ".svg" else None,
+            metadata={"Date": None},
         )
