@@ -18,7 +18,8 @@ def described(run: Run, plan: Estimate, workers: int) -> str:
         How many evaluate units at the same time.
     """
     holdout, test = plan.users["holdout"], plan.users["test"]
-    data = run.experiment.data.name.replace("synthetic", "SYNTHETIC")
+    data = run.experiment.data.name
+    data = {"synthetic": "SYNTHETIC", "ratings": "own"}.get(data, data)
     return "\n".join(
         [
             f"{run.experiment.name} ({data} ratings): groups {', '.join(plan.groups)}; "
