@@ -98,8 +98,8 @@ def _verdict(measured: dict[str, list[dict[str, Any]]]) -> str:
             behind += [METHODS[method].title] * (high < 0)
     n_queries = len(_queries(measured[REFERENCE], "ndcg"))
     return (
-        f"By the intervals over {n_queries} queries, ahead of LightGBM: {_joined(ahead)}. Behind it: "
-        f"{_joined(behind)}. All others are level with it."
+        f"By the intervals over {n_queries} queries, ahead of LightGBM: {_joined(ahead)}. "
+        f"Behind it: {_joined(behind)}. All others are level with it."
     )
 
 
