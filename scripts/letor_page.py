@@ -90,17 +90,21 @@ def _verdict(measured: dict[str, list[dict[str, Any]]]) -> str:
     """Say which methods are ahead of LightGBM or behind it, by the intervals."""
     if REFERENCE not in measured:
         return "LightGBM was not installed."
-    ahead, behind, level = [], [], []
+    ahead, behind = [], []
     for method, folds in measured.items():
         if method != REFERENCE:
             low, high = _against(folds, measured[REFERENCE]).interval
-            place = ahead if low > 0 else behind if high < 0 else level
-            place.append(METHODS[method].title)
+            ahead += [METHODS[method].title] * (low > 0)
+            behind += [METHODS[method].title] * (high < 0)
     n_queries = len(_queries(measured[REFERENCE], "ndcg"))
-    words = [f"By the intervals over {n_queries} queries"]
-    for title, methods in (("ahead of", ahead), ("behind", behind), ("level with", level)):
-        words.append(f"{title} LightGBM: {'; '.join(methods) or 'none'}")
-    return f"{words[0]}, {'. '.join(word[0].upper() + word[1:] for word in words[1:])}."
+    return (
+        f"By the intervals over {n_queries} queries, ahead of LightGBM: {_joined(ahead)}. "
+        f"Behind it: {_joined(behind)}. All others are level with it."
+    )
+
+
+def _joined(titles: list[str]) -> str:
+    return "; ".join(titles) or "none"
 
 
 def _costs(measured: dict[str, list[dict[str, Any]]]) -> str:

@@ -62,9 +62,8 @@ def test_a_method_whose_package_is_not_installed_is_left_out_with_a_word(kept, c
 def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
     figures = {"pursuit-100": 0.8, "random-100": 0.6, "lightgbm": 0.7, "ridge": 0.7}
     text = page({f"smooth/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, ["smooth"])
-    assert "Ahead of LightGBM: ranking pursuit, at most 100 functions." in text
-    assert "Behind LightGBM: sparse RankRLS, 100 random points." in text
-    assert "Level with LightGBM: linear ridge on centred scores." in text
+    assert "ahead of LightGBM: ranking pursuit, at most 100 functions. Behind it: " in text
+    assert "Behind it: sparse RankRLS, 100 random points. All others are level" in text
     assert "|         100 | +0.200 (+0.200 to +0.200) |" in text
 
 
