@@ -9,10 +9,11 @@ import pandas as pd
 
 from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.reporting.comparisons import proposed_algorithm
-from rankpursuit.reporting.coverage import is_full_size, measured_size
+from rankpursuit.reporting.coverage import SYNTHETIC_NOTE, is_full_size, measured_size
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.figures import CaptionedFigure, overview
 from rankpursuit.reporting.figures.agreement import measured_beside_published
+from rankpursuit.reporting.figures.style import figure_style, mark_synthetic
 from rankpursuit.reporting.published import published_size
 from rankpursuit.reporting.results import Results, title_of
 
@@ -49,11 +50,15 @@ def tell(runs: Sequence[Results]) -> Story:
         if run.table is None or of_paper.setdefault(run.table, run) is not run:
             others.append(run)
     again = list(of_paper.values())
-    drawn = overview(again)
+    drawn, made_up = overview(again), any(run.is_synthetic for run in again)
+    if drawn is not None and made_up:
+        with figure_style():
+            mark_synthetic(drawn)
+    caption = f"{SYNTHETIC_NOTE} {CAPTION}" if made_up else CAPTION
     return Story(
         tried=tuple(_tried(again, others)),
         found=(*_near(again), *(sentence for run in others for sentence in _best(run))),
-        figure=None if drawn is None else CaptionedFigure("overview", CAPTION, drawn),
+        figure=None if drawn is None else CaptionedFigure("overview", caption, drawn),
     )
 
 
