@@ -89,7 +89,7 @@ def _quality(measured: dict[str, list[dict[str, Any]]]) -> str:
 def _verdict(measured: dict[str, list[dict[str, Any]]]) -> str:
     """Say which methods are ahead of LightGBM or behind it, by the intervals."""
     if REFERENCE not in measured:
-        return "LightGBM was not installed."
+        return "LightGBM was not measured."
     ahead, behind = [], []
     for method, folds in measured.items():
         if method != REFERENCE:
@@ -99,7 +99,7 @@ def _verdict(measured: dict[str, list[dict[str, Any]]]) -> str:
     n_queries = len(_queries(measured[REFERENCE], "ndcg"))
     return (
         f"By the intervals over {n_queries} queries, ahead of LightGBM: {_joined(ahead)}. "
-        f"Behind it: {_joined(behind)}. All others are level with it."
+        f"Behind it: {_joined(behind)}. Any others are level with it."
     )
 
 
