@@ -63,7 +63,7 @@ def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
     figures = {"pursuit-100": 0.8, "random-100": 0.6, "lightgbm": 0.7, "ridge": 0.7}
     text = page({f"smooth/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, ["smooth"])
     assert "ahead of LightGBM: ranking pursuit, at most 100 functions. Behind it: " in text
-    assert "Behind it: sparse RankRLS, 100 random points. All others are level" in text
+    assert "Behind it: sparse RankRLS, 100 random points. Any others are level" in text
     assert "|         100 | +0.200 (+0.200 to +0.200) |" in text
 
 
