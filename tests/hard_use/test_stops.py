@@ -75,7 +75,7 @@ main(prog_name="rp-{command}")
 
 
 LOADING = {
-    "run": ("rankpursuit.experiments.config", "load_experiment", ["x.yaml"]),
+    "run": ("rankpursuit.experiments.config", "load_experiment", ["demo"]),
     "tables": ("rankpursuit.cli._results", "load_all", ["x"]),
     "report": ("rankpursuit.cli._results", "load_all", ["x"]),
     "check": ("rankpursuit.cli._results", "load_all", ["x"]),
