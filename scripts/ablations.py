@@ -70,8 +70,12 @@ SECTIONS: dict[str, list[Question]] = {
         Question("ridge", "prefit_ridge", RLS, "pre-fitted, ridge, less RankRLS"),
         Question("ridge", "backfit_ridge", "rank_svm", "back-fitted, ridge, less RankSVM"),
     ],
-    "SS ranking pursuit with a ridge, back-fitted, against every baseline": [
-        Question("ridge_semi_supervised", "ss_backfit_ridge", other, f"less {title}")
+    "SS ranking pursuit with a ridge against every baseline": [
+        Question("ridge_semi_supervised", first, other, f"{fitting}, less {title}")
+        for first, fitting, plain in (
+            ("ss_basic_ridge", "basic", SS),
+            ("ss_backfit_ridge", "back-fitted", "ss_backfit"),
+        )
         for other, title in (
             ("rls", "RLS"),
             ("kernel_matching_pursuit", "matching pursuit"),
@@ -79,10 +83,8 @@ SECTIONS: dict[str, list[Question]] = {
             (RLS, "RankRLS"),
             ("sparse_rank_rls", "sparse RankRLS"),
             (RP, "ranking pursuit"),
-            ("backfit_ridge", "ranking pursuit with a ridge"),
-            ("ss_backfit", "SS back-fitted without a ridge"),
-            ("ss_basic_ridge", "SS basic with a ridge"),
-            (SS, "SS basic without a ridge"),
+            ("backfit_ridge", "ranking pursuit back-fitted with a ridge"),
+            (plain, "the same without a ridge"),
         )
     ],
     "Equal numbers of basis functions": [
