@@ -200,6 +200,13 @@ def _cells(row: pd.Series) -> list[str]:
     return [text, f"{row['first_share']:.0%}"]
 
 
+def not_run(folder: Path) -> str:
+    """Return which configs have no results yet, in a sentence."""
+    names = sorted(path.stem for path in (ROOT / "configs" / "ablations").glob("*.yaml"))
+    absent = [name for name in names if not RunFolder(folder / name).has_results]
+    return f"Not run yet: {', '.join(absent)}." if absent else ""
+
+
 def basis_curves(folder: Path) -> tuple[dict[str, Any], dict[str, float]]:
     """Return errors at equal numbers of basis functions, and those of RankRLS, by data set."""
     curves, level = {}, {}
@@ -226,7 +233,7 @@ def main() -> None:
     found = pd.DataFrame(answers(folder))
     if found.empty:
         raise SystemExit(f"{folder}: no complete runs; make ablations")
-    text = to_markdown(found)
+    text = "\n\n".join(filter(None, [to_markdown(found), not_run(folder)]))
     print(text)
     write_part(ROOT / "results" / "ablations.md", "ablations", text)
     csv = found.to_csv(index=False, float_format="%.6g")
