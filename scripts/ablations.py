@@ -70,8 +70,12 @@ SECTIONS: dict[str, list[Question]] = {
         Question("ridge", "prefit_ridge", RLS, "pre-fitted, ridge, less RankRLS"),
         Question("ridge", "backfit_ridge", "rank_svm", "back-fitted, ridge, less RankSVM"),
     ],
-    "SS ranking pursuit with a ridge, back-fitted, against every baseline": [
-        Question("ridge_semi_supervised", "ss_backfit_ridge", other, f"less {title}")
+    "SS ranking pursuit with a ridge against every baseline": [
+        Question("ridge_semi_supervised", first, other, f"{fitting}, less {title}")
+        for first, fitting, plain in (
+            ("ss_basic_ridge", "basic", SS),
+            ("ss_backfit_ridge", "back-fitted", "ss_backfit"),
+        )
         for other, title in (
             ("rls", "RLS"),
             ("kernel_matching_pursuit", "matching pursuit"),
@@ -79,10 +83,8 @@ SECTIONS: dict[str, list[Question]] = {
             (RLS, "RankRLS"),
             ("sparse_rank_rls", "sparse RankRLS"),
             (RP, "ranking pursuit"),
-            ("backfit_ridge", "ranking pursuit with a ridge"),
-            ("ss_backfit", "SS back-fitted without a ridge"),
-            ("ss_basic_ridge", "SS basic with a ridge"),
-            (SS, "SS basic without a ridge"),
+            ("backfit_ridge", "ranking pursuit back-fitted with a ridge"),
+            (plain, "the same without a ridge"),
         )
     ],
     "Equal numbers of basis functions": [
@@ -198,6 +200,13 @@ def _cells(row: pd.Series) -> list[str]:
     return [text, f"{row['first_share']:.0%}"]
 
 
+def not_run(folder: Path) -> str:
+    """Return which configs have no results yet, in a sentence."""
+    names = sorted(path.stem for path in (ROOT / "configs" / "ablations").glob("*.yaml"))
+    absent = [name for name in names if not RunFolder(folder / name).has_results]
+    return f"Not run yet: {', '.join(absent)}." if absent else ""
+
+
 def basis_curves(folder: Path) -> tuple[dict[str, Any], dict[str, float]]:
     """Return errors at equal numbers of basis functions, and those of RankRLS, by data set."""
     curves, level = {}, {}
@@ -224,7 +233,7 @@ def main() -> None:
     found = pd.DataFrame(answers(folder))
     if found.empty:
         raise SystemExit(f"{folder}: no complete runs; make ablations")
-    text = to_markdown(found)
+    text = "\n\n".join(filter(None, [to_markdown(found), not_run(folder)]))
     print(text)
     write_part(ROOT / "results" / "ablations.md", "ablations", text)
     csv = found.to_csv(index=False, float_format="%.6g")

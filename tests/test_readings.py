@@ -85,7 +85,9 @@ def test_a_run_differs_in_what_its_title_says_alone(reading):
         assert algorithms == {label: default[label] for label in algorithms}
 
 
-@pytest.mark.parametrize("path", (CONFIGS / "inferred").glob("*.yaml"), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((CONFIGS / "inferred").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_an_inferred_set_up_is_the_text_with_other_reference_users(path):
     (paper, default), (found, algorithms) = of_paper(path.stem), resolved(path)
     assert set(changes(paper, found)) == {"protocol.reference_users"}
