@@ -177,8 +177,8 @@ class SparseRankRLS(FitsOrder, LinearModel):
     has as many points as there are features usually leaves none out.
 
     A point of the subset whose kernel function depends, to working precision, on those of the
-    points before it gets no weight; with a kernel that is not positive definite, one of which
-    those before it leave nothing positive.
+    points before it gets no weight. With a kernel that is not positive definite, negative
+    eigenvalues of the subset's kernel count as 0.
 
     Examples
     --------
@@ -212,6 +212,11 @@ class SparseRankRLS(FitsOrder, LinearModel):
         columns, of_kernel = self._training_kernel(X, subset)
         alpha = shifted(float(self.alpha), -of_kernel)
         coef = sparse_rls_path(
-            columns[None], columns[None, subset], scores, [alpha], preferences.slim(size)
+            columns[None],
+            columns[None, subset],
+            scores,
+            [alpha],
+            preferences.slim(size),
+            positive=self._positive_definite,
         )[0, 0]
         return self._keep(X, subset, shifted(coef, exponent - of_kernel))

@@ -187,7 +187,7 @@ class _Compared(Comparison):
 def _compare(run: Results, metric: str, group: str, one: str, two: str) -> _Compared:
     errors = _errors(run, metric, group, [one, two])
     found = compare(errors[one], errors[two])
-    words = f"{group}: {title_of(one)} less {title_of(two)}"
+    words = f"{group}: {title_of(one)} minus {title_of(two)}"
     prefix = "" if metric == "disagreement" else f"{metric}, "
     text = f"{prefix}{words} {found.mean:+.4f}, p = {found.p_value:.3f}"
     by_repeat = (errors[one] - errors[two]).to_dict()

@@ -199,7 +199,7 @@ def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
         f"small: below {small}, as declared with the claims. Tests are Wilcoxon's over repeats, "
         f"p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: something is missing, or "
         f"there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
-        "Mean difference: over all comparisons of the claim, of the side named first less the "
+        "Mean difference: over all comparisons of the claim, of the side named first minus the "
         "other, with a 95% bootstrap interval over repeats.",
     )
     columns = ("verdict", "because", "mean difference", "in words", "the paper says")

@@ -73,7 +73,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     notes = (
         f"{measures[0].upper()}{measures[1:]}, {_mean_over_repeats(results)}; the best is marked.",
-        *(("paper: the published figure; diff.: measured less published.",) * compare),
+        *(("paper: the published figure; diff.: measured minus published.",) * compare),
         *coverage_notes(results),
         readings_note(results),
     )

@@ -65,7 +65,7 @@ def control_table(
         parts.append(Part(group, rows))
     title = results.algorithms[control]
     notes = (
-        f"Difference: {METRICS[metric].title} of {title} less that of the other, mean and 95% "
+        f"Difference: {METRICS[metric].title} of {title} minus that of the other, mean and 95% "
         f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
         f"correlation. Holm: corrected over the rows of a group; marked if below {SIGNIFICANT}.",
         f"{_METHOD} {_PAIRS[over]}",

@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from rankpursuit.kernels import function_values
 from rankpursuit.preferences import Preferences
+from rankpursuit.solvers.pursuit.ridge import positive_part
 from rankpursuit.solvers.shifted import EPS, solve_shifted
 from rankpursuit.solvers.whitening import whitening
 
@@ -78,7 +79,13 @@ def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferen
 
 
 def sparse_rls_path(
-    columns: Array, subset: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences
+    columns: Array,
+    subset: Array,
+    scores: Array,
+    lambdas: ArrayLike,
+    preferences: Preferences,
+    *,
+    positive: bool = True,
 ) -> Array:
     """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s``: RankRLS on a subset of regressors.
 
@@ -90,14 +97,17 @@ def sparse_rls_path(
     subset : ndarray of shape (b, r, r)
     scores, lambdas, preferences
         See :func:`rls_path`.
+    positive : bool, default True
+        Whether the kernels are known to be positive semi-definite. Where not, negative
+        eigenvalues of K_RR count as 0.
 
     Returns
     -------
     ndarray of shape (b, k, r)
         Coefficients of the subset.
     """
-    size = subset.shape[2]
-    return nested_rls_path(columns, subset, [size], scores, lambdas, preferences)[:, 0]
+    kernel, size = subset if positive else positive_part(subset), subset.shape[2]
+    return nested_rls_path(columns, kernel, [size], scores, lambdas, preferences)[:, 0]
 
 
 def nested_rls_path(
@@ -119,7 +129,7 @@ def nested_rls_path(
     columns : ndarray of shape (b, n, r)
         Kernel K_R of all points with the points of the largest subset.
     subset : ndarray of shape (b, r, r)
-        Kernel K_RR of the largest subset.
+        Kernel K_RR of the largest subset, positive semi-definite.
     sizes : sequence of s ints
         Sizes of the subsets, from 1 to r.
     scores, lambdas, preferences

@@ -24,8 +24,7 @@ def whitening(kernel: Array) -> Array:
     Parameters
     ----------
     kernel : ndarray of shape (b, r, r)
-        Positive semi-definite kernels of r points. Of a kernel that is not, points of which it
-        leaves nothing positive are left out in the same way.
+        Positive semi-definite kernels of r points.
 
     Returns
     -------

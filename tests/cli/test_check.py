@@ -80,7 +80,7 @@ def test_json_has_every_cell_and_claim(call, tmp_path):
 
 def test_evidence_is_printed_on_demand(call, tmp_path):
     write_results(tmp_path / "one")
-    line = "agrees  20-40: Ranking Pursuit less RLS -0.0150"
+    line = "agrees  20-40: Ranking Pursuit minus RLS -0.0150"
     assert line in call("one", "--evidence").stdout
     assert line not in call("one").stdout
 

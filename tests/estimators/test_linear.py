@@ -65,7 +65,8 @@ def test_rank_svm_is_linear_svc_on_differences(data):
     i, j = np.nonzero((groups[:, None] == groups) & (y[:, None] > y))
     svc = LinearSVC(C=0.05, loss="squared_hinge", fit_intercept=False, dual=False, tol=1e-12)
     svc.fit(np.concatenate([X[i] - X[j], X[j] - X[i]]), np.repeat([1, -1], len(i)))
-    ours = RankSVM(C=0.1, kernel="linear", loss="squared_hinge", tol=1e-12).fit(X, y, groups)
+    options = {"kernel": "linear", "loss": "squared_hinge", "group_weight": "pairs"}
+    ours = RankSVM(C=0.1, tol=1e-12, **options).fit(X, y, groups)
     np.testing.assert_allclose(ours.coef_, svc.coef_[0], rtol=1e-5)
 
 

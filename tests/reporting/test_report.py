@@ -105,7 +105,7 @@ def test_claims_are_sentences_with_a_mark_and_the_numbers_behind_them(tmp_path):
     claim = claim[: claim.index("</details>")]
     assert "ranking pursuit does better than matching pursuit and RLS." in claim
     assert "0 of 6 comparisons agree; mean difference +0.0412 (" in claim
-    assert "<li><b>against:</b> 20-40: Ranking Pursuit less RLS +0.0250" in claim
+    assert "<li><b>against:</b> 20-40: Ranking Pursuit minus RLS +0.0250" in claim
     assert "The error of ranking pursuit is higher than that of" in claim
     before = text[: text.index(claim)]
     assert before.rindex('aria-label="does not hold">✗') > before.rindex('aria-label="partly">≈')

@@ -59,7 +59,9 @@ def plot_path(
     if selection == "sparsest":
         best = table.choose("best")
         least = table.mean[best] - table.standard_error[best]
-        ax.axhline(least, color="0.5", linestyle="--", linewidth=1, label="best less its error")
+        ax.axhline(
+            least, color="0.5", linestyle="--", linewidth=1, label="best minus its standard error"
+        )
     ax.plot(values[place], mean[place], "o", color=_CHOSEN, label=f"chosen: {values[place]:.4g}")
     if axis != "n_basis":
         ax.set_xscale("log")

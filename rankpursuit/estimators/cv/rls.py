@@ -224,4 +224,5 @@ class SparseRankRLSCV(RankerCV, _WithAlphas):
             orders,
             axes["n_basis"].tolist(),
             axes["alpha"],
+            positive=self._positive_definite,
         )
