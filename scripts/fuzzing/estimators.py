@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import kernel_metrics
+from sklearn.model_selection import KFold
 
 import rankpursuit
 from fuzzing import hostile_arrays as arrays
@@ -115,7 +116,8 @@ def _use(
         _require_stages(model, X, predictions)
     clone(model).set_params(**model.get_params())
     if y is not None:
-        score = model.score(X, y)
+        with np.errstate(over="ignore"):  # in scikit-learn's R2 of huge scores
+            score = model.score(X, y)
         if not isinstance(score, float) or score == np.inf:
             raise Wrong(f"score {score!r}")
     if pickle.dumps((X, y)) != before:
@@ -157,7 +159,7 @@ def _training_data(rng: Random, model: Any, kind: str) -> tuple[Any, Any, dict[s
         if "chi2" in str(model.kernel) and rng.random() < 0.9:
             X = np.abs(X)
     y = arrays.scores(rng, n_points)
-    if type(model).__name__ != "SemiSupervisedRankingPursuit" and rng.random() < 0.8:
+    if not type(model).__name__.startswith("SemiSupervised") and rng.random() < 0.8:
         y = np.nan_to_num(y, posinf=1.0)
     if rng.random() < 0.5:
         X, y = arrays.contained(rng, X), arrays.contained_scores(rng, y)
@@ -171,8 +173,8 @@ def _training_data(rng: Random, model: Any, kind: str) -> tuple[Any, Any, dict[s
 
 
 def _finite(values: Any, what: str) -> np.ndarray:
-    if not (isinstance(values, np.ndarray) and values.dtype == np.float64):
-        raise Wrong(f"{what} gives {type(values)}")
+    if not (isinstance(values, np.ndarray) and values.dtype in (np.float64, np.float32)):
+        raise Wrong(f"{what} gives {getattr(values, 'dtype', type(values))}")
     if not np.isfinite(values).all():
         raise Wrong(f"{what} gives {values[~np.isfinite(values)][0]}")
     return values
@@ -205,7 +207,7 @@ def _require_rows(rng: Random, model: Any, X: Any, predictions: np.ndarray) -> N
     one = X.iloc[row : row + 1] if hasattr(X, "iloc") else X[row : row + 1]
     alone = _finite(model.predict(one), "predict of one row")
     tolerance = _rounding(model, X)
-    if not abs(alone[0] - predictions[row]) <= tolerance:
+    if not abs(float(alone[0]) - float(predictions[row])) <= tolerance:
         raise Wrong(f"row {row} alone has {alone[0]!r}, in the batch {predictions[row]!r}")
 
 
@@ -225,7 +227,10 @@ def _rounding(model: Any, X: Any) -> float:
         points = np.abs(np.asarray(X, dtype=np.float64)).max()
         parts = model.coef_ if isinstance(model.coef_, list) else [model.coef_]
         coefficients = max(np.abs(part).sum() for part in parts)
-        gammas = model.gamma_ if isinstance(model.gamma_, list) else [model.gamma_]
+        fitted = getattr(model, "best_estimator_", model)
+        if (scaler := getattr(model, "scaler_", None)) is not None:
+            points = np.abs(scaler.transform(np.asarray(X, dtype=np.float64))).max()
+        gammas = fitted.gamma_ if isinstance(fitted.gamma_, list) else [fitted.gamma_]
         gamma = max([gamma for gamma in gammas if gamma is not None], default=1.0)
         products = model.n_features_in_ * points**2
         if isinstance(model.kernel, str) and model.kernel == "precomputed":
@@ -234,8 +239,10 @@ def _rounding(model: Any, X: Any) -> float:
             model.degree if "poly" in _used(model) else 1
         )
         size = coefficients * max(1.0, products, powers if "poly" in _used(model) else 1.0)
-        share = 1e-12 * (1.0 + model.degree + gamma * max(products, points) + abs(model.coef0))
-        return float(np.nan_to_num(size * share, nan=np.inf, posinf=np.inf))
+        digits = 1e-12 if model.predict(X).dtype == np.float64 else 1e-6
+        share = digits * (1.0 + model.degree + gamma * max(products, points) + abs(model.coef0))
+        least = np.finfo(np.float64).tiny  # below it numbers have fewer digits
+        return float(np.nan_to_num(size * share + least, nan=np.inf, posinf=np.inf))
 
 
 def _used(model: Any) -> str:
@@ -287,6 +294,14 @@ def _group_weight(rng: Random) -> Any:
     )
 
 
+def _several(rng: Random) -> list[float]:
+    return [_positive(rng) for _ in range(rng.integers(1, 4))]
+
+
+def _number_of_basis(rng: Random) -> Any:
+    return one_of(rng, 1, 3, 7, 100, 10**12, 1.0, 0.01, 1e-300, np.int8(5), None, [1, 3], [10**12])
+
+
 VALUES: dict[str, Callable[[Random], Any]] = {
     "kernel": _kernel,
     "gamma": lambda rng: one_of(rng, None, "scale", _positive(rng), _positive(rng)),
@@ -301,7 +316,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "tol": lambda rng: one_of(rng, 1e-3, 1e-8, 1e-300, 1e300, 0.5),
     "beta": lambda rng: one_of(rng, 0.0, 0, 1, 1.0, 0.5, 1e-300, 1.0 - 1e-16),
     "loss": lambda rng: one_of(rng, "hinge", "squared_hinge"),
-    "n_basis": lambda rng: one_of(rng, 1, 3, 7, 100, 10**12, 1.0, 0.01, 1e-300, np.int8(5)),
+    "n_basis": _number_of_basis,
     "fitting": lambda rng: one_of(rng, "basic", "backfit", "prefit"),
     "repeat": lambda rng: bool(rng.random() < 0.3),
     "n_candidates": lambda rng: one_of(rng, None, 1, 2, 5, 10**12),
@@ -310,4 +325,15 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "views": _views,
     "shared_basis": lambda rng: bool(rng.random() < 0.3),
     "agreement": lambda rng: one_of(rng, "cumulative", "incremental"),
+    "alphas": _several,
+    "gammas": lambda rng: one_of(rng, None, _several(rng)),
+    "ridges": lambda rng: [0.0, *_several(rng)],
+    "nus": _several,
+    "betas": lambda rng: one_of(rng, [0.0, 1.0], [0.5], [1e-300]),
+    "scale": lambda rng: bool(rng.random() < 0.5),
+    "cv": lambda rng: one_of(rng, 2, 3, 5, 40, KFold(2), [([0, 1], [2])], "x"),
+    "scoring": lambda rng: one_of(
+        rng, "pairwise_accuracy", "ndcg@3", "map", "kendall", "r2", "neg_mean_squared_error", "x"
+    ),
+    "selection": lambda rng: one_of(rng, "best", "sparsest"),
 }

@@ -67,7 +67,7 @@ def test_what_cannot_be_solved_is_finite_and_warned_of_with_its_gap(loss):
 def test_a_gap_below_all_rounding_errors_is_warned_of(loss):
     X, y = noisy_points(1)
     with pytest.warns(ConvergenceWarning, match="relative duality gap"):
-        model = RankSVM(tol=1e-300, loss=loss).fit(X, y)
+        model = RankSVM(tol=1e-300, loss=loss, group_weight="pairs").fit(X, y)
     assert model.duality_gap_ < 1e-6
     assert np.isfinite(model.predict(X)).all()
 

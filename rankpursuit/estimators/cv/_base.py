@@ -21,7 +21,7 @@ from rankpursuit.estimators._comparisons import group_labels, group_preferences,
 from rankpursuit.estimators._constraints import FLAG, NONE, Choice, Constraints, Number, Several
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import WITH_GAMMA, Array, gamma_in_use
-from rankpursuit.estimators._scaling import shifted
+from rankpursuit.estimators._scaling import overflow_found_later, shifted
 from rankpursuit.estimators.cv._choice import ScoreTable, Selection
 from rankpursuit.estimators.cv._plot import plot_path
 from rankpursuit.estimators.cv._problem import (
@@ -123,7 +123,8 @@ class PathCV(HoldsScaledModel):
         splits = checked_splits(self.cv, X, y, labels)
         self.scaler_ = self._fitted_scaler(X)
         problem = Problem(self._scaled(X), y, labels, splits, self._seed())
-        table = self._judged(problem)
+        with overflow_found_later():
+            table = self._judged(problem)
         place = table.choose(self.selection)
         self.cv_results_ = table.results()
         self.best_index_ = int(np.ravel_multi_index(place, table.mean.shape))
@@ -191,7 +192,14 @@ class PathCV(HoldsScaledModel):
     def _fitted_scaler(self, X: Array) -> StandardScaler | None:
         if not self.scale or self._precomputed:
             return None
-        return StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
+        with overflow_found_later():
+            scaler = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
+        if not np.isfinite(scaler.scale_).all():
+            raise ValueError(
+                "X has features whose variance is not a finite number; divide them, or pass "
+                "scale=False"
+            )
+        return scaler
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.

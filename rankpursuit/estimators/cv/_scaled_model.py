@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import Expansion, KernelEstimator, plain_parameters
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._scaling import overflow_found_later
 from rankpursuit.estimators.model_file import Model
 
 
@@ -25,7 +26,8 @@ class HoldsScaledModel(KernelEstimator):
         self.basis_, self.coef_ = model.basis_, model.coef_
 
     def _scaled(self, X: Array) -> Array:
-        return X if self.scaler_ is None else self.scaler_.transform(X)
+        with overflow_found_later():
+            return X if self.scaler_ is None else self.scaler_.transform(X)
 
     def _new_scaled(self, X: ArrayLike) -> Array:
         return self._scaled(self._new_points(X))

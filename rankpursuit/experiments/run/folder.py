@@ -69,10 +69,10 @@ class RunFolder:
     def derived(self) -> tuple[Path, ...]:
         """What other commands write here by themselves: tables and figures of the results."""
         figures = [
-            f"{figure}-{metric}.{ending}"
+            f"{figure}-{metric}{ending}"
             for figure in _FIGURES
             for metric in METRICS
-            for ending in ("png", "svg")
+            for ending in (".png", ".svg", "-dark.svg")
         ]
         alone = [path for ending in _ALONE for path in (self.path / "tables").glob(ending)]
         return (*(self.path / name for name in (*_TABLES, *figures)), *sorted(alone))
