@@ -239,9 +239,9 @@ def _rounding(model: Any, X: Any) -> float:
             model.degree if "poly" in _used(model) else 1
         )
         size = coefficients * max(1.0, products, powers if "poly" in _used(model) else 1.0)
-        digits = 1e-12 if model.predict(X).dtype == np.float64 else 1e-6
+        single = model.predict(X).dtype == np.float32
+        digits, least = (1e-6, 1e-37) if single else (1e-12, 1e-307)
         share = digits * (1.0 + model.degree + gamma * max(products, points) + abs(model.coef0))
-        least = np.finfo(np.float64).tiny  # below it numbers have fewer digits
         return float(np.nan_to_num(size * share + least, nan=np.inf, posinf=np.inf))
 
 
