@@ -33,7 +33,7 @@ RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
 
 @dataclass(frozen=True)
 class Question:
-    """A difference: in which run, of what less what, and what it answers."""
+    """A difference: in which run, of what minus what, and what it answers."""
 
     run: str
     first: str
@@ -43,35 +43,37 @@ class Question:
 
 SECTIONS: dict[str, list[Question]] = {
     "What the gain of SS ranking pursuit over ranking pursuit is made of": [
-        Question("gain", SS, RP, "SS ranking pursuit less ranking pursuit"),
-        Question("gain", "halves", RP, "mean of two halves of the dictionary less ranking pursuit"),
-        Question("gain", "no_agreement", RP, "SS with nu = 0 less ranking pursuit"),
-        Question("gain", SS, "no_agreement", "SS less the same with nu = 0: what agreement adds"),
-        Question("gain", SS, "scored_agreement", "SS less agreement on scored points only"),
-        Question("gain", SS, "scored_dictionary", "SS less functions on scored points only"),
-        Question("gain", SS, RLS, "SS less RankRLS"),
+        Question("gain", SS, RP, "SS ranking pursuit minus ranking pursuit"),
+        Question(
+            "gain", "halves", RP, "mean of two halves of the dictionary minus ranking pursuit"
+        ),
+        Question("gain", "no_agreement", RP, "SS with nu = 0 minus ranking pursuit"),
+        Question("gain", SS, "no_agreement", "SS minus the same with nu = 0: what agreement adds"),
+        Question("gain", SS, "scored_agreement", "SS minus agreement on scored points only"),
+        Question("gain", SS, "scored_dictionary", "SS minus functions on scored points only"),
+        Question("gain", SS, RLS, "SS minus RankRLS"),
     ],
     "Where unscored points pay, by the scored share of the training items": [
         Question(f"scored_{share}", first, second, f"{int(share)}%: {title}")
         for share in ("05", "10", "20", "50")
         for first, second, title in (
-            (SS, RP, "SS less ranking pursuit"),
-            (SS, "no_agreement", "SS less nu = 0"),
-            ("ss_ridge", "ranking_pursuit_ridge", "with ridges: SS less ranking pursuit"),
-            ("ranking_pursuit_ridge", SS, "ranking pursuit with a ridge less SS"),
+            (SS, RP, "SS minus ranking pursuit"),
+            (SS, "no_agreement", "SS minus nu = 0"),
+            ("ss_ridge", "ranking_pursuit_ridge", "with ridges: SS minus ranking pursuit"),
+            ("ranking_pursuit_ridge", SS, "ranking pursuit with a ridge minus SS"),
         )
     ],
     "Ranking pursuit with a ridge, supervised": [
-        Question("ridge", RP, RLS, "basic, no ridge, less RankRLS"),
-        Question("ridge", "ranking_pursuit_ridge", RLS, "basic, ridge, less RankRLS"),
-        Question("ridge", "backfit", RLS, "back-fitted, no ridge, less RankRLS"),
-        Question("ridge", "backfit_ridge", RLS, "back-fitted, ridge, less RankRLS"),
-        Question("ridge", "prefit", RLS, "pre-fitted, no ridge, less RankRLS"),
-        Question("ridge", "prefit_ridge", RLS, "pre-fitted, ridge, less RankRLS"),
-        Question("ridge", "backfit_ridge", "rank_svm", "back-fitted, ridge, less RankSVM"),
+        Question("ridge", RP, RLS, "basic, no ridge, minus RankRLS"),
+        Question("ridge", "ranking_pursuit_ridge", RLS, "basic, ridge, minus RankRLS"),
+        Question("ridge", "backfit", RLS, "back-fitted, no ridge, minus RankRLS"),
+        Question("ridge", "backfit_ridge", RLS, "back-fitted, ridge, minus RankRLS"),
+        Question("ridge", "prefit", RLS, "pre-fitted, no ridge, minus RankRLS"),
+        Question("ridge", "prefit_ridge", RLS, "pre-fitted, ridge, minus RankRLS"),
+        Question("ridge", "backfit_ridge", "rank_svm", "back-fitted, ridge, minus RankSVM"),
     ],
     "SS ranking pursuit with a ridge against every baseline": [
-        Question("ridge_semi_supervised", first, other, f"{fitting}, less {title}")
+        Question("ridge_semi_supervised", first, other, f"{fitting}, minus {title}")
         for first, fitting, plain in (
             ("ss_basic_ridge", "basic", SS),
             ("ss_backfit_ridge", "back-fitted", "ss_backfit"),
@@ -91,18 +93,20 @@ SECTIONS: dict[str, list[Question]] = {
         Question("equal_sizes", f"{first}_{share}", f"{second}_{share}", f"{int(share)}%: {title}")
         for share in SHARES
         for first, second, title in (
-            ("chosen", "random", "chosen less random, no ridge"),
-            ("chosen_ridge", "random_ridge", "chosen less random, with a ridge"),
-            ("chosen_ridge", "chosen", "chosen: with a ridge less without"),
+            ("chosen", "random", "chosen minus random, no ridge"),
+            ("chosen_ridge", "random_ridge", "chosen minus random, with a ridge"),
+            ("chosen_ridge", "chosen", "chosen: with a ridge minus without"),
         )
     ]
     + [
-        Question("equal_sizes", f"chosen_ridge_{share}", RLS, f"{int(share)}%: chosen less RankRLS")
+        Question(
+            "equal_sizes", f"chosen_ridge_{share}", RLS, f"{int(share)}%: chosen minus RankRLS"
+        )
         for share in SHARES
     ],
     "Aggregation of M near-optimal solutions": [
         Question(
-            "aggregation", f"points_{m}_{how}", f"points_{m}_mean", f"M = {m}: {how} less mean"
+            "aggregation", f"points_{m}_{how}", f"points_{m}_mean", f"M = {m}: {how} minus mean"
         )
         for m, how in ((2, "borda"), (3, "median"), (3, "borda"), (5, "median"), (5, "borda"))
     ]
@@ -111,12 +115,12 @@ SECTIONS: dict[str, list[Question]] = {
             "aggregation",
             f"loss_{m}_weighted",
             f"loss_{m}_mean",
-            f"M = {m}, views split the loss: weighted less mean",
+            f"M = {m}, views split the loss: weighted minus mean",
         )
         for m in (2, 3, 5)
     ]
     + [
-        Question("aggregation", f"points_{m}_mean", "points_2_mean", f"mean: M = {m} less M = 2")
+        Question("aggregation", f"points_{m}_mean", "points_2_mean", f"mean: M = {m} minus M = 2")
         for m in (3, 5)
     ],
 }

@@ -52,7 +52,7 @@ def page(kept: dict[str, Any], names: Sequence[str]) -> str:
         parts += [f"## {data.title}", about, "", _quality(measured), ""]
         parts += [_verdict(measured), "", _costs(measured), ""]
         if any(f"random-{size}" in measured for size in SIZES):
-            parts += ["Chosen points less as many random ones:", "", _chosen(measured), ""]
+            parts += ["Chosen points minus as many random ones:", "", _chosen(measured), ""]
     return "\n".join(parts)
 
 
@@ -76,7 +76,7 @@ def _shown(found: Comparison) -> str:
 
 def _quality(measured: dict[str, list[dict[str, Any]]]) -> str:
     references = [one for one in (REFERENCE, SPARSE) if one in measured]
-    titles = {REFERENCE: "NDCG@10 less LightGBM's", SPARSE: "less that of 100 functions"}
+    titles = {REFERENCE: "NDCG@10 minus LightGBM's", SPARSE: "minus that of 100 functions"}
     header = ["method", *MEASURES.values(), *(titles[one] for one in references)]
     rows = []
     for method, folds in measured.items():
