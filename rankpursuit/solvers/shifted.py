@@ -61,7 +61,7 @@ def solve_shifted(
 def _by_tridiagonals(
     matrix: Array, right: Array, lambdas: Array, negligible: Array
 ) -> Array | None:
-    """Solve the systems; None if an eigenvalue of one of them is negative, and not negligibly."""
+    """Solve the systems; None if one has a negative eigenvalue that counts, or overflows."""
     b, n = right.shape
     bordered = np.zeros((b, n + 1, n + 1))
     bordered[:, 0, 1:] = right
@@ -73,7 +73,7 @@ def _by_tridiagonals(
             bordered[i].T, lower=1, lwork=lwork, overwrite_a=1
         )
     solved = _solve_tridiagonals(diagonal[:, 1:], beside, lambdas, negligible)
-    if solved is None:
+    if solved is None or not np.isfinite(solved).all():
         return None
     mirrors = bordered.swapaxes(1, 2)[:, 1:, :-1]
     lwork = int(lapack.dormqr("L", "N", mirrors[0], scales[0], solved[0].T, -1)[1][0])

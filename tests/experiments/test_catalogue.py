@@ -84,3 +84,12 @@ def test_metrics_appear_in_all_tables_and_figures(tmp_path, absolute):
         assert METRICS[name].title in text
     drawn = {figure.name for figure in draw_figures(results)}
     assert {f"sparsity-{name}" for name in names} <= drawn
+
+
+def test_a_user_without_an_untied_pair_counts_one_half():
+    """With NaN for that user, the error of all users of a unit would be none."""
+    scores, predictions = np.array([[1.0, 2.0], [3.0, 3.0]]), np.array([[[1.0, 2.0]], [[0.0, 1.0]]])
+    function = METRICS["disagreement"].function
+    np.testing.assert_array_equal(function(scores, predictions, ties="untied"), [[0.0], [0.5]])
+    predictions[1, 0, 0] = np.nan
+    assert np.isnan(function(scores, predictions, ties="untied")[1, 0])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from rankpursuit.estimators._constraints import Whole
+from rankpursuit.estimators._constraints import Whole, shown
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.solvers.folds import Indices, Split
 
@@ -80,7 +80,7 @@ def _folds(n_folds: int, n_points: int, labels: NDArray | None) -> GroupKFold | 
     n_parts, parts = (n_points, "samples") if labels is None else (len(np.unique(labels)), "groups")
     if n_parts < n_folds:
         raise ValueError(
-            f"cv={n_folds} folds need at least as many {parts} with scores; got n_{parts} = "
+            f"cv={shown(n_folds)} folds need at least as many {parts} with scores; got n_{parts} = "
             f"{n_parts}: lower cv or add {parts}"
         )
     if labels is not None:

@@ -35,7 +35,11 @@ from rankpursuit.estimators.cv._problem import (
     checked_kernels,
     columns_at_most,
 )
-from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit, checked_scores
+from rankpursuit.estimators.semi_supervised import (
+    LARGEST_NU,
+    SemiSupervisedRankingPursuit,
+    checked_scores,
+)
 from rankpursuit.solvers.coregularised import Agreement, JointFitting, pursue_views
 from rankpursuit.solvers.coregularised.views import Views
 from rankpursuit.solvers.folds import Indices, Split
@@ -194,7 +198,7 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
                     weighted_groups(problem.compared[dealt.agreeing], self.group_weight),
                 ),
                 axes["ridge"],
-                axes["nu"],
+                np.minimum(axes["nu"], LARGEST_NU),
                 n_steps,
                 fitting=self.fitting,
                 agreement=self.agreement,

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rankpursuit.metrics import disagreement_error, ndcg_error, squared_error
+from rankpursuit.metrics.disagreement import Ties
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,23 @@ class Metric:
     of_level: bool = False
 
 
+def _disagreement_of_users(
+    scores: NDArray[np.float64], predictions: NDArray[np.float64], *, ties: Ties
+) -> NDArray[np.float64]:
+    """Disagreement error; one half for a user whose test scores have no untied pair to judge by."""
+    errors = np.asarray(disagreement_error(scores, predictions, ties=ties))
+    if ties == "untied":
+        flat = np.ptp(scores, axis=-1) == 0.0
+        errors[flat] = np.where(np.isnan(predictions[flat]).any(axis=-1), np.nan, 0.5)
+    return errors
+
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric(
             name="disagreement",
-            function=disagreement_error,
+            function=_disagreement_of_users,
             title="normalised disagreement error",
             label="disagreement error (share of pairs)",
             task="Ranking task",
