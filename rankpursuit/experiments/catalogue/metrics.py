@@ -49,7 +49,7 @@ class Metric:
 
 
 def _disagreement_of_users(
-    scores: NDArray[np.float64], predictions: NDArray[np.float64], *, ties: Ties
+    scores: NDArray[np.float64], predictions: NDArray[np.float64], *, ties: Ties = "half"
 ) -> NDArray[np.float64]:
     """Disagreement error; one half for a user whose test scores have no untied pair to judge by."""
     errors = np.asarray(disagreement_error(scores, predictions, ties=ties))
