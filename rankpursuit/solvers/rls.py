@@ -98,16 +98,17 @@ def sparse_rls_path(
     scores, lambdas, preferences
         See :func:`rls_path`.
     positive : bool, default True
-        Whether the kernels are known to be positive semi-definite. Where not, negative
-        eigenvalues of K_RR count as 0.
+        See :func:`nested_rls_path`.
 
     Returns
     -------
     ndarray of shape (b, k, r)
         Coefficients of the subset.
     """
-    kernel, size = subset if positive else positive_part(subset), subset.shape[2]
-    return nested_rls_path(columns, kernel, [size], scores, lambdas, preferences)[:, 0]
+    sizes = [subset.shape[2]]
+    return nested_rls_path(columns, subset, sizes, scores, lambdas, preferences, positive=positive)[
+        :, 0
+    ]
 
 
 def nested_rls_path(
@@ -117,6 +118,8 @@ def nested_rls_path(
     scores: Array,
     lambdas: ArrayLike,
     preferences: Preferences,
+    *,
+    positive: bool = True,
 ) -> Array:
     """Solve ``(K_R' L K_R + lambda K_RR) a = K_R' L s`` for many subsets R of regressors.
 
@@ -129,11 +132,14 @@ def nested_rls_path(
     columns : ndarray of shape (b, n, r)
         Kernel K_R of all points with the points of the largest subset.
     subset : ndarray of shape (b, r, r)
-        Kernel K_RR of the largest subset, positive semi-definite.
+        Kernel K_RR of the largest subset.
     sizes : sequence of s ints
         Sizes of the subsets, from 1 to r.
     scores, lambdas, preferences
         See :func:`rls_path`.
+    positive : bool, default True
+        Whether the kernels are known to be positive semi-definite. Where not, negative
+        eigenvalues of each K_RR count as 0, and the subsets share nothing.
 
     Returns
     -------
@@ -141,12 +147,18 @@ def nested_rls_path(
         Coefficients, zero behind those of a subset.
     """
     lambdas = np.asarray(lambdas, dtype=np.float64)
+    solved = np.zeros((len(columns), len(sizes), len(lambdas), subset.shape[2]))
+    if not positive:
+        for index, size in enumerate(sizes):
+            own, kernel = columns[:, :, :size], positive_part(subset[:, :size, :size])
+            path = nested_rls_path(own, kernel, [size], scores, lambdas, preferences)
+            solved[:, index, :, :size] = path[:, 0]
+        return solved
     orthonormal = whitening(subset)
     features = preferences.root(np.matmul(columns, orthonormal))
     moment = np.matmul(features.swapaxes(1, 2), features)
     target = preferences.root_vectors(np.atleast_2d(scores))
     right = np.matmul(target[:, None, :], features)[:, 0]
-    solved = np.zeros((len(columns), len(sizes), len(lambdas), subset.shape[2]))
     for index, size in enumerate(sizes):
         solved[:, index, :, :size] = solve_shifted(
             moment[:, :size, :size], right[:, :size], lambdas

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rankpursuit.kernels import function_values
 from rankpursuit.solvers.folds import Array, FormOf, Indices, KernelOf, Split
-from rankpursuit.solvers.rls import nested_rls_path, rls_path, sparse_rls_path
+from rankpursuit.solvers.rls import nested_rls_path, rls_path
 
 
 def rls_held_out(
@@ -62,7 +61,7 @@ def sparse_rls_held_out(
     sizes : sequence of int
         Sizes of the subsets.
     positive : bool
-        Whether the kernels are known to be positive semi-definite, see :func:`sparse_rls_path`.
+        Whether the kernels are known to be positive semi-definite, see :func:`nested_rls_path`.
 
     Yields
     ------
@@ -72,24 +71,7 @@ def sparse_rls_held_out(
         chosen = order[: max(sizes)]
         columns, among = kernel_of(train, chosen), kernel_of(chosen, chosen)
         new, form = kernel_of(test, chosen), form_of(train).slim(len(chosen))
-        if positive:
-            coef = nested_rls_path(columns, among, sizes, scores[train], lambdas, form)
-            yield function_values(new, coef)
-        else:
-            yield np.stack(
-                [
-                    function_values(
-                        new[:, :, :size],
-                        sparse_rls_path(
-                            columns[:, :, :size],
-                            among[:, :size, :size],
-                            scores[train],
-                            lambdas,
-                            form,
-                            positive=False,
-                        ),
-                    )
-                    for size in sizes
-                ],
-                axis=1,
-            )
+        coef = nested_rls_path(
+            columns, among, sizes, scores[train], lambdas, form, positive=positive
+        )
+        yield function_values(new, coef)
