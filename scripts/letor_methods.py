@@ -128,8 +128,7 @@ METHODS = {
         f"pursuit-{n}": Method(f"ranking pursuit, at most {n} functions", pursuit(n)) for n in SIZES
     },
     **{
-        f"random-{n}": Method(f"sparse RankRLS, {n} random points", random_points(n))
-        for n in SIZES
+        f"random-{n}": Method(f"sparse RankRLS, {n} random points", random_points(n)) for n in SIZES
     },
     "rank-rls": Method("RankRLS, all points", rank_rls, 10_000),
     "rank-svm": Method("RankSVM, linear", rank_svm),

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from rankpursuit.estimators._base import parameters
 from rankpursuit.estimators._block_sums import SumsOfBlocks
 from rankpursuit.estimators._cluster import Cluster
+from rankpursuit.estimators._parameters import parameters
 from rankpursuit.estimators._tally import (
     NO_PAIR,
     Blocks,

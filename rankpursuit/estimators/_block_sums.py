@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
-from rankpursuit.estimators._base import parameters
 from rankpursuit.estimators._cluster import Cluster
 from rankpursuit.estimators._comparisons import group_labels
 from rankpursuit.estimators._dictionary import Dictionary, Reservoir, draw_candidates
 from rankpursuit.estimators._kernels import Array, gamma_of_spread
+from rankpursuit.estimators._parameters import parameters
 from rankpursuit.estimators._pursuit_base import Pursuit
 from rankpursuit.estimators._scaling import overflow_found_later
 from rankpursuit.estimators._spread import Spread

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.estimators._base import RandomState, random_generator
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._parameters import RandomState, random_generator
 from rankpursuit.estimators._spread import Spread
 
 Indices = NDArray[np.intp]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.estimators._base import KernelEstimator, LeastSquaresEstimator, parameters
+from rankpursuit.estimators._base import KernelEstimator
 from rankpursuit.estimators._comparisons import (
     checked_pairs,
     checked_target,
@@ -18,7 +18,9 @@ from rankpursuit.estimators._comparisons import (
     weighted_groups,
 )
 from rankpursuit.estimators._constraints import GROUP_WEIGHT, Constraints
+from rankpursuit.estimators._expansion_estimator import LeastSquaresEstimator
 from rankpursuit.estimators._lost_groups import warn_of_groups_of_a_search
+from rankpursuit.estimators._parameters import parameters
 from rankpursuit.estimators._scored import scored_part
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import (

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from rankpursuit.estimators._base import Expansion, ExpansionEstimator
+from rankpursuit.estimators._expansion import Expansion
+from rankpursuit.estimators._expansion_estimator import ExpansionEstimator
 from rankpursuit.estimators._kernels import Array, refuse_values
 from rankpursuit.estimators._scaling import check_coefficients, exponent_of, shifted
 

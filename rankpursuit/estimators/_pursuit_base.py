@@ -13,12 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankpursuit.estimators._base import (
-    LeastSquaresEstimator,
-    RandomState,
-    function_of,
-    parameters,
-)
 from rankpursuit.estimators._constraints import (
     FLAG,
     NONE,
@@ -31,6 +25,7 @@ from rankpursuit.estimators._constraints import (
     shown,
 )
 from rankpursuit.estimators._dictionary import Dictionary, draw_candidates
+from rankpursuit.estimators._expansion_estimator import LeastSquaresEstimator
 from rankpursuit.estimators._flat_kernels import spread_out, warn_of_flat_kernel
 from rankpursuit.estimators._kernels import (
     Array,
@@ -38,6 +33,8 @@ from rankpursuit.estimators._kernels import (
     check_symmetric,
     gamma_in_use,
 )
+from rankpursuit.estimators._parameters import RandomState, parameters
+from rankpursuit.estimators._predictions import function_of
 from rankpursuit.estimators._scaled_sums import ScaledSums
 from rankpursuit.estimators._scaling import check_coefficients, exponent_of, shifted
 from rankpursuit.kernels import GaussianColumns

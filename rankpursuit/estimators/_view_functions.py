@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankpursuit.estimators._base import (
-    SINGLE_OR_DOUBLE,
-    Expansion,
-    OneWidth,
-    function_of,
-    in_blocks,
-    parameters,
-)
+from rankpursuit.estimators._base import OneWidth
 from rankpursuit.estimators._constraints import (
     Choice,
     Constraints,
@@ -25,6 +18,7 @@ from rankpursuit.estimators._constraints import (
     Whole,
     check_parameter,
 )
+from rankpursuit.estimators._expansion import Expansion
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import (
     VIEW_KERNEL,
@@ -34,6 +28,8 @@ from rankpursuit.estimators._kernels import (
     KernelName,
     gamma_in_use,
 )
+from rankpursuit.estimators._parameters import parameters
+from rankpursuit.estimators._predictions import SINGLE_OR_DOUBLE, function_of, in_blocks
 from rankpursuit.estimators._scaling import check_predictions
 from rankpursuit.estimators.model_file import Model
 from rankpursuit.solvers.coregularised.views import Views

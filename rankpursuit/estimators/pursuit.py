@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.estimators._base import parameters
 from rankpursuit.estimators._block_pursuit import BlockPursuit
 from rankpursuit.estimators._constraints import Constraints, Number
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores, Ranker
+from rankpursuit.estimators._parameters import parameters
 from rankpursuit.preferences import Blend, Preferences
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from rankpursuit.estimators._base import parameters
 from rankpursuit.estimators._comparisons import (
     checked_pairs,
     checked_target,
@@ -21,6 +20,7 @@ from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._linear import LinearModel
 from rankpursuit.estimators._ordered import Order, OrderOfPairs, OrderOfScores
+from rankpursuit.estimators._parameters import parameters
 from rankpursuit.estimators._scaling import shifted
 from rankpursuit.solvers import rank_svm_path, rank_svm_weights
 from rankpursuit.solvers.features import linear_kernel

@@ -7,17 +7,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from rankpursuit.estimators._base import (
-    LeastSquaresEstimator,
-    RandomState,
-    parameters,
-    random_generator,
-)
 from rankpursuit.estimators._constraints import NUMBER_OF_BASIS, POSITIVE, SEED, Constraints
 from rankpursuit.estimators._docs import documented
+from rankpursuit.estimators._expansion_estimator import LeastSquaresEstimator
 from rankpursuit.estimators._fitting import FitsOrder, FitsScores
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._linear import LinearModel
+from rankpursuit.estimators._parameters import RandomState, parameters, random_generator
 from rankpursuit.estimators._scaling import shifted
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from rankpursuit.estimators._base import RandomState, parameters, random_generator
 from rankpursuit.estimators._comparisons import group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
 from rankpursuit.estimators._dealing import (
@@ -21,6 +20,7 @@ from rankpursuit.estimators._dictionary import draw_candidates
 from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._flat_kernels import warn_of_flat_kernel
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._parameters import RandomState, parameters, random_generator
 from rankpursuit.estimators._pursuit_base import (
     DICTIONARY_CONSTRAINTS,
     LARGEST_RIDGE,

@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold
 
 import rankpursuit
 from rankpursuit.errors import ModelFileError
-from rankpursuit.estimators import _base
+from rankpursuit.estimators import _predictions
 
 ESTIMATORS = [
     rankpursuit.RLS(),
@@ -124,7 +124,7 @@ def test_predictions_in_blocks_are_those_of_all_rows(estimator, monkeypatch):
     X, y, groups = data()
     estimator.fit(X, y, groups)
     whole = estimator.predict(X)
-    monkeypatch.setattr(_base, "_BLOCK", 40)
+    monkeypatch.setattr(_predictions, "_BLOCK", 40)
     np.testing.assert_allclose(estimator.predict(X), whole, atol=1e-12 * np.abs(whole).max())
 
 

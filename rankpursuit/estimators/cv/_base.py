@@ -11,16 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from rankpursuit.estimators._base import (
-    KernelEstimator,
-    RandomState,
-    parameters,
-    random_generator,
-)
+from rankpursuit.estimators._base import KernelEstimator
 from rankpursuit.estimators._comparisons import group_labels, group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NONE, Choice, Constraints, Number, Several
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import WITH_GAMMA, Array, gamma_in_use
+from rankpursuit.estimators._parameters import RandomState, parameters, random_generator
 from rankpursuit.estimators._scaling import overflow_found_later, shifted
 from rankpursuit.estimators.cv._choice import ScoreTable, Selection
 from rankpursuit.estimators.cv._plot import plot_path

@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from rankpursuit.estimators._base import Expansion, KernelEstimator, plain_parameters
+from rankpursuit.estimators._base import KernelEstimator
+from rankpursuit.estimators._expansion import Expansion
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._parameters import plain_parameters
 from rankpursuit.estimators._scaling import overflow_found_later
 from rankpursuit.estimators.model_file import Model
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankpursuit.estimators._base import RandomState, parameters
 from rankpursuit.estimators._constraints import (
     NONE,
     SEED,
@@ -20,6 +19,7 @@ from rankpursuit.estimators._constraints import (
     Whole,
 )
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._parameters import RandomState, parameters
 from rankpursuit.estimators._pursuit_base import draw_candidates
 from rankpursuit.estimators.cv._base import RankerCV, Staged
 from rankpursuit.estimators.cv._docs import documented

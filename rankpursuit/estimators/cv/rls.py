@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankpursuit.estimators._base import RandomState, parameters, random_generator
 from rankpursuit.estimators._constraints import NONE, SEED, Constraints, Number, Several, Whole
 from rankpursuit.estimators._kernels import Array
+from rankpursuit.estimators._parameters import RandomState, parameters, random_generator
 from rankpursuit.estimators.cv._base import PathCV, RankerCV
 from rankpursuit.estimators.cv._docs import documented
 from rankpursuit.estimators.cv._problem import (

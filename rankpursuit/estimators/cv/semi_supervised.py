@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.estimators._base import RandomState, parameters
 from rankpursuit.estimators._comparisons import weighted_groups
 from rankpursuit.estimators._constraints import (
     FLAG,
@@ -23,6 +22,7 @@ from rankpursuit.estimators._constraints import (
     Whole,
 )
 from rankpursuit.estimators._kernels import Array, Kernel
+from rankpursuit.estimators._parameters import RandomState, parameters
 from rankpursuit.estimators._view_functions import ViewKernels
 from rankpursuit.estimators.cv._base import RankerCV, Staged
 from rankpursuit.estimators.cv._docs import documented
