@@ -30,8 +30,9 @@ from rankpursuit.estimators._kernels import (
 )
 from rankpursuit.estimators._parameters import parameters
 from rankpursuit.estimators._predictions import SINGLE_OR_DOUBLE, function_of, in_blocks
-from rankpursuit.estimators._scaling import check_predictions
+from rankpursuit.estimators._scaling import check_coefficients, check_predictions, shifted
 from rankpursuit.estimators.model_file import Model
+from rankpursuit.solvers.coregularised import CoregularisedPath
 from rankpursuit.solvers.coregularised.views import Views
 
 ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunction, ...]
@@ -80,6 +81,28 @@ class FunctionsOfViews(Ranker, OneWidth):
         features = self.view_features_[view]
         kernel, gamma = self._kernel_of(view), self.gamma_[view]
         return self._kernel(X[:, features], points[:, features], gamma, kernel)
+
+    def _keep(
+        self,
+        X: Array,
+        path: CoregularisedPath,
+        points: list[NDArray[np.intp]],
+        exponents: list[int],
+    ) -> None:
+        """Keep the functions of a path, copies in one piece each; see `ExpansionEstimator`."""
+        reached = int(path.n_steps[0, 0])
+        chosen = path.selected[0, 0, :reached]
+        staged = [
+            shifted(path.coefficients(view)[0, 0, :reached, :reached], exponent)
+            for view, exponent in enumerate(exponents)
+        ]
+        check_coefficients(*staged)
+        self.staged_coef_ = [np.array(own, order="C") for own in staged]
+        self.coef_ = [own[-1] if reached else np.empty(0) for own in self.staged_coef_]
+        self.basis_ = [own[chosen[:, view]] for view, own in enumerate(points)]
+        self.X_basis_ = None
+        if not self._precomputed:
+            self.X_basis_ = [np.array(X[basis], order="C") for basis in self.basis_]
 
     def view_predict(self, X: ArrayLike) -> Array:
         """Predict with the function of each view apart.

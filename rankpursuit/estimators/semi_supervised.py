@@ -7,7 +7,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from rankpursuit.estimators._comparisons import group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
@@ -26,17 +25,12 @@ from rankpursuit.estimators._pursuit_base import (
     LARGEST_RIDGE,
     warn_of_early_end,
 )
-from rankpursuit.estimators._scaling import (
-    check_coefficients,
-    check_scores,
-    exponent_of,
-    overflow_found_later,
-    shifted,
-)
+from rankpursuit.estimators._scaling import exponent_of, overflow_found_later, shifted
+from rankpursuit.estimators._scored import checked_scores
 from rankpursuit.estimators._view_functions import FunctionsOfViews
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import coregularised_pursuit, count_basis, ridge_rows
-from rankpursuit.solvers.coregularised import Agreement, CoregularisedPath, JointFitting
+from rankpursuit.solvers.coregularised import Agreement, JointFitting
 from rankpursuit.solvers.coregularised.views import split_features, split_points
 
 LARGEST_NU = 1e30
@@ -231,28 +225,6 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
             kernels.append(shifted(kernel, -exponents[-1]))
         return kernels, exponents
 
-    def _keep(
-        self,
-        X: Array,
-        path: CoregularisedPath,
-        points: list[NDArray[np.intp]],
-        exponents: list[int],
-    ) -> None:
-        """Keep the functions of a path, copies in one piece each; see `ExpansionEstimator`."""
-        reached = int(path.n_steps[0, 0])
-        chosen = path.selected[0, 0, :reached]
-        staged = [
-            shifted(path.coefficients(view)[0, 0, :reached, :reached], exponent)
-            for view, exponent in enumerate(exponents)
-        ]
-        check_coefficients(*staged)
-        self.staged_coef_ = [np.array(own, order="C") for own in staged]
-        self.coef_ = [own[-1] if reached else np.empty(0) for own in self.staged_coef_]
-        self.basis_ = [own[chosen[:, view]] for view, own in enumerate(points)]
-        self.X_basis_ = None
-        if not self._precomputed:
-            self.X_basis_ = [np.array(X[basis], order="C") for basis in self.basis_]
-
     def _agreeing(
         self, scored: NDArray[np.bool_], labels: NDArray
     ) -> tuple[NDArray[np.intp], GroupPreferences]:
@@ -290,12 +262,3 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
             self.view_features_ = split_features(X.shape[1], self.n_views, generator)
         self.gamma_ = self._gammas(X)
         return points, losses
-
-
-def checked_scores(X: Array, y: ArrayLike) -> Array:
-    """Check scores of which some may be NaN."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None")
-    scores = column_or_1d(y, dtype=np.float64, warn=True)
-    check_consistent_length(X, scores)
-    return check_scores(scores)

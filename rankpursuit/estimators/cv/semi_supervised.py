@@ -23,6 +23,7 @@ from rankpursuit.estimators._constraints import (
 )
 from rankpursuit.estimators._kernels import Array, Kernel
 from rankpursuit.estimators._parameters import RandomState, parameters
+from rankpursuit.estimators._scored import checked_scores
 from rankpursuit.estimators._view_functions import ViewKernels
 from rankpursuit.estimators.cv._base import RankerCV, Staged
 from rankpursuit.estimators.cv._docs import documented
@@ -35,11 +36,7 @@ from rankpursuit.estimators.cv._problem import (
     checked_kernels,
     columns_at_most,
 )
-from rankpursuit.estimators.semi_supervised import (
-    LARGEST_NU,
-    SemiSupervisedRankingPursuit,
-    checked_scores,
-)
+from rankpursuit.estimators.semi_supervised import LARGEST_NU, SemiSupervisedRankingPursuit
 from rankpursuit.solvers.coregularised import Agreement, JointFitting, pursue_views
 from rankpursuit.solvers.coregularised.views import Views
 from rankpursuit.solvers.folds import Indices, Split

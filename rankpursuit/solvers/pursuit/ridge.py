@@ -50,7 +50,7 @@ def _root(kernel: Array) -> Array:
     a tenth of the time of the eigenvectors.
     """
     try:
-        return np.linalg.cholesky(kernel).swapaxes(1, 2)
+        return np.asarray(np.linalg.cholesky(kernel), dtype=np.float64).swapaxes(1, 2)
     except np.linalg.LinAlgError:
         values, vectors = eigh(kernel)
         return np.sqrt(np.maximum(values, 0.0))[..., None] * vectors.swapaxes(1, 2)

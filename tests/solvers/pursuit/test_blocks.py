@@ -98,6 +98,16 @@ def test_paths_of_sums_are_those_of_rows_for_all_kernels_and_ridges(fitting):
     np.testing.assert_allclose(found.coefficients(), expected.coefficients(), atol=1e-7 * scale)
 
 
+@pytest.mark.parametrize("rank", [3, 6])
+def test_ridge_rows_are_roots_of_the_kernel_of_full_rank_or_not(rank):
+    points = np.random.default_rng(0).normal(size=(2, 6, rank))
+    kernel = points @ points.swapaxes(1, 2)
+    rows, _ = ridge_rows(np.zeros((2, 0, 6)), np.zeros(0), kernel, [0.0, 2.0])
+    found = rows.swapaxes(1, 2) @ rows
+    expected = [0.0 * kernel[0], 2.0 * kernel[0], 0.0 * kernel[1], 2.0 * kernel[1]]
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
 def test_positive_part_is_the_penalty_of_ridge_rows():
     kernel = np.array([[[0.0, 2.0], [2.0, 1.0]]])
     rows, _ = ridge_rows(np.zeros((1, 0, 2)), np.zeros(0), kernel, [1.0])
