@@ -1,7 +1,7 @@
-"""Parameters and attributes that several estimators have, described once.
+"""Parameters and attributes that several estimators and methods have, described once.
 
-In the docstring of a class, a line ``{alpha}``, or ``{alpha, kernel}``, stands for the entries of
-those names, also of notes; :func:`documented` puts them in.
+In a docstring, a line ``{alpha}``, or ``{alpha, kernel}``, stands for the entries of those names,
+also of notes; :func:`documented` puts them in.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-Class = TypeVar("Class", bound=type)
+Documented = TypeVar("Documented")
 
 _ENTRIES = """\
 alpha : float, default 1
@@ -58,6 +58,11 @@ kernel_params : mapping or None, default None
     Keyword arguments for a `kernel` that is a callable.
 random_state : int, Generator, RandomState or None, default None
     Draws the candidates.
+agreement : {"cumulative", "incremental"}, default "cumulative"
+    Whether a step is chosen to bring the whole functions together or only its increments.
+groups : array-like of shape (n,), optional
+    Labels or query ids: only points with the same one are compared. Default: all points.
+    :func:`groups_from_sizes` makes labels of sizes.
 basis_ : ndarray of shape (n_basis,)
     The chosen training points, in the order in which they were first chosen, each once: the
     numbers of their rows, counted along the blocks if there were any, or among candidates that
@@ -102,6 +107,27 @@ With a linear kernel the model is linear, ``f(x) = coef_' x``: the basis functio
 features, `coef_` holds their weights, `basis_` their numbers, and there is no `X_basis_`. Time
 and memory are those of the features, not of all pairs of points, and X may be sparse.""",
 }
+_PARTS = {
+    "X_train": "X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed",
+    "X_new": "X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed",
+    "scores": """\
+y : array-like of shape (n,)
+    Scores.""",
+    "dealing_state": """\
+random_state : int, Generator, RandomState or None, default None
+    Draws the candidates and deals out points or features.""",
+    "functions_of_views": """\
+basis_ : list of ndarray of shape (n_basis,)
+    For each view the chosen training points, in the order in which they were chosen.
+coef_ : list of ndarray of shape (n_basis,)
+    For each view its coefficients.""",
+    "all_points": """\
+basis_ : ndarray of shape (n,)
+    All training points.""",
+    "predictions": """\
+ndarray of shape (m,)
+    In single precision if `X` is, and in double otherwise.""",
+}
 _GROUPS = {
     "kernel_parameters": ("kernel", "gamma", "degree", "coef0", "kernel_params"),
     "input_attributes": ("gamma_", "n_features_in_", "feature_names_in_"),
@@ -115,8 +141,10 @@ def entries_by_name(text: str) -> dict[str, str]:
     return {entry.split(" : ")[0]: entry.rstrip() for entry in entries}
 
 
-def put_in(cls: Class, by_name: Mapping[str, str], groups: Mapping[str, tuple[str, ...]]) -> Class:
-    """Put entries, and groups of them, into the docstring of a class."""
+def put_in(
+    described: Documented, by_name: Mapping[str, str], groups: Mapping[str, tuple[str, ...]]
+) -> Documented:
+    """Put entries, and groups of them, into the docstring of a class or a function."""
 
     def entries(place: re.Match[str]) -> str:
         indent, names = place[1], place[2].split(", ")
@@ -124,15 +152,15 @@ def put_in(cls: Class, by_name: Mapping[str, str], groups: Mapping[str, tuple[st
         lines = "\n".join(by_name[name] for name in single).split("\n")
         return "\n".join(indent + line for line in lines)
 
-    if cls.__doc__:  # there is none under python -OO
-        cls.__doc__ = _PLACE.sub(entries, cls.__doc__)
-    return cls
+    if described.__doc__:  # there is none under python -OO
+        described.__doc__ = _PLACE.sub(entries, described.__doc__)
+    return described
 
 
-SHARED = _NOTES | entries_by_name(_ENTRIES)
+SHARED = _NOTES | _PARTS | entries_by_name(_ENTRIES)
 """All entries that several estimators share."""
 
 
-def documented(cls: Class) -> Class:
-    """Put the shared entries into the docstring of a class."""
-    return put_in(cls, SHARED, _GROUPS)
+def documented(described: Documented) -> Documented:
+    """Put the shared entries into the docstring of a class or a function."""
+    return put_in(described, SHARED, _GROUPS)

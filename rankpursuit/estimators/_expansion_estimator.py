@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import OneWidth
+from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._expansion import Expansion
 from rankpursuit.estimators._flat_kernels import warn_of_flat_kernel
 from rankpursuit.estimators._kernels import Array, check_symmetric, gamma_in_use
@@ -74,17 +75,17 @@ class ExpansionEstimator(OneWidth):
             return X[:, self.basis_]
         return self._kernel(X, self.X_basis_, self.gamma_)
 
+    @documented
     def predict(self, X: ArrayLike) -> Array:
         """Predict the utility of new points, block by block.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
 
         Returns
         -------
-        ndarray of shape (m,)
-            In single precision if `X` is, and in double otherwise.
+        {predictions}
         """
         X = self._new_points(X, SINGLE_OR_DOUBLE)
         if (weights := self._weights()) is not None:

@@ -18,6 +18,7 @@ from rankpursuit.estimators._comparisons import (
     weighted_groups,
 )
 from rankpursuit.estimators._constraints import GROUP_WEIGHT, Constraints
+from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._expansion_estimator import LeastSquaresEstimator
 from rankpursuit.estimators._lost_groups import warn_of_groups_of_a_search
 from rankpursuit.estimators._parameters import parameters
@@ -43,14 +44,13 @@ class FitsScores(LeastSquaresEstimator):
         """Return the form of points with these labels, which it ignores."""
         return Pointwise(len(labels))
 
+    @documented
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit to scores.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,)
-            Scores.
+        {X_train, scores}
         groups : array-like of shape (n,), optional
             Ignored: a regression method does not compare points.
 
@@ -103,12 +103,13 @@ class Ranker(ComparesGroups):
     # A pipeline always offers sample weights, and fails if its last step has never heard of them.
     __metadata_request__score: ClassVar = {"groups": True, "sample_weight": None}
 
+    @documented
     def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
         """Pairwise accuracy: the share of pairs with different scores in the right order.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
         y : array-like of shape (m,)
             True scores; points with NaN are passed over.
         groups : array-like of shape (m,), optional
@@ -133,6 +134,7 @@ class Ranker(ComparesGroups):
 class FitsOrder(Ranker, LeastSquaresEstimator):
     """A ranking method with the squared loss: it fits differences of points."""
 
+    @documented
     def fit(
         self,
         X: ArrayLike,
@@ -146,12 +148,10 @@ class FitsOrder(Ranker, LeastSquaresEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        {X_train}
         y : array-like of shape (n,), optional
             Scores. May be left out with `pairs`.
-        groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
-            :func:`groups_from_sizes` makes labels of sizes.
+        {groups}
         pairs : array-like of shape (p, 2), optional
             Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
             to sample j. A pair may occur more than once and in both directions. The indices are

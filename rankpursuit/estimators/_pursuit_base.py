@@ -25,6 +25,7 @@ from rankpursuit.estimators._constraints import (
     shown,
 )
 from rankpursuit.estimators._dictionary import Dictionary, draw_candidates
+from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._expansion_estimator import LeastSquaresEstimator
 from rankpursuit.estimators._flat_kernels import spread_out, warn_of_flat_kernel
 from rankpursuit.estimators._kernels import (
@@ -221,12 +222,13 @@ class Pursuit(LeastSquaresEstimator):
         self.cost_ = np.array(shifted(path.cost[0, : reached + 1], 2 * of_scores))
         return chosen, staged[-1] if reached else np.empty(0)
 
+    @documented
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
 
         Yields
         ------

@@ -18,6 +18,7 @@ from rankpursuit.estimators._constraints import (
     Whole,
     check_parameter,
 )
+from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._expansion import Expansion
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import (
@@ -104,12 +105,13 @@ class FunctionsOfViews(Ranker, OneWidth):
         if not self._precomputed:
             self.X_basis_ = [np.array(X[basis], order="C") for basis in self.basis_]
 
+    @documented
     def view_predict(self, X: ArrayLike) -> Array:
         """Predict with the function of each view apart.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
 
         Returns
         -------
@@ -119,27 +121,28 @@ class FunctionsOfViews(Ranker, OneWidth):
         X = self._new_points(X, SINGLE_OR_DOUBLE)
         return in_blocks(X, self._n_functions, self._view_values, self.n_views)
 
+    @documented
     def predict(self, X: ArrayLike) -> Array:
         """Predict with the mean of the views' functions.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
 
         Returns
         -------
-        ndarray of shape (m,)
-            In single precision if `X` is, and in double otherwise.
+        {predictions}
         """
         X = self._new_points(X, SINGLE_OR_DOUBLE)
         return in_blocks(X, self._n_functions, lambda part: _mean_of_views(self._view_values(part)))
 
+    @documented
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions in each view.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
 
         Yields
         ------

@@ -152,17 +152,13 @@ class CombinedRankingRegressionPursuit(Ranker, BlockPursuit):
 
     _constraints: ClassVar[Constraints] = {"beta": (Number(low=0.0, high=1.0),)}
 
+    @documented
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit to scores, and to their order inside each group.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,)
-            Scores.
-        groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
-            :func:`groups_from_sizes` makes labels of sizes.
+        {X_train, scores, groups}
 
         Returns
         -------

@@ -107,6 +107,7 @@ class RankSVM(Ranker, LinearModel):
         "tol": POSITIVE,
     }
 
+    @documented
     def fit(
         self,
         X: ArrayLike,
@@ -120,12 +121,10 @@ class RankSVM(Ranker, LinearModel):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        {X_train}
         y : array-like of shape (n,), optional
             Scores; ties produce no pair. Not with `pairs`, which say the order themselves.
-        groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
-            :func:`groups_from_sizes` makes labels of sizes.
+        {groups}
         pairs : array-like of shape (p, 2), optional
             Instead of scores, the order of some pairs: a row (i, j) says that sample i is
             preferred to sample j. The weights of a row that occurs more than once add up, and

@@ -37,6 +37,7 @@ from sklearn.metrics import make_scorer
 
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._scored import scored_part
+from rankpursuit.estimators._scorer_docs import documented
 from rankpursuit.metrics import (
     Discount,
     Gain,
@@ -48,6 +49,7 @@ from rankpursuit.metrics import (
 )
 
 
+@documented
 def ndcg_scorer(
     k: int | None = 10,
     *,
@@ -58,7 +60,7 @@ def ndcg_scorer(
 ) -> Any:
     """Make a scorer of NDCG@k, for ``GridSearchCV`` and ``cross_validate``.
 
-    Points that have no score, which NaN marks, are left out.
+    {left_out}
 
     Parameters
     ----------
@@ -72,14 +74,11 @@ def ndcg_scorer(
     empty : float or None, default 1
         What a group counts whose points are all worth nothing; None leaves it out. LightGBM
         counts it as 1, figures published for LETOR as 0.
-    grouped : bool, default True
-        Whether each group is a ranking of its own; a ValueError if no groups arrive. False: the
-        test set is one ranking.
+    {grouped}
 
     Returns
     -------
-    callable
-        A scikit-learn scorer that requests `groups`.
+    {scorer}
 
     See Also
     --------
@@ -110,6 +109,7 @@ def ndcg_scorer(
     return _scorer(metric, grouped)
 
 
+@documented
 def map_scorer(
     k: int | None = None,
     *,
@@ -119,25 +119,21 @@ def map_scorer(
 ) -> Any:
     """Make a scorer of mean average precision, for ``GridSearchCV`` and ``cross_validate``.
 
-    Points that have no score, which NaN marks, are left out.
+    {left_out}
 
     Parameters
     ----------
     k : int or None, default None
         Places that count; None for all.
-    threshold : float, default 0
-        A point is relevant if its score is above it.
+    {threshold}
     empty : float or None, default None
         What a group without a relevant point counts; None leaves it out. Figures published for
         LETOR count it as 0, LightGBM as 1.
-    grouped : bool, default True
-        Whether each group is a ranking of its own; a ValueError if no groups arrive. False: the
-        test set is one ranking.
+    {grouped}
 
     Returns
     -------
-    callable
-        A scikit-learn scorer that requests `groups`.
+    {scorer}
 
     See Also
     --------
@@ -158,6 +154,7 @@ def map_scorer(
     return _scorer(metric, grouped)
 
 
+@documented
 def mrr_scorer(
     k: int | None = None,
     *,
@@ -167,24 +164,20 @@ def mrr_scorer(
 ) -> Any:
     """Make a scorer of the mean reciprocal rank, for ``GridSearchCV`` and ``cross_validate``.
 
-    Points that have no score, which NaN marks, are left out.
+    {left_out}
 
     Parameters
     ----------
     k : int or None, default None
         A group whose first relevant point is below place k counts 0; None for all places.
-    threshold : float, default 0
-        A point is relevant if its score is above it.
+    {threshold}
     empty : float or None, default None
         What a group without a relevant point counts; None leaves it out.
-    grouped : bool, default True
-        Whether each group is a ranking of its own; a ValueError if no groups arrive. False: the
-        test set is one ranking.
+    {grouped}
 
     Returns
     -------
-    callable
-        A scikit-learn scorer that requests `groups`.
+    {scorer}
 
     See Also
     --------
@@ -205,12 +198,13 @@ def mrr_scorer(
     return _scorer(metric, grouped)
 
 
+@documented
 def kendall_scorer(
     *, variant: Variant = "b", empty: float | None = None, grouped: bool = True
 ) -> Any:
     """Make a scorer of Kendall's tau, for ``GridSearchCV`` and ``cross_validate``.
 
-    Points that have no score, which NaN marks, are left out.
+    {left_out}
 
     Parameters
     ----------
@@ -218,14 +212,11 @@ def kendall_scorer(
         How ties count, see :func:`rankpursuit.metrics.kendall_tau`.
     empty : float or None, default None
         What a group counts in which no two scores differ; None leaves it out.
-    grouped : bool, default True
-        Whether only points of a group are compared; a ValueError if no groups arrive. False: all
-        points of the test set are.
+    {grouped}
 
     Returns
     -------
-    callable
-        A scikit-learn scorer that requests `groups`.
+    {scorer}
 
     See Also
     --------

@@ -11,6 +11,7 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._comparisons import group_labels
+from rankpursuit.estimators._scorer_docs import documented
 from rankpursuit.metrics import Ties, disagreement_error
 
 
@@ -24,6 +25,7 @@ def _accuracy(
     return 1.0 - float(disagreement_error(scores[scored], prediction, labels[scored], ties=ties))
 
 
+@documented
 def group_scorer(*, ties: Ties = "half") -> Any:
     """Make a scorer that compares points only inside their groups, for ``GridSearchCV``.
 
@@ -40,8 +42,7 @@ def group_scorer(*, ties: Ties = "half") -> Any:
 
     Returns
     -------
-    callable
-        A scikit-learn scorer that requests `groups`.
+    {scorer}
 
     Examples
     --------

@@ -64,8 +64,7 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
         unscored points. Only with views that share their points: features or kernels.
     fitting : {"basic", "backfit"}, default "basic"
         Whether a step refits all coefficients of all views jointly.
-    agreement : {"cumulative", "incremental"}, default "cumulative"
-        Whether a step is chosen to bring the whole functions together or only its increments.
+    {agreement}
     ridge : float, default 0
         Weight of a penalty ``a' K a`` of each view; the paper has none. It needs a symmetric
         kernel.
@@ -73,16 +72,11 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     n_candidates : int or None, default None
         Number of training points, drawn at random, that are dealt out to the dictionaries.
         Memory grows as samples times candidates. None: all points.
-    {kernel_parameters}
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates and deals out points or features.
+    {kernel_parameters, dealing_state}
 
     Attributes
     ----------
-    basis_ : list of ndarray of shape (n_basis,)
-        For each view the chosen training points, in the order in which they were chosen.
-    coef_ : list of ndarray of shape (n_basis,)
-        For each view its coefficients.
+    {functions_of_views}
     staged_coef_ : list of ndarray of shape (n_basis, n_basis)
         For each view, row p holds the coefficients after p + 1 steps.
     cost_ : ndarray of shape (n_basis + 1,)
@@ -156,18 +150,17 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
                 "or a list of kernels"
             )
 
+    @documented
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit to the order of the scored points inside each group.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        {X_train}
         y : array-like of shape (n,)
             Scores; NaN marks an unscored point. Without any, the views agree on the scored
             points.
-        groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
-            :func:`groups_from_sizes` makes labels of sizes.
+        {groups}
 
         Returns
         -------

@@ -7,8 +7,12 @@ import pandas as pd
 import pytest
 from all_estimators import BY_NAME, CLASSES, grouped_data
 
+from rankpursuit import group_scorer, kendall_scorer, map_scorer, mrr_scorer, ndcg_scorer
+
 each_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", flags=re.M)
+PLACE = re.compile(r"^ *\{[\w, ]+\}$", flags=re.M)
+SCORERS = (group_scorer, kendall_scorer, map_scorer, mrr_scorer, ndcg_scorer)
 
 
 def sections(docstring):
@@ -28,7 +32,7 @@ def entries(section):
 
 @each_class
 def test_every_section_of_a_class_is_there(cls):
-    assert not re.search(r"^ *\{[\w, ]+\}$", cls.__doc__, flags=re.M), "an entry was not put in"
+    assert not PLACE.search(cls.__doc__), "an entry was not put in"
     assert max(map(len, cls.__doc__.splitlines())) <= 100
     expected = {"Parameters", "Attributes", "See Also", "Notes", "Examples"}
     assert set(sections(cls.__doc__)) == expected
@@ -71,6 +75,7 @@ def test_documented_parameters_of_methods_are_those_of_their_signatures(cls):
     for name, method in inspect.getmembers(cls, inspect.isfunction):
         if name.startswith("_") or not method.__module__.startswith("rankpursuit"):
             continue
+        assert not PLACE.search(method.__doc__), "an entry was not put in"
         parts = sections(method.__doc__)
         signature = inspect.signature(method)
         heads = re.findall(r"^(\w+) : ", parts.get("Parameters", ""), flags=re.M)
@@ -95,3 +100,10 @@ def test_the_first_parameters_may_go_without_their_names(cls):
         "SparseRankRLSCV": ["n_basis", "alphas"],
     }
     assert positional == expected.get(cls.__name__, ["n_basis"])
+
+
+@pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: scorer.__name__)
+def test_documented_parameters_of_scorers_are_those_of_their_signatures(scorer):
+    assert not PLACE.search(scorer.__doc__), "an entry was not put in"
+    documented = entries(sections(scorer.__doc__)["Parameters"])
+    assert list(documented) == list(inspect.signature(scorer).parameters)

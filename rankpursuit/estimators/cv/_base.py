@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankpursuit.estimators._base import KernelEstimator
 from rankpursuit.estimators._comparisons import group_labels, group_preferences, weighted_groups
 from rankpursuit.estimators._constraints import FLAG, NONE, Choice, Constraints, Number, Several
+from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._fitting import Ranker
 from rankpursuit.estimators._kernels import WITH_GAMMA, Array, gamma_in_use
 from rankpursuit.estimators._parameters import RandomState, parameters, random_generator
@@ -94,14 +95,13 @@ class PathCV(HoldsScaledModel):
         if np.ptp(y) == 0.0:
             raise ValueError("y must hold different scores to learn from; all are equal")
 
+    @documented
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters by cross-validation, and fit to all points with them.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,)
-            Scores.
+        {X_train, scores}
         groups : array-like of shape (n,), optional
             A label for each point, of a user or a query. Folds are made of whole groups, and a
             ranker compares only points with the same label. Default, and with one label for all:
@@ -246,12 +246,13 @@ class RankerCV(Ranker, PathCV):
 class Staged(PathCV):
     """A path of which every prefix is a model."""
 
+    @documented
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions, up to the chosen number.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
 
         Yields
         ------

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-from rankpursuit.estimators._docs import SHARED, entries_by_name, put_in
-
-Class = TypeVar("Class", bound=type)
+from rankpursuit.estimators._docs import SHARED, Documented, entries_by_name, put_in
 
 _ENTRIES = """\
 n_basis : int or None, default None
@@ -100,6 +96,6 @@ _GROUPS = {
 }
 
 
-def documented(cls: Class) -> Class:
-    """Put the shared entries into the docstring of a class."""
-    return put_in(cls, _OWN, _GROUPS)
+def documented(described: Documented) -> Documented:
+    """Put the shared entries into the docstring of a class or a function."""
+    return put_in(described, _OWN, _GROUPS)

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import KernelEstimator
+from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._expansion import Expansion
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._parameters import plain_parameters
@@ -34,12 +35,13 @@ class HoldsScaledModel(KernelEstimator):
     def _new_scaled(self, X: ArrayLike) -> Array:
         return self._scaled(self._new_points(X))
 
+    @documented
     def predict(self, X: ArrayLike) -> Array:
         """Predict the utility of new points with the chosen model.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        {X_new}
 
         Returns
         -------

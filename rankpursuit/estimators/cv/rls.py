@@ -72,10 +72,7 @@ class RLSCV(_RegularisedLeastSquaresCV):
 
     Attributes
     ----------
-    {found}
-    basis_ : ndarray of shape (n,)
-        All training points.
-    {coef_, input_attributes}
+    {found, all_points, coef_, input_attributes}
 
     See Also
     --------
@@ -114,10 +111,7 @@ class RankRLSCV(RankerCV, _RegularisedLeastSquaresCV):
 
     Attributes
     ----------
-    {found}
-    basis_ : ndarray of shape (n,)
-        All training points.
-    {coef_, n_groups_, input_attributes}
+    {found, all_points, coef_, n_groups_, input_attributes}
 
     See Also
     --------

@@ -77,24 +77,15 @@ class SemiSupervisedRankingPursuitCV(RankerCV, Staged):
         Choose the same point for all views at every step.
     fitting : {"basic", "backfit"}, default "backfit"
         Whether a step refits all coefficients of all views jointly.
-    agreement : {"cumulative", "incremental"}, default "cumulative"
-        Whether a step is chosen to bring the whole functions together or only its increments.
-    {group_weight}
+    {agreement, group_weight}
     n_candidates : int or None, default 200
         Number of points of a training part, drawn at random, that are dealt out to the
         dictionaries; a step compares all pairs of their functions. None: all points.
-    {kernel_parameters, search}
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates and deals out points or features.
+    {kernel_parameters, search, dealing_state}
 
     Attributes
     ----------
-    {found}
-    basis_ : list of ndarray of shape (n_basis,)
-        For each view the chosen training points, in the order in which they were chosen.
-    coef_ : list of ndarray of shape (n_basis,)
-        For each view its coefficients.
-    {n_groups_, input_attributes}
+    {found, functions_of_views, n_groups_, input_attributes}
 
     See Also
     --------
