@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
@@ -195,6 +196,16 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             "feature_names_in": None if names is None else list(names),
         }
         write_model(Model(description | learned.description, learned.arrays), path)
+
+    def _of_fit(self, name: str) -> Any:
+        """Return an attribute that a model has from its fit and a file does not keep."""
+        check_is_fitted(self)
+        if not hasattr(self, name):
+            raise NotFittedError(
+                f"this {type(self).__name__} was read from a file, which holds what predict needs "
+                "and nothing of the way to it; keep the fitted estimator itself, or fit it again"
+            )
+        return getattr(self, name)
 
     def _new_points(self, X: ArrayLike, dtype: Any = np.float64) -> Any:
         """Check points to predict; those in single precision stay so if `dtype` admits it."""

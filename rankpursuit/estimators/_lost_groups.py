@@ -16,24 +16,41 @@ REMEDY = (
 
 
 def warn_of_groups_of_a_search(estimator: object) -> None:
-    """Warn if a ranker is fitted without groups by a search that has been given some.
+    """Warn if a ranker is fitted without groups by a search that has been given some."""
+    if _search_has_groups():
+        warnings.warn(
+            f"{type(estimator).__name__} is fitted without the groups that the search was given, "
+            f"so that it compares all samples with each other; {REMEDY}",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_scores_across_groups() -> None:
+    """Warn if a scorer gets no groups from a search that has been given some."""
+    if _search_has_groups():
+        warnings.warn(
+            "the scorer did not get the groups that the search was given, so that it compares all "
+            f"samples of a test set with each other; {REMEDY}",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _search_has_groups() -> bool:
+    """Say whether a search of scikit-learn is under way that keeps groups to itself.
 
     Without metadata routing, ``GridSearchCV(...).fit(X, y, groups=...)`` splits by the groups and
     does not pass them on, and nothing but the calls that led here can tell.
     """
     if get_config()["enable_metadata_routing"]:
-        return
+        return False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_globals.get("__name__") in _SELECTION and _has_groups(frame):
-            warnings.warn(
-                f"{type(estimator).__name__} is fitted without the groups that the search was "
-                f"given, so that it compares all samples with each other; {REMEDY}",
-                UserWarning,
-                stacklevel=3,
-            )
-            return
+            return True
         frame = frame.f_back
+    return False
 
 
 def _has_groups(frame: FrameType) -> bool:

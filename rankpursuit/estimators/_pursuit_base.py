@@ -234,8 +234,9 @@ class Pursuit(LeastSquaresEstimator):
         ------
         ndarray of shape (m,)
         """
+        staged = self._of_fit("staged_coef_")
         kernel = self._basis_kernel(X)
-        for coef in self.staged_coef_:
+        for coef in staged:
             yield function_of(kernel, coef)
 
 

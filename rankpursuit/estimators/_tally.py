@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -116,7 +117,11 @@ class Tally:
 def unpacked(block: Any) -> tuple[ArrayLike, ArrayLike, ArrayLike | None]:
     """Return points, scores and groups of a block."""
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-        raise ValueError(f"a block must be (X, y, groups); got {type(block).__name__}")
+        one_alone = isinstance(block, np.ndarray)
+        raise ValueError(
+            f"a block must be (X, y, groups); got {type(block).__name__}"
+            + ("; a single block goes into a list, [(X, y, groups)]" if one_alone else "")
+        )
     X, y, groups = (*block, None)[:3]
     return X, y, groups
 
@@ -132,6 +137,15 @@ def opener(blocks: Blocks, *, twice: bool) -> Callable[[], Iterator[Block]]:
     """
     if callable(blocks):
         return lambda: iter(blocks())
+    if isinstance(blocks, str | PathLike):
+        raise ValueError(
+            "blocks must be blocks of rows, not the name of a file: letor_blocks(path) and "
+            "parquet_blocks(path) of rankpursuit.datasets read them from one"
+        )
+    if not isinstance(blocks, Iterable):
+        raise ValueError(
+            f"blocks must be an iterable of (X, y, groups); got {type(blocks).__name__}"
+        )
     if twice and iter(blocks) is blocks:
         raise ValueError(
             "blocks can be read only once, but candidates are drawn from all rows, which takes a "

@@ -148,8 +148,9 @@ class FunctionsOfViews(Ranker, OneWidth):
         ------
         ndarray of shape (m,)
         """
+        staged = self._of_fit("staged_coef_")
         kernels = self._kernels_at(self._new_points(X))
-        for coefs in zip(*self.staged_coef_, strict=True):
+        for coefs in zip(*staged, strict=True):
             yield _mean_of_views(_side_by_side(kernels, coefs))
 
     def expansions(self) -> list[Expansion]:

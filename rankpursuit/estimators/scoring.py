@@ -11,6 +11,7 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._comparisons import group_labels
+from rankpursuit.estimators._lost_groups import warn_of_scores_across_groups
 from rankpursuit.estimators._scorer_docs import documented
 from rankpursuit.metrics import Ties, disagreement_error
 
@@ -19,6 +20,8 @@ def _accuracy(
     y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None, *, ties: Ties
 ) -> float:
     """One minus the disagreement error of the points that have a score."""
+    if groups is None:
+        warn_of_scores_across_groups()
     scores = column_or_1d(y_true, dtype=np.float64)
     labels, scored = group_labels(groups, len(scores)), ~np.isnan(scores)
     prediction = np.asarray(y_pred)[scored]
@@ -32,7 +35,8 @@ def group_scorer(*, ties: Ties = "half") -> Any:
     The score is one minus the normalised disagreement error, of the points that have a score: NaN
     marks one that has none. With scikit-learn's metadata routing switched on, and
     ``estimator.set_fit_request(groups=True)``, the `groups` given to ``GridSearchCV.fit`` reach
-    the splitter, the estimator and this scorer alike.
+    the splitter, the estimator and this scorer alike. Without the routing they reach the splitter
+    alone: all points of a test set are then compared, and a warning tells.
 
     Parameters
     ----------

@@ -129,6 +129,26 @@ def test_predictions_in_blocks_are_those_of_all_rows(estimator, monkeypatch):
 
 
 @EACH
+def test_a_loaded_model_tells_that_it_has_nothing_of_its_fit(estimator, tmp_path):
+    X, y, groups = data()
+    estimator.fit(X, y, groups).save(tmp_path / "model")
+    again = rankpursuit.load_model(tmp_path / "model")
+    for name, arguments in {"staged_predict": (X,), "plot": ()}.items():
+        if hasattr(again, name):
+            with pytest.raises(NotFittedError, match="read from a file"):
+                list(getattr(again, name)(*arguments))
+
+
+@EACH
+def test_predictions_have_the_precision_of_the_points(estimator):
+    X, y, groups = data()
+    estimator.fit(X, y, groups)
+    single = estimator.predict(X.astype(np.float32))
+    assert (single.dtype, estimator.predict(X).dtype) == (np.float32, np.float64)
+    np.testing.assert_allclose(single, estimator.predict(X), atol=1e-4 * np.abs(single).max())
+
+
+@EACH
 def test_onnx_gives_the_same_scores(estimator):
     pytest.importorskip("skl2onnx")
     runtime = pytest.importorskip("onnxruntime")

@@ -1,5 +1,7 @@
 """Blocks that cannot be learned from are one clear error, and the model is as it was before."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from all_estimators import PURSUITS, id_of
@@ -29,6 +31,21 @@ def refusals():
         "labels": ((X, y, groups[1:]), "groups must have one label"),
         "rows": ((X[:0], y[:0], groups[:0]), "0 sample"),
     }
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ("train.txt", "letor_blocks"),
+        (Path("train.parquet"), "parquet_blocks"),
+        (None, "iterable of .* got NoneType"),
+        (sorted_groups(), "block 1: .* goes into a list"),
+        ([5], "block 1: a block must be .* got int"),
+    ],
+)
+def test_what_is_no_blocks_is_told_how_to_make_some(blocks, message):
+    with pytest.raises(ValueError, match=message):
+        RankingPursuit().fit_blocks(blocks)
 
 
 @each_pursuit

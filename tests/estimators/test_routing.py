@@ -16,6 +16,7 @@ from rankpursuit import (
     RLS,
     RankRLS,
     SemiSupervisedRankingPursuit,
+    group_scorer,
     kendall_scorer,
     map_scorer,
     mrr_scorer,
@@ -307,3 +308,17 @@ def test_searches_without_groups_or_that_pass_them_on_are_not_warned_of(data, ro
             GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=2).fit(X, y)
             cross_validate(RankRLS(), X, y, cv=2)
             cross_validate(RLS(), X, y, groups=groups, cv=GroupKFold(2))
+
+
+def test_a_scorer_of_groups_tells_that_a_search_kept_the_groups_to_itself(data):
+    X, y, groups = data
+    search = GridSearchCV(RLS(), {"alpha": [1.0]}, scoring=group_scorer(), cv=GroupKFold(2))
+    with pytest.warns(UserWarning, match="scorer did not get the groups"):
+        search.fit(X, y, groups=groups)
+
+
+def test_a_scorer_of_groups_says_nothing_where_there_are_none(data):
+    X, y, _ = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GridSearchCV(RLS(), {"alpha": [1.0]}, scoring=group_scorer(), cv=2).fit(X, y)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import KernelEstimator
 from rankpursuit.estimators._comparisons import group_labels, group_preferences, weighted_groups
@@ -212,9 +211,9 @@ class PathCV(HoldsScaledModel):
         -------
         matplotlib Axes
         """
-        check_is_fitted(self)
+        table = self._of_fit("_table")
         score = self.scoring if isinstance(self.scoring, str) else _name_of(self.scoring)
-        return plot_path(self._table, self._place, self._path_axis, score, self.selection, ax)
+        return plot_path(table, self._place, self._path_axis, score, self.selection, ax)
 
 
 @parameters

@@ -14,6 +14,7 @@ from rankpursuit.estimators._docs import documented
 from rankpursuit.estimators._expansion import Expansion
 from rankpursuit.estimators._kernels import Array
 from rankpursuit.estimators._parameters import plain_parameters
+from rankpursuit.estimators._predictions import SINGLE_OR_DOUBLE, in_blocks
 from rankpursuit.estimators._scaling import overflow_found_later
 from rankpursuit.estimators.model_file import Model
 
@@ -45,10 +46,10 @@ class HoldsScaledModel(KernelEstimator):
 
         Returns
         -------
-        ndarray of shape (m,)
+        {predictions}
         """
-        X = self._new_scaled(X)
-        return self.best_estimator_.predict(X)
+        X, model = self._new_points(X, SINGLE_OR_DOUBLE), self.best_estimator_
+        return in_blocks(X, X.shape[1], lambda part: model.predict(self._scaled(part)))
 
     def expansions(self) -> list[Expansion]:
         """Return the functions of the chosen model, of features as ``scaler_`` leaves them.

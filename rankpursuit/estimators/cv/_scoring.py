@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from functools import partial
@@ -109,6 +110,20 @@ def _of_scorer(scorer: Any) -> Metric:
     return metric
 
 
+def _of_three(metric: Metric) -> Metric:
+    """Return a function that takes scores, predictions and groups; a ValueError for others."""
+    try:
+        inspect.signature(metric).bind(None, None, None)
+    except TypeError:
+        raise ValueError(
+            "scoring must take three arguments: scores, predictions, and groups, which are None if "
+            f"there are none; {getattr(metric, '__name__', type(metric).__name__)} does not"
+        ) from None
+    except ValueError:  # functions written in C may not tell
+        pass
+    return metric
+
+
 class Judge:
     """A metric over stacks of predictions, one call a stack where the metric can do that.
 
@@ -126,7 +141,7 @@ class Judge:
         elif hasattr(scoring, "set_score_request"):
             self._metric, self._takes_stacks = _of_scorer(scoring), False
         else:
-            self._metric = scoring
+            self._metric = _of_three(scoring)
 
     def __call__(self, scores: Array, predictions: Array, groups: NDArray | None) -> Array:
         """Score the predictions of shape (..., m); the scores have the shape (...)."""

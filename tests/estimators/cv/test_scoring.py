@@ -59,6 +59,14 @@ def test_a_function_of_stacks_is_called_once_for_a_stack():
     assert len(shapes) == 5  # before that, two predictions apart and together
 
 
+@pytest.mark.parametrize(
+    "metric", [mean_absolute_error, lambda scores, values: 0.0, lambda *, scores: 0.0]
+)
+def test_a_function_that_takes_no_groups_is_told_so(metric):
+    with pytest.raises(ValueError, match="scoring must take three arguments"):
+        Judge(metric)
+
+
 def test_a_function_of_one_prediction_is_called_for_each():
     def tau(y, prediction, groups):
         return kendalltau(y, prediction).statistic
