@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-from rankpursuit.errors import OutputError, StoreError
+from rankpursuit.errors import StoreError
 from rankpursuit.experiments.run.evaluate import AlgorithmResult, UnitResult
 from rankpursuit.experiments.run.plan import Unit
 from rankpursuit.experiments.run.sealed import (
@@ -27,6 +27,15 @@ from rankpursuit.experiments.run.sealed import (
     unit_key,
     unpack,
 )
+from rankpursuit.experiments.run.store_errors import (
+    LOCKED,
+    damaged,
+    error_code,
+    foreign,
+    locked,
+    one_line_errors,
+)
+from rankpursuit.experiments.run.store_values import Text, decoded, rank, shown
 from rankpursuit.writing import check_output
 
 __all__ = ["FORMAT", "Identity", "Key", "Store", "unit_key"]
@@ -42,14 +51,6 @@ _TABLES = {
     "users TEXT NOT NULL, seconds REAL NOT NULL, checksum BLOB NOT NULL, "
     "PRIMARY KEY (repeat, grp, role, chunk, algorithm)) WITHOUT ROWID",
 }
-_CANNOT_WRITE = {
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
-}
-_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _FROM_ROW = (
     "FROM results WHERE repeat IS ? AND CAST(grp AS BLOB) IS ? AND CAST(role AS BLOB) IS ? "
     "AND chunk IS ? AND CAST(algorithm AS BLOB) IS ?"
@@ -83,16 +84,16 @@ class Store:
         self._finished: dict[Key, set[str]] = {}
         self._damaged_rows: list[tuple[Any, ...]] = []
         self.set_aside: list[str] = []
-        with self._one_line_errors():
+        with one_line_errors(self._path):
             path.parent.mkdir(parents=True, exist_ok=True)
             check_output(path)
             self._connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
         try:
-            with self._one_line_errors():
+            with one_line_errors(self._path):
                 self._open()
         except MemoryError as error:
             self._connection.close()
-            raise self._damaged("it asks for more memory than there is") from error
+            raise damaged(self._path, "it asks for more memory than there is") from error
         except BaseException:
             self._connection.close()
             raise
@@ -105,14 +106,14 @@ class Store:
 
     def _open(self) -> None:
         """Lock the file; make the tables of a new one, check those of an old one."""
-        self._connection.text_factory = _Text
+        self._connection.text_factory = Text
         self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._connection.execute("PRAGMA trusted_schema = OFF")
         self._connection.execute("BEGIN EXCLUSIVE")
         self._connection.execute("COMMIT")
         ((first, *_), *_) = self._connection.execute("PRAGMA quick_check(1)")
         if first != b"ok":
-            raise self._damaged(first.decode(errors="replace"))
+            raise damaged(self._path, first.decode(errors="replace"))
         tables = {
             name.decode(errors="replace"): (sql or b"").decode(errors="replace")
             for name, sql in self._connection.execute("SELECT name, sql FROM sqlite_master")
@@ -144,8 +145,8 @@ class Store:
         """Tell a store of another version from a file that is no store."""
         rows = self._connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchall()
         if rows and rows[0][0] != str(FORMAT).encode():
-            return self._foreign("was written by another version of rankpursuit")
-        return self._damaged("its tables are not those of a store")
+            return foreign(self._path, "was written by another version of rankpursuit")
+        return damaged(self._path, "its tables are not those of a store")
 
     def _check_identity(self) -> None:
         """Refuse a store of something else, or one that does not know what it belongs to."""
@@ -164,28 +165,28 @@ class Store:
         }
         for key, wanted in self._wanted().items():
             if key not in found:
-                raise self._damaged(f"the row {key} of its table meta")
+                raise damaged(self._path, f"the row {key} of its table meta")
             if found[key] != wanted:
-                raise self._foreign(reasons[key])
+                raise foreign(self._path, reasons[key])
 
     def _check_rows(self) -> None:
         """Remember which rows there are, and which of them are not as they were written."""
         before: tuple[Any, ...] = ()
         for row in self._connection.execute("SELECT * FROM results"):
-            key = tuple(map(_rank, row[:5]))
+            key = tuple(map(rank, row[:5]))
             if key <= before:  # rows could not be found, and new ones would be lost
-                raise self._damaged("its rows are out of order")
+                raise damaged(self._path, "its rows are out of order")
             before = key
             if is_whole(self._identity, row):
-                repeat, group, role, chunk, label = map(_decoded, row[:5])
+                repeat, group, role, chunk, label = map(decoded, row[:5])
                 self._finished.setdefault((repeat, group, role, chunk), set()).add(label)
             else:
                 self._damaged_rows.append(row[:5])
         for key in self._damaged_rows:
             if len(self._connection.execute(f"SELECT 1 {_FROM_ROW}", key).fetchall()) != 1:
-                raise self._damaged("a row cannot be found by its key")
+                raise damaged(self._path, "a row cannot be found by its key")
         for key in self._damaged_rows[:_MOST_NAMED]:
-            repeat, group, role, chunk, label = map(_shown, key)
+            repeat, group, role, chunk, label = map(shown, key)
             self.set_aside.append(
                 f"{self._path}: a damaged row is set aside, to be computed again: {label}, group "
                 f"{group}, repeat {repeat}, {role} users, unit {chunk}"
@@ -201,9 +202,9 @@ class Store:
         """
         if not self._damaged_rows:
             return
-        with self._one_line_errors(), self._transaction():
+        with one_line_errors(self._path), self._transaction():
             for key in self._damaged_rows:
-                if _decoded(key[4]) not in self._finished.get(tuple(map(_decoded, key[:4])), ()):
+                if decoded(key[4]) not in self._finished.get(tuple(map(decoded, key[:4])), ()):
                     self._connection.execute(f"DELETE {_FROM_ROW}", key)
         self._damaged_rows = []
 
@@ -217,14 +218,14 @@ class Store:
         try:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
-            if _code(error) in _LOCKED:
-                raise _locked(path) from error
+            if error_code(error) in LOCKED:
+                raise locked(path) from error
         finally:
             connection.close()
 
     def add_seconds(self, seconds: float) -> float:
         """Add to the time that all runs took together, and return it."""
-        with self._one_line_errors(), self._transaction():
+        with one_line_errors(self._path), self._transaction():
             rows = self._connection.execute("SELECT * FROM meta WHERE key = 'seconds'")
             whole = [value for key, value, sealed in rows if sealed == checksum(key, value)]
             total = round(seconds + sum(map(float, whole)), 1)
@@ -242,7 +243,7 @@ class Store:
             for result in results
             for label, of_label in result.results.items()
         ]
-        with self._one_line_errors(), self._transaction():
+        with one_line_errors(self._path), self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
@@ -253,7 +254,7 @@ class Store:
         """Return the results of an algorithm on a unit, None if there are none."""
         if label not in self._finished.get(unit_key(unit), ()):
             return None
-        with self._one_line_errors():
+        with one_line_errors(self._path):
             row = self._connection.execute(
                 "SELECT * FROM results WHERE "
                 "repeat = ? AND grp = ? AND role = ? AND chunk = ? AND algorithm = ?",
@@ -261,7 +262,7 @@ class Store:
             ).fetchone()
         result = None if row is None else unpack(self._identity, row)
         if result is None:
-            raise self._damaged("a row was lost or changed since the store was opened")
+            raise damaged(self._path, "a row was lost or changed since the store was opened")
         return result
 
     @contextmanager
@@ -274,67 +275,3 @@ class Store:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-
-    @contextmanager
-    def _one_line_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.ProgrammingError:
-            raise
-        except sqlite3.Error as error:
-            if _code(error) in _LOCKED:
-                raise _locked(self._path) from error
-            if _code(error) in _CANNOT_WRITE:
-                raise StoreError(f"cannot write {self._path}: {error}") from error
-            raise self._damaged(str(error)) from error
-        except UnicodeDecodeError as error:  # sqlite3 cannot word what SQLite says of damaged text
-            raise self._damaged("its schema is not text") from error
-        except OutputError as error:
-            raise StoreError(str(error)) from error
-        except OSError as error:
-            raise StoreError(f"cannot write {self._path}: {error.strerror}") from error
-
-    def _damaged(self, reason: str) -> StoreError:
-        in_one_line = " ".join(reason.replace("*** in database main ***", "").split())
-        return StoreError(
-            f"{self._path} is not a readable store ({in_one_line}): use --fresh to start over"
-        )
-
-    def _foreign(self, reason: str) -> StoreError:
-        return StoreError(
-            f"{self._path} {reason}: use --fresh to start over, or --output for another folder"
-        )
-
-
-class _Text(bytes):
-    """Text of the store, which need not be text if it is damaged; a blob is bytes."""
-
-
-def _rank(value: Any) -> tuple[int, Any]:
-    """Return where SQLite sorts a value: nothing, numbers, text, blobs."""
-    if value is None:
-        return 0, 0
-    if isinstance(value, bytes):
-        return (2 if isinstance(value, _Text) else 3), bytes(value)
-    return 1, value
-
-
-def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's own code of an error, without the details."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _locked(path: Path) -> StoreError:
-    return StoreError(
-        f"another run is writing to {path.parent}: wait for it, or use --output for another folder"
-    )
-
-
-def _decoded(value: Any) -> Any:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def _shown(value: Any) -> str:
-    """Write part of a key, which may be damaged, in one line; counts begin with 1."""
-    text = str(value + 1 if isinstance(value, int) else _decoded(value))
-    return text if text.isprintable() else ascii(text)
