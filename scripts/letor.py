@@ -4,7 +4,8 @@ Writes ``results/letor.md``. Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor (p
 data/README.md), and ``pip install '.[bench]'`` for the rows of LightGBM and XGBoost, which are left
 out otherwise. Parameters are chosen by cross-validation over the queries to learn from, by NDCG@10;
 nothing is tuned by hand. Each fit is a process of its own, so that its memory can be told. Fits
-that are finished are kept in results/letor.json: a run that is stopped goes on where it was.
+that are finished are kept in results/letor.json: a run that is stopped goes on where it was. Of
+data sets that have no finished fit there, the page keeps the tables that it has.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def main() -> None:
     if "letor" in sets and not letor_folder().is_dir():
         sys.exit("LETOR MQ2008 is not there: set RANKPURSUIT_DATA, or say --data smooth")
     measure_all(sets, methods, fresh=arguments.fresh)
-    write_atomically(arguments.page, page(kept_fits(), SETS).encode())
+    before = arguments.page.read_text(encoding="utf-8") if arguments.page.exists() else ""
+    write_atomically(arguments.page, page(kept_fits(), SETS, before).encode())
     print(f"wrote {arguments.page}")
 
 

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from rankpursuit import RankingPursuitCV, RankRLS, RankSVM, SparseRankRLSCV
 
 SIZES = (25, 50, 100, 200)
+NO_LIMIT = 10**9
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Method:
 
     title: str
     fit: Callable[[Queries], Fitted]
-    most_rows: int = 10**9
+    most_rows: int = NO_LIMIT
 
     def takes(self, fold: Fold) -> bool:
         """Say whether the fold is not too large."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from bench_file import environment
-from letor_methods import METHODS, SIZES
-from ranking_data import DATA_SETS
+from letor_methods import METHODS, NO_LIMIT, SIZES
+from ranking_data import DATA_SETS, DataSet
 
 from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.statistics import Comparison, compare
@@ -31,29 +32,65 @@ accuracy among up to 100 functions.
 
 Measures are means over the test queries that have documents of different grades; the gain of a
 document is 2^grade - 1, and one of a grade above 0 is relevant. Differences are paired over these
-queries, with 95% bootstrap intervals. Times are seconds of one core, all methods in one thread:
-of a fit with the choice of its parameters, and of predicting 1,000 rows. Memory is the peak that a
-fit adds to a process of its own; a model's size is that of its points and coefficients, or of the
-file of its package.
+queries, with 95% bootstrap intervals. Times are seconds of the processor, all methods in one
+thread, so that other work on the machine adds little: of a fit with the choice of its parameters,
+and of predicting 1,000 rows. Memory is the peak that a fit adds to a process of its own; a model's
+size is that of its points and coefficients, or of the file of its package.
 """
 
 
-def page(kept: dict[str, Any], names: Sequence[str]) -> str:
-    """Return the tables of all data sets that were measured."""
-    parts = [HEAD, f"{environment()}.", ""]
+def page(kept: dict[str, Any], names: Sequence[str], before: str = "") -> str:
+    """Return the tables of all data sets that were measured.
+
+    Parameters
+    ----------
+    kept : dict
+        The fits, by data set, fold and method. A method counts if all folds are there.
+    names : sequence of str
+        The data sets.
+    before : str
+        The page as it was: what it has of other data sets stays, if it was measured on the same
+        machine with the same versions.
+    """
+    machine = f"{environment()}."
+    earlier = _sections(before) if machine in before else {}
+    parts = [HEAD, machine, ""]
     for name in names:
         data = DATA_SETS[name]
         found = {method: _folds(kept, name, method) for method in METHODS}
-        n_folds = max(map(len, found.values()))
-        measured = {method: folds for method, folds in found.items() if len(folds) == n_folds}
-        if not n_folds:
-            continue
-        about = f"{data.about[0].upper()}{data.about[1:]}."
-        parts += [f"## {data.title}", about, "", _quality(measured), ""]
-        parts += [_verdict(measured), "", _costs(measured), ""]
-        if any(f"random-{size}" in measured for size in SIZES):
-            parts += ["Chosen points minus as many random ones:", "", _chosen(measured), ""]
+        measured = {method: folds for method, folds in found.items() if len(folds) == data.n_folds}
+        if measured:
+            parts += _section(data, measured)
+        elif data.title in earlier:
+            parts.append(earlier[data.title])
     return "\n".join(parts)
+
+
+def _sections(page: str) -> dict[str, str]:
+    """Take a page apart by the titles of its data sets."""
+    parts = re.split(r"^(?=## )", page, flags=re.M)[1:]
+    return {part.partition("\n")[0].removeprefix("## "): part.rstrip() + "\n" for part in parts}
+
+
+def _section(data: DataSet, measured: dict[str, list[dict[str, Any]]]) -> list[str]:
+    parts = [f"## {data.title}", f"{data.about[0].upper()}{data.about[1:]}.", ""]
+    parts += [_quality(measured), "", _verdict(measured), *_missing(measured), ""]
+    parts += [_costs(measured), ""]
+    if any(f"random-{size}" in measured for size in SIZES):
+        parts += ["Chosen points minus as many random ones:", "", _chosen(measured), ""]
+    return parts
+
+
+def _missing(measured: Collection[str]) -> list[str]:
+    """Name the methods that are not there, with the most rows that they are given."""
+    missing = [
+        f"{method.title} (given at most {method.most_rows:,} rows)"
+        if method.most_rows < NO_LIMIT
+        else method.title
+        for name, method in METHODS.items()
+        if name not in measured
+    ]
+    return [f"Not measured: {'; '.join(missing)}."] if missing else []
 
 
 def _folds(kept: dict[str, Any], name: str, method: str) -> list[dict[str, Any]]:

@@ -51,6 +51,7 @@ class DataSet:
     title: str
     about: str
     folds: Callable[[], list[Fold]]
+    n_folds: int
 
 
 def letor_folder() -> Path:
@@ -157,6 +158,7 @@ DATA_SETS = {
         "parts S1 to S3 of LETOR MQ2008, each once to judge by and the other two to learn from: "
         "471 queries, 9,630 documents, 46 features, grades 0 to 2",
         letor,
+        3,
     ),
     "smooth": DataSet(
         "Smooth utility, 2,000 rows",
@@ -164,6 +166,7 @@ DATA_SETS = {
         "features x, utility sin(2 x1) + x2 x3 + |x4| + (x5 + ... + x10) / 4 and normal noise of a "
         "third of its spread, grades 0 to 4 by fifths of the query",
         lambda: smooth(100, 3),
+        3,
     ),
     "uneven": DataSet(
         "Queries of uneven size",
@@ -171,28 +174,33 @@ DATA_SETS = {
         "features x, scores x1 + sin(2 x2) + x3 x4 + t'x / 2 and normal noise of spread 1, with "
         "normal tastes t of the query",
         lambda: uneven(60, 3),
+        3,
     ),
     "linear": DataSet(
         "Linear utility",
         "5 draws of 30 queries of 10 documents, 20 normal features x, scores x1 + ... + x5 and "
         "normal noise of the same spread",
         lambda: linear(30, 5),
+        5,
     ),
     "diabetes": DataSet(
         "Diabetes",
         "scikit-learn's diabetes data as one ranking, without groups, in 5 folds: 442 points, 10 "
         "features",
         lambda: one_ranking(load_diabetes, 5),
+        5,
     ),
     "wine": DataSet(
         "Wine",
         "scikit-learn's wine data, 178 points, 13 features, ranked by the number of the class",
         lambda: one_ranking(load_wine, 5),
+        5,
     ),
     "cancer": DataSet(
         "Breast cancer",
         "scikit-learn's breast cancer data, 569 points, 30 features, benign above malignant",
         lambda: one_ranking(load_breast_cancer, 5),
+        5,
     ),
     "ratings": DataSet(
         "Ratings",
@@ -200,10 +208,12 @@ DATA_SETS = {
         "10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5, normal noise of spread 2 and a level "
         "of the user, rounded",
         lambda: ratings(40, 3),
+        3,
     ),
     "large": DataSet(
         "Smooth utility, 40,000 rows",
         "one draw of 2,000 queries to learn from and 400 to judge by, of the same utility",
         lambda: smooth(2000, 1),
+        1,
     ),
 }
