@@ -16,6 +16,7 @@ from rankpursuit.reporting.statistics import Comparison, compare
 
 MEASURES = {"ndcg": "NDCG@10", "map": "MAP", "error": "pairwise error"}
 REFERENCE, SPARSE = "lightgbm", "pursuit-100"
+BOOSTING = ("lightgbm", "xgboost")
 HEAD = """# Ranking pursuit beside gradient boosting
 Made by `python scripts/letor.py` (`pip install '.[bench]'` for LightGBM and XGBoost; LETOR MQ2008
 under `$RANKPURSUIT_DATA/letor`, of which nothing is kept here).
@@ -133,17 +134,25 @@ def _verdict(measured: dict[str, list[dict[str, Any]]]) -> str:
     for method, folds in measured.items():
         if method != REFERENCE:
             low, high = _against(folds, measured[REFERENCE]).interval
-            ahead += [METHODS[method].title] * (low > 0)
-            behind += [METHODS[method].title] * (high < 0)
-    n_queries = len(_queries(measured[REFERENCE], "ndcg"))
+            ahead += [method] * (low > 0)
+            behind += [method] * (high < 0)
+    intervals = f"by the intervals over {len(_queries(measured[REFERENCE], 'ndcg'))} queries"
+    others = set(measured) - set(BOOSTING)
+    if others and others <= set(behind):
+        best = max(others, key=lambda method: _queries(measured[method], "ndcg").mean())
+        by = -_against(measured[best], measured[REFERENCE]).mean
+        return (
+            f"Boosting wins: {intervals}, LightGBM is ahead of every method that is not boosting, "
+            f"of the best of them ({METHODS[best].title}) by {by:.3f}."
+        )
     return (
-        f"By the intervals over {n_queries} queries, ahead of LightGBM: {_joined(ahead)}. "
+        f"{intervals.capitalize()}, ahead of LightGBM: {_joined(ahead)}. "
         f"Behind it: {_joined(behind)}. Any others are level with it."
     )
 
 
-def _joined(titles: list[str]) -> str:
-    return "; ".join(titles) or "none"
+def _joined(methods: list[str]) -> str:
+    return "; ".join(METHODS[method].title for method in methods) or "none"
 
 
 def _costs(measured: dict[str, list[dict[str, Any]]]) -> str:

@@ -67,6 +67,13 @@ def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
     assert "|         100 | +0.200 (+0.200 to +0.200) |" in text
 
 
+def test_the_page_says_where_boosting_wins():
+    figures = {"pursuit-100": 0.6, "ridge": 0.5, "lightgbm": 0.7, "xgboost": 0.8}
+    text = page({f"large/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, ["large"])
+    assert "Boosting wins: by the intervals over 60 queries" in text
+    assert "(ranking pursuit, at most 100 functions) by 0.100." in text
+
+
 def test_the_page_leaves_out_methods_of_which_folds_are_missing_and_names_them():
     kept = {f"smooth/{fold}/lightgbm": fit_of(0.7) for fold in (0, 1, 2)}
     text = page(kept | {"smooth/0/ridge": fit_of(0.7)}, ["smooth", "letor"])
