@@ -76,10 +76,12 @@ class ComparesGroups(KernelEstimator):
     _compares: ClassVar[bool] = True
     __metadata_request__fit: ClassVar = {"groups": True}
 
+    def __sklearn_clone__(self) -> Self:
+        warn_of_groups_of_a_search(self)
+        return super().__sklearn_clone__()
+
     def _group_labels(self, groups: ArrayLike | None, n_points: int) -> NDArray:
         """Check the label of each training point, and keep the number of groups."""
-        if groups is None:
-            warn_of_groups_of_a_search(self)
         labels = group_labels(groups, n_points)
         self.n_groups_: int | None = len(np.unique(labels))
         return labels
@@ -90,8 +92,6 @@ class ComparesGroups(KernelEstimator):
 
     def _compared(self, groups: ArrayLike | None, n_points: int) -> GroupPreferences:
         """All pairs inside each group, as the parameter weighs them; keep the number of groups."""
-        if groups is None:
-            warn_of_groups_of_a_search(self)
         compared = group_preferences(group_labels(groups, n_points), self.group_weight)
         self.n_groups_ = compared.n_groups
         return compared

@@ -294,9 +294,24 @@ def make_search_of_pipeline(estimator):
 
 def test_workers_do_not_hide_that_a_search_keeps_the_groups(data):
     X, y, groups = data
-    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2), n_jobs=2)
+    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2), n_jobs=2, refit=False)
     with pytest.warns(UserWarning, match="without the groups that the search was given"):
         search.fit(X, y, groups=groups)
+    with pytest.warns(UserWarning, match="without the groups that the search was given"):
+        cross_validate(RankRLS(), X, y, groups=groups, cv=GroupKFold(2), n_jobs=2)
+
+
+def test_groups_that_reach_fit_by_another_name_are_not_lost(data):
+    X, y, groups = data
+    pipeline, folds = make_pipeline(StandardScaler(), RankRLS()), GroupKFold(2)
+    search = GridSearchCV(pipeline, {"rankrls__alpha": [1.0]}, cv=folds, scoring="r2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search.fit(X, y, groups=groups, rankrls__groups=groups)
+        cross_validate(
+            RankRLS(), X, y, groups=groups, cv=folds, params={"groups": groups}, scoring="r2"
+        )
+    assert search.best_estimator_[-1].n_groups_ == 5
 
 
 def test_searches_without_groups_or_that_pass_them_on_are_not_warned_of(data, routing):
