@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -48,6 +49,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Kinds of numbers that training points may keep; others become the first."""
 
     @classmethod
+    @cache
     def constraints(cls) -> Constraints:
         """Return what each parameter may be, from all classes that bring parameters in."""
         declared = (vars(base).get("_constraints", {}) for base in reversed(cls.__mro__))

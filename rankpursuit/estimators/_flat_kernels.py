@@ -36,7 +36,7 @@ def warn_of_flat_kernel(
     if not (isinstance(kernel, str) and kernel in BETWEEN_0_AND_1):
         return
     rows, some = (spread_out(size) for size in values.shape)
-    seen = values[rows][:, some]
+    seen = values if max(values.shape) <= _LOOKED_AT else values[rows][:, some]
     if np.count_nonzero((seen >= _FLAT) & (seen <= 1.0 - _FLAT)) > (1.0 - _NEARLY_ALL) * seen.size:
         return
     seen = seen[rows[:, None] != columns[some]]
