@@ -61,6 +61,7 @@ bench: $(READY)  ## measure speed and growth against their goals, into results/b
 	exit $$status
 
 $(VENV)/.docs: $(READY)
+	@echo 'Setting up the tools of the documentation, once: pip takes a minute or more.'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 

@@ -64,7 +64,7 @@ def claims() -> str:
     judged = [judge_claims(list(of.values())) for of in sets]
     rows = []
     for alike in zip(*judged, strict=True):
-        row = [alike[0].claim.says]
+        row = [str(alike[0].claim)]
         for one in alike:
             share = one.reason.removesuffix(" comparisons agree").replace(" of ", "/")
             row += [f"{one.outcome}, {share}", one.size]

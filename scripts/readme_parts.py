@@ -62,7 +62,6 @@ def verdicts(runs: Runs) -> str:
     for outcome, claims in found.items():
         lines += ["", f"<details><summary>{outcome.capitalize()}</summary>", ""]
         for claim in claims:
-            tables = " and ".join(map(str, claim.tables))
-            lines.append(f"- Table{'s' * (len(claim.tables) > 1)} {tables}: {claim.says}")
+            lines.append(f"- {claim}")
         lines += ["", "</details>"]
     return "\n".join(lines)

@@ -36,23 +36,32 @@ sparse = RankingPursuit(n_basis=60, fitting="backfit", ridge=0.1, **kernel).fit(
 
 sizes = np.arange(5, 61, 5)
 of_random = [
-    SparseRankRLS(n_basis=int(size), alpha=1.0, random_state=0, **kernel).fit(*known).score(*fresh)
+    SparseRankRLS(n_basis=int(size), alpha=1.0, random_state=0, **kernel)
+    .fit(*known)
+    .score(*fresh)
     for size in sizes
 ]
 
 of_path = [
-    pairwise_accuracy(fresh[1], utility, fresh[2]) for utility in sparse.staged_predict(fresh[0])
+    pairwise_accuracy(fresh[1], utility, fresh[2])
+    for utility in sparse.staged_predict(fresh[0])
 ]
-print(f"RankRLS, {len(dense.basis_)} functions: {dense.score(*fresh):.3f} of pairs in order")
+print(
+    f"RankRLS, {len(dense.basis_)} functions: {dense.score(*fresh):.3f} of pairs in order"
+)
 for size in (5, 10, 20, 40):
     print(f"Ranking pursuit, {size} functions: {of_path[size - 1]:.3f}")
 
 # %%
 # A few dozen well-chosen functions come close to all 800.
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-axes.axhline(dense.score(*fresh), color="black", linewidth=1, label="RankRLS, all 800 points")
+axes.axhline(
+    dense.score(*fresh), color="black", linewidth=1, label="RankRLS, all 800 points"
+)
 axes.plot(np.arange(1, 61), of_path, color="#d1500a", label="ranking pursuit")
-axes.plot(sizes, of_random, "v:", color="#c4659b", label="sparse RankRLS, random points")
+axes.plot(
+    sizes, of_random, "v:", color="#c4659b", label="sparse RankRLS, random points"
+)
 axes.set(
     xlabel="number of basis functions",
     ylabel="share of pairs in the right order",
@@ -67,7 +76,13 @@ plane = np.stack(np.meshgrid(grid, grid), axis=-1)
 utility = sparse.predict(plane.reshape(-1, 2)).reshape(80, 80)
 figure, axes = plt.subplots(figsize=(5.5, 4.5), layout="constrained")
 drawn = axes.contourf(grid, grid, utility, levels=12, cmap="cividis")
-axes.plot(*sparse.X_basis_[:20].T, "o", mfc="white", mec="black", label="first 20 basis points")
+axes.plot(
+    *sparse.X_basis_[:20].T,
+    "o",
+    mfc="white",
+    mec="black",
+    label="first 20 basis points",
+)
 axes.set(xlabel="first feature", ylabel="second feature", title="The learned utility")
 axes.legend(loc="upper left")
 figure.colorbar(drawn, label="utility (no unit)")

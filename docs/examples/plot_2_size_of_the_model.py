@@ -17,7 +17,11 @@ from rankpursuit import RankingPursuitCV
 rng = np.random.default_rng(1)
 queries = np.repeat(np.arange(40), 15)
 documents = rng.normal(size=(len(queries), 4))
-relevance = documents[:, 0] + np.sin(2 * documents[:, 1]) + rng.normal(scale=0.5, size=len(queries))
+relevance = (
+    documents[:, 0]
+    + np.sin(2 * documents[:, 1])
+    + rng.normal(scale=0.5, size=len(queries))
+)
 
 train = queries < 30
 known = documents[train], relevance[train], queries[train]
@@ -32,7 +36,9 @@ models = {
 }
 for selection, model in models.items():
     n_basis, score = model.best_params_["n_basis"], model.score(*fresh)
-    print(f"{selection}: {n_basis} functions, {score:.3f} of the pairs of new queries in order")
+    print(
+        f"{selection}: {n_basis} functions, {score:.3f} of the pairs of new queries in order"
+    )
 
 # %%
 # The scores along the path, at the chosen width and ridge.

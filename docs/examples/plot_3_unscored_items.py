@@ -1,14 +1,14 @@
 """
 Learn from unscored items
 =========================
-Scores are dear, items are not. Semi-supervised ranking pursuit learns two functions that must
+Scores are expensive, items are not. Semi-supervised ranking pursuit learns two functions that must
 agree on items without a score. A score that is missing is a NaN in ``y``.
 """
 
 # %%
 # One person has scored a few of 120 songs. We compare ranking pursuit, which sees the scored
 # songs only, with the semi-supervised one, which also sees the others, and do so for thirty
-# persons: the result for one of them says little.
+# people: the result for one of them says little.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -32,21 +32,29 @@ def scores_of_models(seed, n_scored):
     new = slice(n_scored, None)
     common = {"n_basis": 0.5, "gamma": 0.2, "fitting": "backfit", "ridge": 1.0}
     supervised = RankingPursuit(**common).fit(songs[:n_scored], scores[:n_scored])
-    agreeing = SemiSupervisedRankingPursuit(nu=1.0, random_state=0, **common).fit(songs, partly)
-    apart = SemiSupervisedRankingPursuit(nu=0.0, random_state=0, **common).fit(songs, partly)
-    return [model.score(songs[new], liking[new]) for model in (supervised, apart, agreeing)]
+    agreeing = SemiSupervisedRankingPursuit(nu=1.0, random_state=0, **common).fit(
+        songs, partly
+    )
+    apart = SemiSupervisedRankingPursuit(nu=0.0, random_state=0, **common).fit(
+        songs, partly
+    )
+    return [
+        model.score(songs[new], liking[new]) for model in (supervised, apart, agreeing)
+    ]
 
 
 names = ("ranking pursuit", "two functions, nu = 0", "two functions that agree, nu = 1")
 scored = (8, 16, 32, 60)
-found = np.array([[scores_of_models(seed, n) for seed in range(N_PERSONS)] for n in scored])
+found = np.array(
+    [[scores_of_models(seed, n) for seed in range(N_PERSONS)] for n in scored]
+)
 
 # %%
-# The mean over the persons, and how far each model is from ranking pursuit on the same person.
-for n, of_n in zip(scored, found, strict=True):
-    print(
-        f"{n} scores:", ", ".join(f"{m:.3f} {x}" for m, x in zip(of_n.mean(0), names, strict=True))
-    )
+# The mean over these people, and how far each model is from ranking pursuit on the same person.
+for n, means in zip(scored, found.mean(axis=1), strict=True):
+    print(f"{n} songs scored")
+    for name, mean in zip(names, means, strict=True):
+        print(f"   {mean:.3f} {name}")
 
 gain = found - found[:, :, :1]
 interval = 1.96 * gain.std(axis=1, ddof=1) / np.sqrt(N_PERSONS)
@@ -64,7 +72,9 @@ for place, (name, style) in enumerate(zip(names, ("o-", "s--", "D:"), strict=Tru
 axes[0].set(ylabel="share of pairs in the right order", title="Songs without a score")
 axes[0].legend()
 axes[1].axhline(0, color="black", linewidth=1)
-axes[1].set(ylabel="gain over ranking pursuit, 95% interval", title="On the same person")
+axes[1].set(
+    ylabel="gain over ranking pursuit, 95% interval", title="On the same person"
+)
 for ax in axes:
     ax.set_xscale("log")
     ax.set_xticks(scored, [str(n) for n in scored])
@@ -75,5 +85,5 @@ for ax in axes:
 # Read the right-hand picture before you use unscored items: what lies above zero with ``nu = 0``
 # comes from basis functions on unscored points and from averaging two functions, and only what
 # agreement adds to that is learned from unscored items. Here that is next to nothing, and thirty
-# persons do not settle the rest: most intervals hold zero.
+# people do not settle the rest: most intervals include zero.
 plt.show()

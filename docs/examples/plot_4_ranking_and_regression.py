@@ -28,23 +28,31 @@ train = np.arange(len(critics)) % 2 == 0
 betas = np.array([0, 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, 1])
 order, level = [], []
 for beta in betas:
-    model = CombinedRankingRegressionPursuit(n_basis=40, beta=beta, ridge=1.0, gamma=0.1)
+    model = CombinedRankingRegressionPursuit(
+        n_basis=40, beta=beta, ridge=1.0, gamma=0.1
+    )
     model.fit(films[train], ratings[train], groups=critics[train])
     predicted = model.predict(films[~train])
     order.append(disagreement_error(ratings[~train], predicted, critics[~train]))
     level.append(squared_error(ratings[~train], predicted))
-    print(f"beta {beta:4.2f}: disagreement {order[-1]:.3f}, squared error {level[-1]:6.2f}")
+    print(
+        f"beta {beta:4.2f}: disagreement {order[-1]:.3f}, squared error {level[-1]:6.2f}"
+    )
 
 # %%
 # The order is best at ``beta = 0``, where the level of the function is arbitrary; the level is best
 # at ``beta = 1``. Between them lies what one is willing to pay of the one for the other.
 figure, axes = plt.subplots(figsize=(7, 4.3), layout="constrained")
 places = np.arange(len(betas))
-(one,) = axes.plot(places, order, "o-", color="#1b74b3", label="disagreement error (left)")
+(one,) = axes.plot(
+    places, order, "o-", color="#1b74b3", label="disagreement error (left)"
+)
 axes.set(xlabel="beta", ylabel="share of pairs in the wrong order", xticks=places)
 axes.set_xticklabels([f"{beta:g}" for beta in betas])
 right = axes.twinx()
-(two,) = right.semilogy(places, level, "s--", color="#d1500a", label="squared error (right)")
+(two,) = right.semilogy(
+    places, level, "s--", color="#d1500a", label="squared error (right)"
+)
 right.set(ylabel="squared error (squared rating points)", yticks=[2, 5, 10, 20])
 right.set_yticklabels(["2", "5", "10", "20"])
 right.minorticks_off()

@@ -2,8 +2,8 @@
 Your own ratings, end to end
 ============================
 From a file of ratings to a comparison of methods, and to a list of what to recommend. In a
-terminal the same takes three commands: ``rp-run mine.yaml``, ``rp-tables results/mine``,
-``rp-report results/mine``.
+terminal the same takes four commands: ``rp-init mine ratings.csv``, ``rp-run mine.yaml``,
+``rp-tables results/mine`` and ``rp-report results/mine``.
 """
 
 # %%
@@ -38,8 +38,8 @@ print((folder / "ratings.csv").read_text()[:60])
 # %%
 # A config says which columns, which readers, and which methods with which grids. Reference
 # readers, of two groups by how much they rated, describe the books; readers with 30 to 60 ratings
-# are those whose order we try to predict. Parameters are chosen on other readers than those that
-# are reported.
+# are those whose order we try to predict. Parameters are chosen on other readers than
+# those that the errors are reported for.
 (folder / "mine.yaml").write_text("""\
 name: mine
 data: {name: ratings, path: ratings.csv, user: reader, item: book, rating: stars}
@@ -62,13 +62,13 @@ rp_run(
 )
 
 # %%
-# The errors: the share of pairs in the wrong order. A coin has 0.5.
+# The errors: the share of pairs in the wrong order. A coin toss gets 0.5.
 results = load_results(folder / "mine")
-print(to_text([error_table(results), sparsity_table(results)]))
+print(to_text([error_table(results), sparsity_table(results)], width=80))
 
 # %%
 # How much does it matter how many basis functions there are? Here is the path of ranking pursuit,
-# on readers that chose nothing.
+# on readers that took no part in choosing parameters.
 path = results.curves[results.curves["axis"] == "n_basis"]
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for (group, of_group), style in zip(path.groupby("group"), ("o-", "s--"), strict=True):
@@ -93,7 +93,9 @@ for column, user in enumerate(others):
     books[table.user_items(user), column] = table.user_ratings(user)
 
 read = table.user_items(reader)
-model = RankingPursuit(n_basis=0.7, gamma=1 / 2000).fit(books[read], table.user_ratings(reader))
+model = RankingPursuit(n_basis=0.7, gamma=1 / 2000).fit(
+    books[read], table.user_ratings(reader)
+)
 unread = np.setdiff1d(np.arange(table.n_items), read)
 utility = model.predict(books[unread])
 for place in np.argsort(-utility)[:5]:

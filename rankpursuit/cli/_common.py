@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import sys
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -13,10 +14,13 @@ from rankpursuit import __version__
 from rankpursuit.cli._signals import exit_status, terminable
 from rankpursuit.errors import ClusterError, RankpursuitError
 from rankpursuit.experiments.syntax.faults import suggestion
+from rankpursuit.experiments.syntax.shipped import meant
 from rankpursuit.visible import cut, one_line, visible
 
 LONGEST_MESSAGE = 2000
 """Characters of a message: more than it takes, unless a word from outside fills the screen."""
+LONGEST_PATH = 300
+"""Characters of a missing path that are shown."""
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -40,6 +44,22 @@ def terminal_width() -> int | None:
 
 def _one_line(message: str) -> str:
     return cut(one_line(message), LONGEST_MESSAGE)
+
+
+def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
+    """Return the failure that a file or folder is missing, with one that may have been meant.
+
+    Parameters
+    ----------
+    what : str
+        Such as ``file``.
+    path : Path
+    otherwise : str
+        What to say where nothing has a name like it.
+    """
+    beside = meant(path)
+    advice = f"did you mean {beside}?" if beside else otherwise
+    return Failure(f"{cut(str(path), LONGEST_PATH)}: no such {what}{advice and f'; {advice}'}")
 
 
 class Failure(click.ClickException):
@@ -113,6 +133,8 @@ class _OneLineErrors(click.Command):
 
 
 def _visible(error: click.UsageError) -> click.UsageError:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error  # its message is the help of a group, in lines
     error.message = _one_line(error.message)  # type: ignore[misc]  # it is shown by its own class
     return error
 

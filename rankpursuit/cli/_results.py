@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rankpursuit.cli._common import Failure, echo
+from rankpursuit.cli._common import Failure, echo, no_such
 from rankpursuit.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -16,7 +17,18 @@ if TYPE_CHECKING:
 
 DEFAULT = Path("results")
 
-results_argument = click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+
+def _folders(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Refuse a folder that is not there, before the imports that take seconds."""
+    for folder in folders:
+        if not os.path.isdir(folder):
+            raise no_such("folder of results", folder, "rp-run makes one")
+    return folders
+
+
+results_argument = click.argument(
+    "results", nargs=-1, type=click.Path(path_type=Path), callback=_folders
+)
 """The folders that a command gets, for `load_all`."""
 
 

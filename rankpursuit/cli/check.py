@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankpursuit.reporting.check import Check
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Check results against the paper.")
 @results_argument
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--evidence", is_flag=True, help="Also print every comparison behind a verdict.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rankpursuit.cli._common import Failure, Group, echo
+from rankpursuit.cli._common import LONGEST_PATH, Failure, Group, echo, no_such
 
 if TYPE_CHECKING:
     from rankpursuit.datasets.data_set import DataSet
@@ -33,7 +34,7 @@ def main() -> None:
     """
 
 
-@main.command("list")
+@main.command("list", short_help="List the known data sets, and where they are.")
 def list_() -> None:
     """List the known data sets: where they are, how large, on what terms."""
     from rankpursuit.datasets.locate import data_folders, find_files
@@ -56,7 +57,7 @@ def list_() -> None:
     echo(f"\nSearched, in this order: {', '.join(map(str, data_folders()))}")
 
 
-@main.command()
+@main.command(short_help="Download data sets from their owners.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--to", type=click.Path(path_type=Path), help="Folder to put the data into.")
 @click.option(
@@ -153,6 +154,10 @@ def describe(
     with one row for each rating and the columns user, item and rating, or as --user, --item and
     --rating say.
     """
+    if Path(source).suffix and not os.path.lexists(source):
+        raise no_such("file", Path(source))
+    from difflib import get_close_matches
+
     from rankpursuit.datasets import load_named, load_ratings
     from rankpursuit.datasets.named import NAMES
     from rankpursuit.datasets.summary import summarise
@@ -173,7 +178,9 @@ def describe(
             source, user=who, item=what, rating=how, separator=separator, header=not no_header
         )
     else:
-        raise DataError(f"{source}: neither a file nor one of {', '.join(NAMES)}")
+        known = f"neither a file nor one of {', '.join(NAMES)}"
+        close = get_close_matches(source[:LONGEST_PATH], NAMES, n=1)
+        raise DataError(f"{source}: {known}" + (f"; did you mean {close[0]}?" if close else ""))
     summary = summarise(ratings)
     echo("\n".join(_description(summary)))
     if plot is not None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure, echo
+from rankpursuit.cli._common import Command, Failure, echo, no_such
 from rankpursuit.experiments.syntax.shipped import SCHEMA, SCHEMA_LINE, shipped_folder
 
 if TYPE_CHECKING:
@@ -20,23 +22,31 @@ _COMMENTS_AT = 40
 """Column in which comments begin."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Write a first config for ratings of your own.")
 @click.argument("name")
 @click.argument("ratings", required=False, type=click.Path(path_type=Path))
-def main(name: str, ratings: Path | None) -> None:
+@click.option(
+    "--user", metavar="COLUMN", help="Column of users: its name; its number without a header."
+)
+@click.option("--item", metavar="COLUMN", help="Column of items.")
+@click.option("--rating", metavar="COLUMN", help="Column of ratings.")
+def main(name: str, ratings: Path | None, **columns: str | None) -> None:
     r"""Write NAME.yaml, a commented config that runs the paper's algorithms on your RATINGS.
 
     RATINGS is a file with a user, an item and a rating in each row: .csv, .tsv, .parquet, or text
     of any ending. Separator, header and columns are found by looking at it, and numbers of users
-    are chosen that it has enough for. Look the result over: it is a guess. Without RATINGS, fill
-    in the config yourself.
+    are chosen that it has enough for. Look the result over: it is a guess, which --user, --item
+    and --rating correct. Without RATINGS, fill in the config yourself.
 
     \b
     Examples:
       rp-init mine ratings.csv      then: rp-run mine.yaml
       rp-init movies u.data
+      rp-init mine log.csv --user who --item what --rating score
       rp-init mine
     """
+    if ratings is not None and not os.path.isfile(ratings):  # told at once: imports take a second
+        raise no_such("file", ratings)
     from rankpursuit.experiments.config import Protocol
     from rankpursuit.experiments.syntax.sections import LABEL
     from rankpursuit.writing import write_atomically
@@ -50,26 +60,45 @@ def main(name: str, ratings: Path | None) -> None:
     data: dict[str, Any] = {"name": "ratings", "path": "ratings.csv"}
     protocol = Protocol()
     if ratings is not None:
-        data, protocol = _fitted(ratings, protocol)
+        given = {key: column for key, column in columns.items() if column is not None}
+        data, protocol = _fitted(ratings, protocol, given)
     lines = _lines(name, data, protocol)
     write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
     echo(f"wrote {path}: look it over, then rp-run {path} --dry-run, and rp-run {path}")
 
 
-def _fitted(ratings: Path, protocol: Protocol) -> tuple[dict[str, Any], Protocol]:
+def _fitted(
+    ratings: Path, protocol: Protocol, given: dict[str, str]
+) -> tuple[dict[str, Any], Protocol]:
     """Return the section ``data`` for a file of ratings, and a protocol that it has users for."""
     from rankpursuit.datasets.guess import guess_layout
+    from rankpursuit.errors import DataError
     from rankpursuit.experiments.tasks import fitting_sizes
 
     layout = guess_layout(ratings)
-    table = layout.load(ratings)
+    columns: dict[str, Any] = {
+        key: int(word) if word.isdigit() and not layout.header else word
+        for key, word in given.items()
+    }
+    layout = replace(layout, **columns)
+    taken = f"user {layout.user}, item {layout.item}, rating {layout.rating}"
+    try:
+        table = layout.load(ratings)
+    except DataError as error:
+        raise Failure(
+            str(error),
+            f"{ratings}: the columns were taken to be: {taken}; if they are others, "
+            "give --user, --item and --rating",
+        ) from error
     echo(
         f"{ratings}: {table.n_users:,} users, {table.n_items:,} items, {table.n_ratings:,} ratings"
+        f" (columns: {taken})"
     )
     sizes = fitting_sizes(table.counts, protocol)
     if sizes is None:
         raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
-    return layout.as_config(ratings), protocol.model_copy(update=sizes)
+    fitted = protocol.model_dump(mode="json") | sizes
+    return layout.as_config(ratings), type(protocol).model_validate_json(json.dumps(fitted))
 
 
 def _lines(name: str, data: dict[str, Any], protocol: Protocol) -> Iterator[str]:

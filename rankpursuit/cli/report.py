@@ -10,7 +10,7 @@ from rankpursuit.cli._common import Command, echo
 from rankpursuit.cli._results import load_all, results_argument
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Write one web page of results, with figures.")
 @results_argument
 @click.option(
     "--output",

@@ -13,7 +13,7 @@ from rankpursuit.cli._results import load_all, load_beside, results_argument
 from rankpursuit.reporting.table import Format
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Make the tables of results: text, Markdown, LaTeX, CSV.")
 @results_argument
 @click.option(
     "--format",
@@ -83,4 +83,5 @@ def main(
     for run in beside:
         echo(f"for claims about two tables also read {run.folder.name}, beside them")
     for path in written:
-        echo(f"wrote {path}")
+        each = f", and each table in {path.parent / 'tables'}/" if path.suffix == ".tex" else ""
+        echo(f"wrote {path}{each}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -210,6 +211,7 @@ def _values(
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         shown = cut(str(column.iloc[bad[0]]), _SHOWN)
-        raise DataError(f"{place(bad[0])}: the rating {shown!r} is not a number")
+        hint = "; decimals have a point" if re.fullmatch(r"-?\d+,\d+", shown) else ""
+        raise DataError(f"{place(bad[0])}: the rating {shown!r} is not a number{hint}")
     check_values(values, place, bounds)
     return values

@@ -174,7 +174,7 @@ def _sentence(claim: Claim, size: ClaimSize, *, named: bool) -> str:
     else:
         word = "lower" if size.side < 0 else "higher"
         by = "which is small" if size.small else "which is not small"
-        figure = f"{abs(size.mean):.{METRICS[size.metric].decimals}f}"
+        figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
         text = f"the error of {first} is {word} than that of {second} by {figure}, {by}."
     return where + (text if where else _capital(text))
 
@@ -184,11 +184,12 @@ def _capital(text: str) -> str:
 
 
 def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
-    """Return the verdicts as a table; the brief one leaves out words and what the paper says."""
+    """Return the verdicts as a table; the brief one leaves out what was found in words."""
+    columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in verdicts:
-        cells = (one.outcome, one.reason, one.size, one.sentence, one.claim.says)
-        rows[one.claim.id] = tuple(map(Cell, cells[: 3 if brief else 5]))
+        cells = (one.outcome, one.reason, one.size, one.sentence)
+        rows[str(one.claim)] = tuple(map(Cell, cells[: len(columns)]))
     small = ", ".join(
         f"{small_difference(metric):g} for the {METRICS[metric].title}"
         for metric in ("disagreement", "squared_error")
@@ -202,6 +203,5 @@ def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
         "Mean difference: over all comparisons of the claim, of the side named first minus the "
         "other, with a 95% bootstrap interval over repeats.",
     )
-    columns = ("verdict", "because", "mean difference", "in words", "the paper says")
-    columns = columns[: 3 if brief else 5]
-    return Table("claims", "Claims of the paper", columns, (Part("claim", rows),), notes, "l")
+    parts = (Part("the paper says", rows),)
+    return Table("claims", "Claims of the paper", columns, parts, notes, "l")

@@ -11,7 +11,12 @@ from rankpursuit.reporting.latex import latex_document, latex_files
 from rankpursuit.reporting.render import FORMATS
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.table import Format, Table
-from rankpursuit.reporting.tables import error_table, parameter_table, sparsity_table
+from rankpursuit.reporting.tables import (
+    error_table,
+    experiment_title,
+    parameter_table,
+    sparsity_table,
+)
 from rankpursuit.reporting.wilcoxon_tables import wilcoxon_tables
 from rankpursuit.writing import write_atomically
 
@@ -28,13 +33,13 @@ def all_tables(
     compare: bool = False,
     control: str | None = None,
 ) -> list[Table]:
-    """Return every table of runs, and at the end the claims about them.
+    """Return every table of runs, each with the claims about it.
 
     Parameters
     ----------
     runs : sequence of Results
     verdicts : sequence of Verdict
-        On the claims about these runs.
+        On the claims about these runs; one about two of them stands with the first.
     compare : bool
         Whether errors stand beside the published ones.
     control : str, optional
@@ -44,19 +49,28 @@ def all_tables(
     for run in runs:
         tables += [*main_tables(run, compare=compare), parameter_table(run)]
         tables += wilcoxon_tables(run, control=control)
-    return [*tables, *verdict_tables(verdicts)]
+        own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
+        tables += verdict_tables(own, run)
+    return tables
 
 
-def verdict_tables(verdicts: Sequence[Verdict], *, brief: bool = False) -> list[Table]:
-    """Return the table of claims, if there are any.
+def verdict_tables(
+    verdicts: Sequence[Verdict], run: Results | None = None, *, brief: bool = False
+) -> list[Table]:
+    """Return the table of claims, if there are any; that of a run has its name.
 
     A claim about a table that there are no results of is no row of it: a note names that table.
     """
     if not verdicts:
         return []
     table = claims_table([one for one in verdicts if not one.absent], brief=brief)
-    left_out = (f"Left out: {one.claim.id} {one.reason}." for one in verdicts if one.absent)
-    return [replace(table, notes=(*table.notes, *left_out))]
+    left_out = (f"Left out, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
+    table = replace(table, notes=(*table.notes, *left_out))
+    if run is None:
+        return [table]
+    return [
+        replace(table, id=f"{run.name}-{table.id}", title=f"{table.title}: {experiment_title(run)}")
+    ]
 
 
 def write_tables(tables: Sequence[Table], folder: Path, formats: Sequence[Format]) -> list[Path]:

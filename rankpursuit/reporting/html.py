@@ -65,9 +65,16 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["drawing"] = _drawing
+    environment.filters["powers"] = _powers
     return environment
 
 
 def _drawing(figure: Figure, name: str) -> Markup:
     """Return a figure to put inside a page."""
     return Markup(inline_svg(to_svg(figure), str(escape(name))))
+
+
+def _powers(text: str) -> Markup:
+    """Return a text whose powers, such as ``2^-3``, are raised."""
+    raised = re.sub(r"(\d)\^(-?\d+)", r"\1<sup>\2</sup>", str(escape(text)))
+    return Markup(raised.replace("<sup>-", "<sup>&minus;"))

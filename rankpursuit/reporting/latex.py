@@ -22,15 +22,20 @@ _SPECIAL = {
 _NOT_OF_A_LABEL = re.compile(r"[^A-Za-z0-9_.-]")
 """LaTeX escapes nothing in a label."""
 
-_PREAMBLE = r"""\documentclass{article}
-\usepackage[utf8]{inputenc}
-\usepackage[a4paper, margin=2cm]{geometry}
-\usepackage{array}
-\usepackage{booktabs}
-\begin{document}
+_PACKAGES = r"\usepackage{adjustbox, array, booktabs}"
+
+_PREAMBLE = rf"""\documentclass{{article}}
+\usepackage[utf8]{{inputenc}}
+\usepackage[a4paper, margin=2cm]{{geometry}}
+{_PACKAGES}
+\begin{{document}}
 """
 
-_COLUMN = r">{\raggedright\arraybackslash}p{%.2f\linewidth}"
+_COLUMN = r">{\raggedright\arraybackslash}p{%.3f\linewidth}"
+_SENTENCES = 0.84
+"""Share of the line that columns of sentences have; the rest is for the gaps between them."""
+_SHORTEST, _LONGEST = 12, 60
+"""Characters of a column's longest cell between which it grows wider."""
 
 
 def to_latex(tables: Sequence[Table]) -> str:
@@ -39,7 +44,7 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 
 def latex_document(parts: Iterable[str]) -> str:
-    """Return a document with what tables need: the packages booktabs and array."""
+    """Return a document with the packages that tables need."""
     body = "\n\n".join(parts)
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
@@ -49,21 +54,21 @@ def latex_files(tables: Sequence[Table]) -> dict[str, str]:
 
     The names are those of the tables, with nothing in them that LaTeX or a file system minds.
     """
-    needs = {"r": "booktabs", "l": "booktabs, array"}
-    return {
-        f"{_safe(table.id)}.tex": f"% \\usepackage{{{needs[table.align]}}}\n{latex_table(table)}\n"
-        for table in tables
-    }
+    return {f"{_safe(table.id)}.tex": f"% {_PACKAGES}\n{latex_table(table)}\n" for table in tables}
 
 
 def latex_table(table: Table) -> str:
-    """Return one table, in the environment of that name."""
+    """Return one table, in the environment of that name.
+
+    One that is wider than the line is made smaller, so that it fits one column or two.
+    """
     n_columns = len(table.columns)
-    align, size = "r" * n_columns, r"\small"
-    if table.align == "l":  # the last column has sentences
-        align, size = "l" + _COLUMN % 0.14 * (n_columns - 2) + _COLUMN % 0.30, r"\footnotesize"
+    align, size = "l" + "r" * n_columns, r"\small"
+    if table.align == "l":
+        align, size = "".join(_COLUMN % share for share in _shares(table)), r"\footnotesize"
     gap = rf"\setlength{{\tabcolsep}}{{{3 if n_columns > 7 else 5}pt}}"
-    rows = "\n\\midrule\n".join(_latex_part(part, table.columns) for part in table.parts)
+    between = "\n\\addlinespace\n" if table.align == "l" else "\n"
+    rows = "\n\\midrule\n".join(_latex_part(part, table.columns, between) for part in table.parts)
     notes = "\\par\n".join(_latex_words(note) for note in table.notes)
     return "\n".join(
         [
@@ -71,30 +76,43 @@ def latex_table(table: Table) -> str:
             rf"\centering{size}{gap}\setlength{{\belowcaptionskip}}{{6pt}}",
             rf"\caption{{{_latex_words(table.title)}}}",
             rf"\label{{tab:{_safe(table.id)}}}",
-            rf"\begin{{tabular}}{{l{align}}}",
+            r"\begin{adjustbox}{max width=\linewidth}",
+            rf"\begin{{tabular}}{{{align}}}",
             r"\toprule",
             rows,
             r"\bottomrule",
             r"\end{tabular}",
+            r"\end{adjustbox}",
             rf"\par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}",
             r"\end{table}",
         ]
     )
 
 
+def _shares(table: Table) -> list[float]:
+    """Return the share of the line of each column of sentences, more for longer ones."""
+    rows = [["", *table.columns]]
+    for part in table.parts:
+        rows += [[name, *(cell.text for cell in row)] for name, row in part.rows.items()]
+    longest = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    roots = [min(max(length, _SHORTEST), _LONGEST) ** 0.5 for length in longest]
+    return [_SENTENCES * root / sum(roots) for root in roots]
+
+
 def _safe(name: str) -> str:
     return re.sub(_NOT_OF_A_LABEL, "-", name)
 
 
-def _latex_part(part: Part, columns: Sequence[str]) -> str:
-    lines = [_latex_row([part.heading, *columns]), r"\midrule"]
+def _latex_part(part: Part, columns: Sequence[str], between: str) -> str:
+    head = f"{_latex_row([part.heading, *columns])}\n\\midrule\n"
+    lines = []
     for name, row in part.rows.items():
         words = []
         for cell in row:
             text = _latex_words(cell.text)
             words.append((rf"\textbf{{{text}}}" if cell.best else text) + _latex_words(cell.rest))
         lines.append(" & ".join([_latex_words(name), *words]) + r" \\")
-    return "\n".join(lines)
+    return head + between.join(lines)
 
 
 def _latex_row(words: Sequence[str]) -> str:
@@ -102,12 +120,14 @@ def _latex_row(words: Sequence[str]) -> str:
 
 
 def _latex_words(text: str) -> str:
-    """Escape what LaTeX would take as commands; ``2^-3`` becomes a power."""
+    """Escape what LaTeX would take as commands; ``2^-3`` becomes a power, ``20-40`` a range."""
     powers = re.split(r"(\d\^-?\d+)", text)
     for at, piece in enumerate(powers):
         if at % 2:
             base, exponent = piece.split("^")
             powers[at] = f"${base}^{{{exponent}}}$"
         else:
-            powers[at] = "".join(_SPECIAL.get(character, character) for character in piece)
+            words = "".join(_SPECIAL.get(character, character) for character in piece)
+            words = re.sub(r"(?<=\d)-(?=\d)", "--", words)
+            powers[at] = re.sub(r'"([^"]*)"', r"``\1''", words)
     return "".join(powers)

@@ -65,6 +65,10 @@ class Claim(Section):
     options: dict[str, Any]
     """What the rule is given."""
 
+    def __str__(self) -> str:
+        tables = " and ".join(map(str, self.tables))
+        return f"Table{'s' * (len(self.tables) > 1)} {tables}: {self.says}"
+
 
 class Size(Section):
     """How much was run: test users of a repeat, and repeats."""

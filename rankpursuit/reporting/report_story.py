@@ -79,9 +79,8 @@ def finding(run: Results) -> tuple[str, ...]:
 def _tried(again: Sequence[Results], others: Sequence[Results]) -> Iterator[str]:
     if again:
         methods = {label for run in again for label in run.algorithms}
-        tables = _words([str(run.table) for run in again])
-        what = "Table" if len(again) == 1 else "Tables"
-        yield f"{what} {tables} of the paper, run again with {len(methods)} methods."
+        tables = _tables([run.table for run in again if run.table is not None])
+        yield f"{tables} of the paper, run again with {len(methods)} methods."
         full = [run for run in again if is_full_size(run)]
         if len(full) == len(again):
             yield f"At the paper's size or more: {published_size()} in each group of users."
@@ -140,6 +139,13 @@ def _best(run: Results) -> Iterator[str]:
         if proposed != best and proposed in means:
             text += f"; {title_of(proposed)} has {means[proposed]:.{digits}f}"
         yield f"{text}."
+
+
+def _tables(numbers: Sequence[int]) -> str:
+    """Return the numbers of tables as English lists them, three or more in a row as a range."""
+    if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
+        return f"Tables {numbers[0]} to {numbers[-1]}"
+    return f"Table{'s' * (len(numbers) > 1)} {_words([str(number) for number in numbers])}"
 
 
 def _words(items: Sequence[str]) -> str:

@@ -199,7 +199,12 @@ def test_describe_reads_a_file_with_other_column_names(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "said"),
-    [("netflix", "neither a file nor one of"), ("no.csv", "no such file"), ("jester", "not found")],
+    [
+        ("netflix", "neither a file nor one of"),
+        ("jestr", "did you mean jester?"),
+        ("no.csv", "no such file"),
+        ("jester", "not found"),
+    ],
 )
 def test_a_source_that_is_not_there_is_one_line_and_status_one(run, source, said):
     status, printed, message = run("describe", source)

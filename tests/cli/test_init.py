@@ -112,3 +112,28 @@ def test_a_file_of_any_layout_takes_one_refusal_which_tells_what_would_work(here
     words = shlex.split(attempt.removeprefix("this would work: rp-run "))
     experiment = load_experiment(words[0], words[2::2])
     assert Run.of(experiment).plan.cells
+
+
+def test_columns_that_it_cannot_guess_are_told_and_can_be_given(here):
+    rows = [f"{user},d{item % 5},{item},{user % 5}" for user in range(60) for item in range(60)]
+    (here / "log.csv").write_text("\n".join(["who,when,what,score", *rows]))
+    refused = invoke(init, "mine", "log.csv")
+    assert refused.exit_code == 1
+    assert "taken to be: user who, item when, rating score" in refused.stderr
+    written = invoke(
+        init, "mine", "log.csv", "--user", "who", "--item", "what", "--rating", "score"
+    )
+    assert "60 users, 60 items" in written.output
+    assert load_experiment("mine.yaml").data.item == "what"
+
+
+def test_columns_without_a_header_are_given_by_number(here):
+    write_ratings(here / "u.data", separator="\t", header=None)
+    given = invoke(init, "mine", "u.data", "--user", 2, "--item", 1)
+    assert "150 users, 200 items" in given.output
+
+
+def test_a_mistyped_file_is_told_with_the_one_that_may_be_meant(here):
+    write_ratings(here / "ratings.csv")
+    refused = invoke(init, "mine", "rating.csv")
+    assert refused.stderr == "error: rating.csv: no such file; did you mean ratings.csv?\n"

@@ -36,6 +36,13 @@ def test_every_command_has_short_help_and_a_version(name):
     assert invoke(name, "-h").exit_code == 0
 
 
+@pytest.mark.parametrize("words", [(), ("data",)])
+def test_without_a_command_the_help_is_shown_in_lines(words):
+    shown, helped = invoke(*words), invoke(*words, "-h")
+    assert shown.exit_code == 2
+    assert shown.output.rstrip() == helped.output.rstrip()
+
+
 def test_the_commands_of_rp_data_have_short_help_too():
     assert invoke("data", "fetch", "-h").exit_code == 0
 

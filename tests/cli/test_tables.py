@@ -34,11 +34,11 @@ def test_each_table_is_a_file_to_input_and_a_document_shows_them_all(call, tmp_p
     folder = write_results(tmp_path / "one", repeats=2)
     assert call("one").exit_code == 0
     files = {path.name: path.read_text(encoding="utf-8") for path in (folder / "tables").iterdir()}
-    assert {"one-errors.tex", "one-sparsity.tex", "claims.tex"} < set(files)
+    assert {"one-errors.tex", "one-sparsity.tex", "one-claims.tex"} < set(files)
     for text in files.values():
         assert "\\documentclass" not in text
         assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
-        assert text.startswith(r"% \usepackage{booktabs")
+        assert text.startswith(r"% \usepackage{adjustbox, array, booktabs}")
     document = (folder / "tables.tex").read_text(encoding="utf-8")
     assert document.startswith("\\documentclass")
     assert document.endswith("\\end{document}\n")
@@ -103,7 +103,7 @@ def test_control_is_the_named_one(call, tmp_path):
     )
 
 
-TWO_TABLES = "jester-fewer-scores-cost"
+TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the scores"
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +144,8 @@ def test_files_are_the_same_from_within_the_folder(call, both, monkeypatch):
 def test_a_claim_about_a_table_that_is_nowhere_is_left_out_and_said(call, tmp_path):
     folder = write_results(tmp_path / "results" / "one", table=1)
     write_results(tmp_path / "results" / "three", table=3)
-    said = f"Left out: {TWO_TABLES} needs results of Table 2 too."
-    assert said in call("results/one").stdout
+    said = f"Left out, since it needs results of Table 2 too: {TWO_TABLES}"
+    assert said in " ".join(call("results/one").stdout.split())
     text = (folder / "tables.md").read_text(encoding="utf-8")
     assert f"- {said}" in text
     assert f"| {TWO_TABLES} " not in text
@@ -157,7 +157,7 @@ def test_a_run_beside_that_cannot_be_read_is_named_and_left_aside(call, both):
     assert result.exit_code == 0
     assert result.stderr.startswith("left aside: ")
     assert "users.csv.gz: missing" in result.stderr
-    assert f"Left out: {TWO_TABLES}" in result.stdout
+    assert "Left out, since it needs results of Table 2 too" in result.stdout
 
 
 def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
@@ -168,7 +168,7 @@ def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
         next(
             line.split("|")[2].strip()
             for line in (tmp_path / "results" / name / "tables.md").read_text("utf-8").splitlines()
-            if line.startswith("| jester-pursuit-beats-regression")
+            if line.startswith("| Table 1: Supervised, ranking pursuit does better")
         )
         for name in "ab"
     ]
@@ -232,3 +232,12 @@ def test_a_run_ends_with_the_table_of_its_errors(tmp_path):
     text = summary(RunFolder(write_results(tmp_path / "one", repeats=2)))
     assert "Ranking Pursuit    0.410" in text
     assert "NOT the paper's size" in text
+
+
+def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path):
+    (tmp_path / "results" / "demo").mkdir(parents=True)
+    refused = call("results/dmo")
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        "error: results/dmo: no such folder of results; did you mean results/demo?\n"
+    )

@@ -186,13 +186,13 @@ def test_a_verdict_has_a_size_with_an_interval_and_a_sentence(tmp_path):
     found = verdict(tmp_path / "a", "jester-pursuit-beats-regression", noise=0)
     assert found.size.replace("\u2212", "-") == "-0.0132 (-0.0132 to -0.0132)"
     assert found.sentence == (
-        "The error of ranking pursuit is lower than that of regression methods by 0.013, which is "
+        "The error of ranking pursuit is lower than that of regression methods by 0.0132, which is "
         "not small."
     )
     found = verdict(tmp_path / "b", "crrp-near-specialists", noise=0)
     assert found.size.startswith("Ranking task: +0.0030 (+0.0030 to +0.0030); Regression task: ")
     assert "Ranking task: the error of CRRP is higher than that of the best" in found.sentence
-    assert "by 0.003, which is small. Regression task: " in found.sentence
+    assert "by 0.0030, which is small. Regression task: " in found.sentence
 
 
 def test_the_size_is_that_of_the_mean_over_comparisons_of_each_repeat(tmp_path):
@@ -230,8 +230,9 @@ def test_every_rule_is_used_and_every_one_has_a_case_that_fails():
     assert {rules[case[0]] for case in CASES} | {"costs_more"} == set(RULES)
 
 
-def test_table_of_claims_says_what_the_paper_says_unless_brief(tmp_path):
+def test_table_of_claims_has_a_row_for_each_sentence_of_the_paper(tmp_path):
     verdicts = judge_claims([load_results(write_results(tmp_path / "a", table=3))])
     full, brief = claims_table(verdicts), claims_table(verdicts, brief=True)
-    assert [len(row) for row in full.parts[0].rows.values()] == [5] * 4
+    assert [len(row) for row in full.parts[0].rows.values()] == [4] * 4
     assert [len(row) for row in brief.parts[0].rows.values()] == [3] * 4
+    assert list(full.parts[0].rows) == [f"Table 3: {one.claim.says}" for one in verdicts]

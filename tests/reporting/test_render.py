@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 import shutil
 import subprocess
 from typing import get_args
@@ -92,6 +93,23 @@ def test_latex_is_escaped_with_rules_of_booktabs():
     assert r"C\_1 & $-$1 & $2^{-3}$ (1 of 2) \\" in text
     assert [word for word in ("toprule", "midrule", "bottomrule") if f"\\{word}" not in text] == []
     assert r"p $<$ 0.05, a\_b." in text
+
+
+def test_latex_has_ranges_quotes_and_no_table_wider_than_the_line():
+    table = Table("t", "T", ("20-40",), (Part("P", {"2^-3": (Cell('"to" it'),)}),))
+    text = to_latex([table])
+    assert "P & 20--40" in text
+    assert r"$2^{-3}$ & ``to'' it \\" in text
+    assert "max width=\\linewidth" in text
+
+
+def test_columns_of_sentences_share_the_line():
+    cells = (Cell("holds"), Cell("a sentence of some length, and of some more"))
+    table = Table("t", "T", ("verdict", "words"), (Part("P", {"name": cells}),), align="l")
+    shares = [float(one) for one in re.findall(r"p\{([\d.]+)\\linewidth\}", to_latex([table]))]
+    assert len(shares) == 3
+    assert sum(shares) < 0.85
+    assert shares[2] > shares[1]
 
 
 def test_csv_has_every_number_in_full_under_its_group():

@@ -63,3 +63,12 @@ def test_second_run_of_a_table_is_told_by_itself(jester):
     story = tell([jester, replace(jester)])
     assert len(story.found) == 2
     assert story.figure is not None
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [((1,), "Table 1 of"), ((1, 2, 3), "Tables 1 to 3 of"), ((1, 2, 4), "Tables 1, 2 and 4 of")],
+)
+def test_tables_in_a_row_are_told_as_a_range(tmp_path, tables, said):
+    runs = [load_results(write_results(tmp_path / str(n), table=n)) for n in tables]
+    assert tell(runs).tried[0].startswith(said)

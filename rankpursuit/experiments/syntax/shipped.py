@@ -64,15 +64,27 @@ def located(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
     return folder / name
 
 
-def no_such_file(path: Path) -> str:
-    """Say that a config is missing, and which one may have been meant."""
+def meant(path: Path, pattern: str = "*") -> Path | None:
+    """Return what lies where a missing file or folder should, under a name like its own.
+
+    Parameters
+    ----------
+    path : Path
+    pattern : str
+        What its name must match.
+    """
     try:
-        names = islice((file.name for file in path.parent.glob("*.y*ml")), _MOST_FILES)
+        names = islice((file.name for file in path.parent.glob(pattern)), _MOST_FILES)
         beside = difflib.get_close_matches(path.name, list(names), n=1)
     except (OSError, ValueError):
-        beside = []
-    if beside:
-        return f"{path}: no such file; did you mean {path.parent / beside[0]}?"
+        return None
+    return path.parent / beside[0] if beside else None
+
+
+def no_such_file(path: Path) -> str:
+    """Say that a config is missing, and which one may have been meant."""
+    if beside := meant(path, "*.y*ml"):
+        return f"{path}: no such file; did you mean {beside}?"
     known = difflib.get_close_matches(path.stem, list(shipped_configs()), n=1)
     if known:
         return f"{path}: no such file; did you mean {known[0]}, which comes with rankpursuit?"

@@ -61,7 +61,8 @@ _FIGURES: dict[str, tuple[_Draw, str]] = {
     "paired": (
         paired_differences,
         "Mean difference on the same users, and its 95% interval; the marker is filled where the "
-        "interval leaves out zero.",
+        "interval leaves out zero. Users of all repeats count alike, though one person may be "
+        "among those of two repeats.",
     ),
     "ranks": (
         average_ranks,

@@ -69,7 +69,7 @@ def _scatter(axis: Axes, run: Results, cells: pd.DataFrame) -> None:
         of = cells[cells["algorithm"] == label]
         axis.plot(of["published"], of["mean"], look.marker, **_open(look))
     axis.set(xlim=ends, ylim=ends, aspect="equal")
-    axis.locator_params(nbins=4)
+    axis.locator_params(nbins=3)
 
 
 def _legend(figure: Figure, labels: set[str]) -> None:

@@ -15,11 +15,12 @@ from rankpursuit.reporting.results import Results
 
 
 def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
-    """Draw how far the error of each algorithm is from the control's on the same users.
+    """Draw how far the control's error is from that of each algorithm on the same users.
 
     A marker is the mean over users, its bar the 95% interval of that mean (normal); it is filled
-    where the interval leaves out zero. Right of zero the control is better. None if no algorithm
-    can be compared with the control.
+    where the interval leaves out zero. Differences are the control's error minus the other, as in
+    the tables of tests: left of zero the control is better. None if no algorithm can be compared
+    with the control.
 
     Parameters
     ----------
@@ -49,21 +50,21 @@ def paired_differences(results: Results, metric: str, control: str | None = None
             axis.set_title(f"{group} ratings")
         title = metric_title(metric).capitalize()
         figure.supxlabel(
-            f"{title}: difference to {names[control]} on the same users\n"
-            f"(right of zero, {names[control]} is better)",
+            f"{title}: {names[control]} minus the method, on the same users\n"
+            f"(left of zero, {names[control]} is better)",
             color=INK,
         )
     return figure
 
 
 def _differences(results: Results, metric: str, control: str) -> pd.DataFrame:
-    """Return the differences to the control; users that the control lacks are left out."""
+    """Return the control's error minus the others', on the users that the control has."""
     users = rows_of(results, results.users, metric)
     key = ["group", "repeat", "user"]
     of_control = users.loc[users["algorithm"] == control, [*key, "error"]]
     others = users[users["algorithm"] != control]
     pairs = others.merge(of_control, on=key, suffixes=("", "_of_control"))
-    return pairs.assign(difference=pairs["error"] - pairs["error_of_control"])
+    return pairs.assign(difference=pairs["error_of_control"] - pairs["error"])
 
 
 def _interval(axis: Axes, place: int, values: np.ndarray, look: Look) -> None:
