@@ -20,6 +20,18 @@ EPS = float(np.finfo(np.float64).eps)
 
 _NEGLIGIBLE = 1e-3
 """Eigenvalues that are negative by no more than this share of a lambda may as well be zero."""
+_BLOCK = 8
+"""Reflections that LAPACK takes together, by the memory that it gets: of up to some hundred rows
+its own choice of 32 is slower."""
+_UNBLOCKED = 128
+"""Up to this number of rows a basis is applied fastest by one reflection after the other."""
+_TINY = EPS * EPS
+"""What is smaller beside the first entry of a solution is zero: far below the rounding errors.
+
+Most solutions fall off so fast that their last entries would not be normal numbers any more, which
+slow down what follows by an order of magnitude."""
+_TRIANGLE = 65 * 64
+"""Memory that LAPACK's `dormqr` takes for itself where it works in blocks."""
 
 
 def solve_shifted(
@@ -63,22 +75,20 @@ def _by_tridiagonals(
 ) -> Array | None:
     """Solve the systems; None if one has a negative eigenvalue that counts, or overflows."""
     b, n = right.shape
-    bordered = np.zeros((b, n + 1, n + 1))
-    bordered[:, 0, 1:] = right
-    bordered[:, 1:, 1:] = matrix
+    bordered = np.empty((b, n + 1, n + 1))
+    bordered[:, 0, 0], bordered[:, 0, 1:], bordered[:, 1:, 1:] = 0.0, right, matrix
     diagonal, beside, scales = np.empty((b, n + 1)), np.empty((b, n)), np.empty((b, n))
-    lwork = int(lapack.dsytrd_lwork(n + 1, lower=1)[0])
-    for i in range(b):  # LAPACK works in place, on the transpose of what is stored by rows
+    forms = bordered.swapaxes(1, 2)  # LAPACK works in place, on what is stored by columns
+    for i, form in enumerate(forms):
         _, diagonal[i], beside[i], scales[i], _ = lapack.dsytrd(
-            bordered[i].T, lower=1, lwork=lwork, overwrite_a=1
+            form, lower=1, lwork=_BLOCK * (n + 1), overwrite_a=1
         )
     solved = _solve_tridiagonals(diagonal[:, 1:], beside, lambdas, negligible)
     if solved is None or not np.isfinite(solved).all():
         return None
-    mirrors = bordered.swapaxes(1, 2)[:, 1:, :-1]
-    lwork = int(lapack.dormqr("L", "N", mirrors[0], scales[0], solved[0].T, -1)[1][0])
-    for i in range(b):
-        lapack.dormqr("L", "N", mirrors[i], scales[i], solved[i].T, lwork, overwrite_c=1)
+    lwork = len(lambdas) if n <= _UNBLOCKED else _BLOCK * len(lambdas) + _TRIANGLE
+    for mirrors, own, columns in zip(forms[:, 1:, :-1], scales, solved, strict=True):
+        lapack.dormqr("L", "N", mirrors, own, columns.T, lwork, overwrite_c=1)
     return solved
 
 
@@ -106,14 +116,19 @@ def _solve_tridiagonals(
     shifts[:, :-1], shifts[:, -1] = lambdas, negligible
     pivots = np.add(diagonal.T[:, :, None], shifts)
     squares = np.square(beside).T[:, :, None]
+    taken = np.empty(shifts.shape)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for i in range(n - 1, 0, -1):
-            pivots[i - 1] -= squares[i] / pivots[i]
+            np.divide(squares[i], pivots[i], out=taken)
+            pivots[i - 1] -= taken
     if not (pivots[:, :, -1] > 0.0).all():
         return None
-    solved = np.divide(beside.T[:, :, None], pivots[:, :, :-1], order="C")
+    signed = -beside.T[:, :, None]
+    signed[0] = beside[:, :1]
+    solved = np.divide(signed, pivots[:, :, :-1], order="C")
     for i in range(1, n):
-        solved[i] *= -solved[i - 1]
+        solved[i] *= solved[i - 1]
+    np.copyto(solved, 0.0, where=np.abs(solved) < _TINY * np.abs(solved[0]))
     return np.ascontiguousarray(solved.transpose(1, 2, 0))
 
 
