@@ -88,8 +88,7 @@ def _scored_kernel(problem: Problem) -> Array:
     Only there: a prediction may be small as a whole.
     """
     kernel = problem.scored_kernel
-    tiny = kernel < _TINY
-    return np.where(tiny, 0.0, kernel) if tiny.any() else kernel
+    return np.where(kernel < _TINY, 0.0, kernel)
 
 
 def _scored_columns(problem: Problem, rows: slice) -> Array:
