@@ -150,8 +150,8 @@ def function_values(
     if coefficients.ndim == 2:
         return np.matmul(kernel, coefficients[..., None])[..., 0]
     b, *grid, n = coefficients.shape
-    columns = coefficients.reshape(b, math.prod(grid), n).swapaxes(1, 2)
-    return np.matmul(kernel, columns).swapaxes(1, 2).reshape(b, *grid, kernel.shape[1])
+    functions = coefficients.reshape(b, math.prod(grid), n)
+    return np.matmul(functions, kernel.swapaxes(1, 2)).reshape(b, *grid, kernel.shape[1])
 
 
 def classify_widths(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.str_]:

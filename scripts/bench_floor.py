@@ -13,7 +13,7 @@ from rankpursuit.experiments.methods import predict_grid
 from rankpursuit.experiments.tasks import Problem
 from rankpursuit.solvers import count_basis
 
-_solve = np.linalg.solve
+_solve = lapack.dgesv
 
 
 def floor_seconds(problem: Problem, experiment: Experiment) -> float:
@@ -44,12 +44,12 @@ def _predictions(problem: Problem, n_columns: int) -> float:
 def _shifted(matrices: np.ndarray, n_lambdas: int) -> float:
     """Bring bordered matrices to tridiagonal form, and apply its basis to all lambdas' columns."""
     seconds = 0.0
-    columns, lwork = np.ones((n_lambdas, matrices.shape[1])).T, 64 * n_lambdas + 65 * 64
+    columns, lwork = np.ones((n_lambdas, matrices.shape[1])).T, 8 * n_lambdas + 65 * 64
     for matrix in matrices:
         bordered = np.asfortranarray(np.pad(matrix, ((1, 0), (1, 0)), constant_values=1.0))
         form, _, _, scales, _ = lapack.dsytrd(bordered, lower=1)
         mirrors = np.asfortranarray(form[1:, :-1])
-        seconds += _timed(lapack.dsytrd, bordered, lower=1, lwork=32 * len(bordered))
+        seconds += _timed(lapack.dsytrd, bordered, lower=1, lwork=8 * len(bordered))
         seconds += _timed(lapack.dormqr, "L", "N", mirrors, scales, columns, lwork)
     return seconds
 
@@ -79,23 +79,24 @@ def _sparse(problem: Problem, spec: Any) -> float:
 
 def _svm(problem: Problem, spec: Any) -> float:
     """Replay the systems that the Newton or interior-point steps solve."""
-    sizes: list[int] = []
+    n_systems = 0
 
-    def counting(system: Any, right: Any) -> Any:
-        sizes.append(len(system))
-        return _solve(system, right)
+    def counting(*arguments: Any, **options: Any) -> Any:
+        nonlocal n_systems
+        n_systems += 1
+        return _solve(*arguments, **options)
 
     kernel = np.ascontiguousarray(problem.scored_kernel)
-    np.linalg.solve = counting
+    lapack.dgesv = counting
     try:
         predict_grid(problem, spec, slice(problem.n_train, None))
     finally:
-        np.linalg.solve = _solve
+        lapack.dgesv = _solve
     seconds = 0.0
-    for size in sizes:
-        stack = np.resize(kernel, (size, *kernel.shape[1:]))
-        system, right = stack + np.eye(stack.shape[1]), np.ones((*stack.shape[:2], 1))
-        seconds += _timed(np.matmul, stack, stack) + _timed(_solve, system, right)
+    for stack in np.array_split(np.resize(kernel, (n_systems, *kernel.shape[1:])), len(spec.C)):
+        systems, right = stack + np.eye(stack.shape[1]), np.ones(stack.shape[1])
+        seconds += _timed(np.matmul, stack, stack)
+        seconds += sum(_timed(_solve, system.T, right, overwrite_a=1) for system in systems)
     return seconds + _predictions(problem, len(spec.C))
 
 

@@ -104,7 +104,8 @@ class GroupPreferences(Preferences):
         first = np.take(x, self._order[self._starts], axis=axis)
         if len(self._sizes) == 1:
             centred = x - first
-            centred -= centred.mean(axis=axis, keepdims=True)
+            sums = np.matmul(np.ones(self.n_points), centred)
+            centred -= np.expand_dims(sums / self.n_points, axis)
             centred *= scale[0]
             return centred
         column = (slice(None),) + (None,) * (-axis - 1)

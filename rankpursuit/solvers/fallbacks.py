@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 Array = NDArray[np.float64]
 
@@ -78,3 +79,27 @@ def _solve_one(system: Array, right: Array) -> Array:
         if not (np.isfinite(system).all() and np.isfinite(right).all()):
             return np.full(len(right), np.nan)
         return scipy.linalg.lstsq(system, right, lapack_driver="gelsy")[0]
+
+
+def solve_transposed(systems: Array, which: NDArray[np.intp], right: Array) -> Array:
+    """Solve ``A' x = y`` for some of a stack of systems, otherwise as :func:`solve`.
+
+    To LAPACK a system that is stored by rows is its transpose: one copy is all that it needs.
+
+    Parameters
+    ----------
+    systems : ndarray of shape (b, n, n)
+    which : ndarray of shape (c,)
+        Indices of the systems to solve.
+    right : ndarray of shape (c, n)
+
+    Returns
+    -------
+    ndarray of shape (c, n)
+    """
+    factors, solved = systems.take(which, axis=0).swapaxes(1, 2), right.copy()
+    for i, (factor, own) in enumerate(zip(factors, solved, strict=True)):
+        singular = lapack.dgesv(factor, own, overwrite_a=1, overwrite_b=1)[3]
+        if singular:
+            solved[i] = _solve_one(systems[which[i]].T, right[i])
+    return solved

@@ -41,8 +41,7 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
         Coefficients.
     """
     preferences = preferences.compact()
-    half = preferences.root(kernel)
-    rooted = preferences.root(np.ascontiguousarray(half.swapaxes(1, 2)))
+    rooted = preferences.root(preferences.root(kernel).swapaxes(1, 2)).swapaxes(1, 2)
     target = preferences.root_vectors(np.atleast_2d(scores))
     rounding = _rounding(kernel, preferences)
     solved = solve_shifted(rooted, target, lambdas, rounding)
@@ -173,4 +172,5 @@ def _rounding(kernel: Array, preferences: Preferences) -> Array:
     kernel are nearly equal, and their differences keep few digits.
     """
     gain = np.abs(preferences.laplacian(np.eye(preferences.n_points))).sum(axis=0).max()
-    return np.sqrt(EPS) * gain * np.abs(kernel).max(axis=(1, 2))
+    size = np.maximum(kernel.max(axis=(1, 2)), -kernel.min(axis=(1, 2)))
+    return np.sqrt(EPS) * gain * size

@@ -20,6 +20,16 @@ EPS = float(np.finfo(np.float64).eps)
 
 _NEGLIGIBLE = 1e-3
 """Eigenvalues that are negative by no more than this share of a lambda may as well be zero."""
+_BLOCK = 8
+"""Reflections that LAPACK takes together, by the memory that it gets: of up to a thousand rows its
+own choice of 32 is slower."""
+_TINY = EPS * EPS
+"""What is smaller beside the first entry of a solution is zero: far below the rounding errors.
+
+Most solutions fall off so fast that their last entries would not be normal numbers any more, which
+slow down what follows by an order of magnitude."""
+_TRIANGLE = 65 * 64
+"""Memory that LAPACK's `dormqr` takes for itself besides that of the blocks."""
 
 
 def solve_shifted(
@@ -47,44 +57,44 @@ def solve_shifted(
     if not matrix.size or not lambdas.size:
         return np.zeros((len(matrix), len(lambdas), matrix.shape[2]))
     # The sum of all eigenvalues bounds the largest, if none is negative.
-    noise = np.einsum("bii->b", matrix).max() * (EPS * matrix.shape[1])
-    if lambdas.min() > noise:
-        negligible = np.full(len(matrix), _NEGLIGIBLE * lambdas.min())
-        if rounding is not None:
-            np.minimum(negligible, rounding, out=negligible)
-        solved = _by_tridiagonals(matrix, right, lambdas, negligible)
-        if solved is not None:
-            return solved
-    return _by_eigenvectors(matrix, right, lambdas, rounding)
+    noise = np.einsum("bii->b", matrix) * (EPS * matrix.shape[1])
+    negligible = np.full(len(matrix), _NEGLIGIBLE * lambdas.min())
+    if rounding is not None:
+        np.minimum(negligible, rounding, out=negligible)
+    solved, found = _by_tridiagonals(matrix, right, lambdas, negligible)
+    lost = np.flatnonzero(~(found & (lambdas.min() > noise)))
+    if len(lost):
+        allowed = None if rounding is None else rounding[lost]
+        solved[lost] = _by_eigenvectors(matrix[lost], right[lost], lambdas, allowed)
+    return solved
 
 
 def _by_tridiagonals(
     matrix: Array, right: Array, lambdas: Array, negligible: Array
-) -> Array | None:
-    """Solve the systems; None if one has a negative eigenvalue that counts, or overflows."""
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Solve the systems, and say which: not those with a negative eigenvalue that counts."""
     b, n = right.shape
-    bordered = np.zeros((b, n + 1, n + 1))
-    bordered[:, 0, 1:] = right
-    bordered[:, 1:, 1:] = matrix
+    bordered = np.empty((b, n + 1, n + 1))
+    bordered[:, 0, 0], bordered[:, 0, 1:], bordered[:, 1:, 1:] = 0.0, right, matrix
     diagonal, beside, scales = np.empty((b, n + 1)), np.empty((b, n)), np.empty((b, n))
-    lwork = int(lapack.dsytrd_lwork(n + 1, lower=1)[0])
-    for i in range(b):  # LAPACK works in place, on the transpose of what is stored by rows
+    forms = bordered.swapaxes(1, 2)  # LAPACK works in place, on what is stored by columns
+    for i, form in enumerate(forms):
         _, diagonal[i], beside[i], scales[i], _ = lapack.dsytrd(
-            bordered[i].T, lower=1, lwork=lwork, overwrite_a=1
+            form, lower=1, lwork=_BLOCK * (n + 1), overwrite_a=1
         )
-    solved = _solve_tridiagonals(diagonal[:, 1:], beside, lambdas, negligible)
-    if solved is None or not np.isfinite(solved).all():
-        return None
-    mirrors = bordered.swapaxes(1, 2)[:, 1:, :-1]
-    lwork = int(lapack.dormqr("L", "N", mirrors[0], scales[0], solved[0].T, -1)[1][0])
-    for i in range(b):
-        lapack.dormqr("L", "N", mirrors[i], scales[i], solved[i].T, lwork, overwrite_c=1)
-    return solved
+    solved, found = _solve_tridiagonals(diagonal[:, 1:], beside, lambdas, negligible)
+    # Reflections of the zeros at the end of a solution leave it as it is.
+    lengths = n - np.argmax(solved[:, :, ::-1] != 0.0, axis=2)
+    lwork = _BLOCK * len(lambdas) + _TRIANGLE
+    for i, length in enumerate(lengths.max(axis=1).tolist()):
+        mirrors, own = forms[i, 1:, :length], scales[i, :length]
+        lapack.dormqr("L", "N", mirrors, own, solved[i].T, lwork, overwrite_c=1)
+    return solved, found
 
 
 def _solve_tridiagonals(
     diagonal: Array, beside: Array, lambdas: Array, negligible: Array
-) -> Array | None:
+) -> tuple[Array, NDArray[np.bool_]]:
     """Solve for the first axis times the first of the numbers beside the diagonal.
 
     Elimination from the last row up leaves a product of ratios, without any difference. Its
@@ -99,22 +109,31 @@ def _solve_tridiagonals(
 
     Returns
     -------
-    ndarray of shape (b, k, r) or None
+    solved : ndarray of shape (b, k, r)
+    found : ndarray of bool of shape (b,)
+        Whether no eigenvalue is, and all is finite. Other systems have zeros.
     """
     b, n = diagonal.shape
     shifts = np.empty((b, len(lambdas) + 1))
     shifts[:, :-1], shifts[:, -1] = lambdas, negligible
     pivots = np.add(diagonal.T[:, :, None], shifts)
     squares = np.square(beside).T[:, :, None]
+    taken = np.empty(shifts.shape)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for i in range(n - 1, 0, -1):
-            pivots[i - 1] -= squares[i] / pivots[i]
-    if not (pivots[:, :, -1] > 0.0).all():
-        return None
-    solved = np.divide(beside.T[:, :, None], pivots[:, :, :-1], order="C")
-    for i in range(1, n):
-        solved[i] *= -solved[i - 1]
-    return np.ascontiguousarray(solved.transpose(1, 2, 0))
+            np.divide(squares[i], pivots[i], out=taken)
+            pivots[i - 1] -= taken
+        signed = -beside.T[:, :, None]
+        signed[0] = beside[:, :1]
+        solved = np.divide(signed, pivots[:, :, :-1], order="C")
+        for i in range(1, n):
+            solved[i] *= solved[i - 1]
+        np.copyto(solved, 0.0, where=np.abs(solved) < _TINY * np.abs(solved[0]))
+    solved = np.ascontiguousarray(solved.transpose(1, 2, 0))
+    positive, finite = pivots[:, :, -1] > 0.0, np.isfinite(solved).reshape(b, -1)
+    found = np.logical_and(positive.all(axis=0), finite.all(axis=1))
+    solved[~found] = 0.0
+    return solved, found
 
 
 def _by_eigenvectors(matrix: Array, right: Array, lambdas: Array, rounding: Array | None) -> Array:

@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
 _BLOCK = 32
-"""Columns of a factor that are found one by one before a product of matrices takes them off."""
+"""Rows of a factor that are found one by one before a product of matrices takes them off."""
 
 
 def whitening(kernel: Array) -> Array:
@@ -37,18 +37,18 @@ def whitening(kernel: Array) -> Array:
     least = diagonal.max(axis=1, initial=0.0) * (_EPS * n_points)
     independent = np.empty(diagonal.shape, dtype=bool)
     for start in range(0, n_points, _BLOCK):
-        block, done = slice(start, start + _BLOCK), factor[:, start:, :start]
-        left = kernel[:, start:, block] - np.matmul(done, done[:, :_BLOCK].swapaxes(1, 2))
-        for j in range(left.shape[2]):
-            earlier = factor[:, start + j :, start : start + j]
-            column = left[:, j:, j] - np.matmul(earlier, earlier[:, 0, :, None])[:, :, 0]
-            positive = column[:, 0] > least
-            root = np.sqrt(np.where(positive, column[:, 0], np.inf))
-            factor[:, start + j :, start + j] = column / root[:, None]
+        block, done = slice(start, start + _BLOCK), factor[:, :start, start:]
+        left = kernel[:, block, start:] - np.matmul(done[:, :, :_BLOCK].swapaxes(1, 2), done)
+        for j in range(left.shape[1]):
+            earlier = factor[:, start : start + j, start + j :]
+            row = left[:, j, j:] - np.matmul(earlier[:, None, :, 0], earlier)[:, 0]
+            positive = row[:, 0] > least
+            root = np.sqrt(np.where(positive, row[:, 0], np.inf))
+            np.divide(row, root[:, None], out=factor[:, start + j, start + j :])
             independent[:, start + j] = positive
     np.einsum("bii->bi", factor)[~independent] = 1.0
-    for i in range(len(factor)):  # by rows a lower triangle is, to LAPACK, an upper one
-        lapack.dtrtri(factor[i].T, lower=0, overwrite_c=1)
+    for own in factor:  # by rows an upper triangle is, to LAPACK, a lower one
+        lapack.dtrtri(own.T, lower=1, overwrite_c=1)
     factor *= independent[:, :, None]
     factor *= independent[:, None, :]
-    return np.ascontiguousarray(factor.swapaxes(1, 2))
+    return factor

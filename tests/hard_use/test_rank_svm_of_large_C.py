@@ -143,7 +143,7 @@ def test_factors_compute_what_the_kernel_computes():
 
 
 def test_singular_systems_have_a_least_squares_solution():
-    regular, singular = np.array([[2.0, 1.0], [1.0, 3.0]]), np.ones((2, 2))
+    regular, singular = np.array([[2.0, 1.0], [0.5, 3.0]]), np.ones((2, 2))
     right = np.array([[1.0, 2.0], [1.0, 1.0], [1.0, 1.0]])
     broken = np.full((2, 2), np.nan)
     solution = fallbacks.solve(np.stack([regular, singular, broken]), right)
@@ -153,6 +153,9 @@ def test_singular_systems_have_a_least_squares_solution():
     np.testing.assert_array_equal(
         fallbacks.solve(regular[None], right[:1])[0], np.linalg.solve(regular, right[0])
     )
+    systems = np.stack([broken, regular.T, singular.T])
+    again = fallbacks.solve_transposed(systems, np.array([1, 2, 0]), right)
+    np.testing.assert_allclose(again, solution, rtol=1e-12)
 
 
 def test_eigenvalues_come_from_another_driver_where_the_usual_one_fails(monkeypatch):

@@ -87,3 +87,25 @@ def test_zero_matrices_and_zero_right_hand_sides_are_solved(n_rows):
     zero, ones = np.zeros((1, n_rows, n_rows)), np.ones((1, n_rows))
     np.testing.assert_allclose(solve_shifted(zero, ones, [2.0]), ones[None] / 2.0)
     assert not solve_shifted(zero + 1.0, 0.0 * ones, [2.0]).any()
+
+
+def test_a_stack_gives_what_its_systems_give_alone():
+    matrix, right = random_systems(5, 20, 20)
+    matrix[1] -= 30.0 * np.eye(20)  # negative: by its eigenvectors, and no other with it
+    rounding = np.full(3, 1e-6)
+    together = solve_shifted(matrix, right, LAMBDAS, rounding)
+    for i in range(3):
+        own = slice(i, i + 1)
+        alone = solve_shifted(matrix[own], right[own], LAMBDAS, rounding[own])
+        np.testing.assert_array_equal(together[own], alone)
+
+
+def test_solutions_that_fall_off_below_the_smallest_numbers_are_exact():
+    diagonal = np.linspace(1.0, 2.0, 60)
+    matrix = np.diag(diagonal) + 1e-9 * (np.eye(60, k=1) + np.eye(60, k=-1))
+    right = np.eye(60)[0] + np.eye(60)[1]
+    lambdas = np.array([1e-3, 1e6])
+    expected = dense(matrix[None], right[None], lambdas)
+    np.testing.assert_allclose(
+        solve_shifted(matrix[None], right[None], lambdas), expected, rtol=1e-12, atol=1e-24
+    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.kernels import function_values
-from rankpursuit.solvers.fallbacks import solve
+from rankpursuit.solvers.fallbacks import solve_transposed
 from rankpursuit.solvers.rank_svm.point_pairs import OrderedPairs
 from rankpursuit.solvers.rank_svm.solutions import RankSVMPath
 
@@ -33,7 +33,7 @@ def squared_hinge_path(
     """
     coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
     bounds = np.empty((len(kernel), len(Cs), 2))
-    problems = _Problems.of(kernel, pairs)
+    problems = _Problems.of(np.ascontiguousarray(kernel), pairs)
     points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
         bounds[:, c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
@@ -66,6 +66,43 @@ class _Points(NamedTuple):
         for part, new in zip(self, points, strict=True):
             part[which] = new
 
+    def bounds(self, C: float) -> Array:
+        """Bounds of the minimum, shape (b, 2).
+
+        The objective, and that of the dual variables ``2C w_ij t_ij``.
+        """
+        # An active pair has t_ij = 1 - (f_i - f_j), so that sum w_ij t_ij^2 = sum w_ij t_ij - g' f.
+        norm, along, pulled, slack = self.sums.T
+        bounds = np.empty((len(norm), 2))
+        bounds[:, 0] = 0.5 * norm + C * (slack - along)
+        bounds[:, 1] = C * (slack + along) - (2.0 * C * C) * pulled
+        return bounds
+
+
+class _Systems(NamedTuple):
+    """What Newton's method solves for b problems, but for C: it serves while their pairs stay.
+
+    Attributes
+    ----------
+    product : ndarray of shape (b, n, n)
+        ``-(L K)'``; its diagonal is overwritten for each C.
+    diagonal : ndarray of shape (b, n)
+        That of the product.
+    right : ndarray of shape (b, n)
+        ``-sum w_ij (e_i - e_j)`` of the active pairs.
+    stale : ndarray of bool of shape (b,)
+        Whether the active pairs are others by now.
+    """
+
+    product: Array
+    diagonal: Array
+    right: Array
+    stale: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, b: int, n: int) -> _Systems:
+        return cls(np.empty((b, n, n)), np.empty((b, n)), np.empty((b, n)), np.ones(b, dtype=bool))
+
 
 class _Problems(NamedTuple):
     """Kernels of b problems, their pairs as dense matrices, and memory to work in.
@@ -79,6 +116,9 @@ class _Problems(NamedTuple):
         Weights of the pairs; None stands for ones.
     ones : ndarray of shape (n,)
     work : two ndarrays of shape (b, n, n)
+    systems : _Systems
+    places : ndarray of shape (b,)
+        Where the systems of the problems are.
     """
 
     kernel: Array
@@ -86,6 +126,8 @@ class _Problems(NamedTuple):
     weights: Array | None
     ones: Array
     work: tuple[Array, Array]
+    systems: _Systems
+    places: Index
 
     @classmethod
     def of(cls, kernel: Array, pairs: Sequence[OrderedPairs]) -> _Problems:
@@ -95,8 +137,10 @@ class _Problems(NamedTuple):
         if any(own.weights is not None for own in pairs):
             weights = np.stack([own.weight_matrix for own in pairs])
         bias = np.stack([own.bias for own in pairs])
+        b, n, _ = kernel.shape
         work = np.empty(kernel.shape), np.empty(kernel.shape)
-        return cls(kernel, bias, weights, np.ones(kernel.shape[1]), work)
+        systems = _Systems.of(b, n)
+        return cls(kernel, bias, weights, np.ones(n), work, systems, np.arange(b))
 
     def take(self, which: Index) -> _Problems:
         """Return some of the problems; they work in the same memory."""
@@ -105,12 +149,13 @@ class _Problems(NamedTuple):
             bias = bias.take(which, axis=0)
             weights = None if weights is None else weights.take(which, axis=0)
         work = self.work[0][: len(which)], self.work[1][: len(which)]
-        return _Problems(self.kernel[which], bias, weights, self.ones, work)
+        kernel, places = self.kernel.take(which, axis=0), self.places[which]
+        return _Problems(kernel, bias, weights, self.ones, work, self.systems, places)
 
     def evaluate(self, coefficients: Array) -> _Points:
-        kernel, bias, weights, ones, (slack, _) = self
+        kernel, bias, weights, ones, slack = *self[:4], self.work[0]
         values = function_values(kernel, coefficients)
-        np.subtract(values[:, None, :], values[:, :, None], out=slack)
+        _differences(values, slack)
         slack += bias
         np.maximum(slack, 0.0, out=slack)
         if weights is not None:
@@ -128,17 +173,28 @@ class _Problems(NamedTuple):
 
         With the Laplacian L of these pairs, ``(I / 2C + L K) a = sum w_ij (e_i - e_j)``.
         """
-        kernel, _, weights, ones, (graph, minus_laplacian) = self
-        np.copyto(graph, active)
-        if weights is not None:
-            graph *= weights
-        of_preferred, of_other = np.matmul(graph, ones), np.matmul(ones, graph)
+        product, diagonal, right, stale = self.systems
+        changed = stale[self.places].nonzero()[0]
+        if len(changed):
+            self._multiply(changed, active)
+            stale[self.places[changed]] = False
+        _diagonal(product)[self.places] = diagonal[self.places] - 0.5 / C
+        return solve_transposed(product, self.places, right[self.places])
+
+    def _multiply(self, which: Index, active: NDArray[np.bool_]) -> None:
+        """Make the systems of some problems anew."""
+        graph, minus_laplacian = (work[: len(which)] for work in self.work)
+        np.copyto(graph, active[which])
+        if self.weights is not None:
+            graph *= self.weights[which] if len(self.weights) > 1 else self.weights
+        of_preferred, of_other = np.matmul(graph, self.ones), np.matmul(self.ones, graph)
         np.add(graph, graph.swapaxes(1, 2), out=minus_laplacian)
         np.negative(of_preferred + of_other, out=_diagonal(minus_laplacian))
-        system = np.matmul(minus_laplacian, kernel, out=graph)
-        diagonal = _diagonal(system)
-        diagonal -= 0.5 / C
-        return solve(system, of_other - of_preferred)
+        systems, places = self.systems, self.places[which]
+        kernel = self.kernel if len(which) == len(self.kernel) else self.kernel[which]
+        np.matmul(kernel.swapaxes(1, 2), minus_laplacian, out=graph)
+        systems.product[places], systems.diagonal[places] = graph, _diagonal(graph)
+        systems.right[places] = of_other - of_preferred
 
 
 def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
@@ -147,11 +203,9 @@ def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_ite
     Returns
     -------
     ndarray of shape (b, 2)
-        The bounds of the minimum: the objective, and that of the dual variables ``2C w_ij t_ij``.
+        Their bounds.
     """
-    # An active pair has t_ij = 1 - (f_i - f_j), so that sum w_ij t_ij^2 = sum w_ij t_ij - g' f.
-    of_sums = np.array([[0.5, 0.0], [-C, C], [0.0, -2.0 * C * C], [C, C]])
-    result = bounds = points.sums @ of_sums
+    result = bounds = points.bounds(C)
     live, now = np.arange(len(bounds)), points
     for _ in range(max_iter):
         unsolved = (_gap(bounds) > tol).nonzero()[0]
@@ -160,20 +214,18 @@ def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_ite
         if len(unsolved) < len(live):
             live, bounds = live[unsolved], bounds[unsolved]
             problems, now = problems.take(unsolved), now.take(unsolved)
-        now, bounds = _step(problems, now, bounds, C, of_sums)
+        now, bounds = _step(problems, now, bounds, C)
         points.put(live, now)
         result[live] = bounds
     return result
 
 
-def _step(
-    problems: _Problems, points: _Points, bounds: Array, C: float, of_sums: Array
-) -> tuple[_Points, Array]:
+def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tuple[_Points, Array]:
     """Newton's step, halved until the objective falls; also the new bounds."""
     start = points.coefficients
     direction = problems.minimum(points.active, C) - start
     reached = problems.evaluate(start + direction)
-    new_bounds = reached.sums @ of_sums
+    new_bounds = reached.bounds(C)
     for _ in range(_HALVINGS):
         # NaN, of a step that overflows, is worse too.
         worse = (~(new_bounds[:, 0] <= bounds[:, 0])).nonzero()[0]
@@ -182,16 +234,31 @@ def _step(
         direction[worse] *= 0.5
         nearer = start[worse] + direction[worse]
         reached.put(worse, problems.take(worse).evaluate(nearer))
-        new_bounds = reached.sums @ of_sums
+        new_bounds = reached.bounds(C)
     else:  # no step is short enough for some
         lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
         reached.put(lost, points.take(lost))
         new_bounds[lost] = bounds[lost]
+    changed = (reached.active != points.active).any(axis=(1, 2))
+    problems.systems.stale[problems.places] = changed
     return reached, new_bounds
 
 
 def _gap(bounds: Array) -> Array:
     return 1.0 - bounds[..., 1] / bounds[..., 0]
+
+
+def _differences(values: Array, out: Array) -> None:
+    """``f_j - f_i`` of values of shape (b, n), to an array of shape (b, n, n).
+
+    As a product of matrices: its two terms are exact, and it is faster than a difference of rows
+    and columns.
+    """
+    b, n = values.shape
+    left, right = np.ones((b, n, 2)), np.ones((b, 2, n))
+    np.negative(values, out=left[:, :, 1])
+    right[:, 0] = values
+    np.matmul(left, right, out=out)
 
 
 def _diagonal(matrices: Array) -> Array:
