@@ -40,13 +40,14 @@ class Views:
 
     @cached_property
     def kernels(self) -> list[Array]:
-        """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v)."""
+        """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v).
+
+        The values of one function are side by side in memory.
+        """
         problem, n_views = self.problem, self.spec.n_views
         if self.spec.views != "features":
-            return [
-                np.take_along_axis(problem.kernel, points[:, None, :], axis=2)
-                for points in self.points
-            ]
+            functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
+            return [functions[stack[:, None], points].swapaxes(1, 2) for points in self.points]
         n_features = problem.features.shape[2]
         dealt = [split_features(n_features, n_views, t.generator("views")) for t in problem.tasks]
         return [
