@@ -73,9 +73,16 @@ class Views:
             for kernel, points in zip(self.kernels, self.points, strict=True)
         ]
 
+    def rows(self, points: slice) -> list[Array]:
+        """Rows of each view's kernels at some points, with the functions side by side in memory.
+
+        Means over the points then add one point after the other.
+        """
+        return [np.ascontiguousarray(kernel[:, points]) for kernel in self.kernels]
+
     def losses(self) -> tuple[list[Array], list[Array]]:
         """Rows of each view's kernels, and the scores, at the scored points of its loss."""
-        rows = [kernel[:, : self.problem.n_scored] for kernel in self.kernels]
+        rows = self.rows(slice(0, self.problem.n_scored))
         scores = [self.problem.scored_scores] * self.spec.n_views
         if self.spec.views != "loss":
             return rows, scores

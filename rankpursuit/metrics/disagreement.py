@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from rankpursuit.metrics._shapes import groups_of, rows_and_stack
 
 Ties = Literal["half", "all", "untied"]
 
 _COUNTER_LIMIT = np.iinfo(np.uint8).max
-_BLOCK = 1 << 18
+_BLOCK = 1 << 17
 """Predictions are compared in blocks of so many values, which stay in the cache of a core."""
+_LINE = 64
+"""Bytes of a line of the cache: rows that begin with one are compared in half the time."""
 _BUFFER = 1024
 """Size of numpy's buffer: rows shorter than half of it are copied as often as they are compared."""
 _FEW = 1024
@@ -68,7 +71,8 @@ def disagreement_error(
         wrong += group_wrong
         n_pairs += group_pairs
     # All comparisons with NaN are false, and the minimum is NaN if one value is.
-    wrong[np.isnan(stack.min(axis=2, initial=np.inf))] = np.nan
+    if np.isnan(stack.min(initial=np.inf)):
+        wrong[np.isnan(stack.min(axis=2))] = np.nan
     if normalized:
         wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     result = wrong.reshape(predictions.shape[:-1])
@@ -116,7 +120,9 @@ def _group_disagreement(
     for rows in _parts(worse, n_predictions):
         for start in range(0, n_predictions, per_row):
             columns = slice(start, start + per_row)
-            block = by_point[order[rows].T, rows, columns]
+            values = by_point[order[rows].T, rows, columns]
+            block = _aligned(values.shape, np.float64)
+            block[...] = values
             wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
     if ties == "half":
         wrong += n_pairs - n_untied
@@ -153,6 +159,17 @@ def _first_worse(falling: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
 
 
+def _aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an empty array whose first axis steps over whole lines of the cache."""
+    size = np.dtype(dtype).itemsize
+    n_lines = -(-math.prod(shape[1:]) * size // _LINE)
+    memory = np.empty((shape[0] * n_lines + 1) * _LINE, dtype=np.uint8)
+    begin = -memory.ctypes.data % _LINE
+    rows = memory[begin : begin + shape[0] * n_lines * _LINE].view(dtype)
+    rows = rows.reshape(shape[0], n_lines * _LINE // size)
+    return rows[:, : math.prod(shape[1:])].reshape(shape)
+
+
 def _parts(worse: NDArray[np.intp], n_predictions: int) -> Iterator[NDArray[np.intp]]:
     """Rows to compare together: a block full, or less where their scores have different ties."""
     n_rows, n_points = worse.shape
@@ -186,9 +203,9 @@ def _wrong_pairs(
     counter = _Counter(max(_COUNTER_LIMIT, n_points), block.shape[1:])
     with np.errstate():  # also ends the scope of the buffer's size
         np.setbufsize(_BUFFER)
-        for i in range(n_points - 1):
-            counter.add(np.less, block[i], block[begin[i] :])
-            counter.add(np.less_equal, block[i], block[begin[i] :])
+        for some, first_worse in _swept_together(begin):
+            counter.add(np.less, block[some], block[first_worse:])
+            counter.add(np.less_equal, block[some], block[first_worse:])
     wrong = counter.total()
     _subtract_tied(wrong, block, worse, begin)
     for i in range(n_points - 1 if ties == "all" else 0):
@@ -196,6 +213,19 @@ def _wrong_pairs(
         tied = behind[:, None, None] < worse[:, i, None]
         wrong += _count((block[i] != block[behind]) & tied)
     return wrong
+
+
+def _swept_together(begin: NDArray[np.intp]) -> Iterator[tuple[slice, int]]:
+    """Points with the same worse points, as many as one count can hold, and where those begin."""
+    n_points = len(begin)
+    ends = [*(np.flatnonzero(begin[1:] != begin[:-1]) + 1).tolist(), n_points]
+    start = 0
+    for end in ends:
+        first_worse = int(begin[start])
+        together = max(1, _COUNTER_LIMIT // max(1, n_points - first_worse))
+        for i in range(start, end if first_worse < n_points else start, together):
+            yield slice(i, min(i + together, end)), first_worse
+        start = end
 
 
 def _subtract_tied(
@@ -238,17 +268,20 @@ class _Counter:
     """
 
     def __init__(self, capacity: int, shape: tuple[int, ...]) -> None:
-        self._flags = np.empty((capacity, *shape), dtype=bool)
+        self._flags = _aligned((capacity, *shape), bool)
         self._size = 0
         self._total = np.zeros(shape)
 
-    def add(self, compare: np.ufunc, one: NDArray[np.float64], others: NDArray[np.float64]) -> None:
-        """Count which of the others compare so with one."""
-        if self._size + len(others) > len(self._flags):
+    def add(
+        self, compare: np.ufunc, some: NDArray[np.float64], others: NDArray[np.float64]
+    ) -> None:
+        """Count which of the others compare so with some."""
+        n_flags = len(some) * len(others)
+        if self._size + n_flags > len(self._flags):
             self.total()
-        end = self._size + len(others)
-        compare(one, others, out=self._flags[self._size : end])
-        self._size = end
+        flags = self._flags[self._size : self._size + n_flags]
+        compare(some[:, None], others, out=flags.reshape(len(some), *others.shape))
+        self._size += n_flags
 
     def total(self) -> NDArray[np.float64]:
         """Return the counts so far."""

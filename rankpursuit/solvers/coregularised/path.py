@@ -106,7 +106,7 @@ class CoregularisedPath:
     def _stepwise(
         self, functions: Array, selected: NDArray[np.intp], steps: NDArray[np.intp]
     ) -> Array:
-        """Sums of all views' functions after some numbers of steps: shape (b, k, s, m).
+        """Add up all views' functions; return the sums after some steps, shape (b, k, s, m).
 
         The terms of a step fit into the cache of a core; those of a whole path would not.
         """
