@@ -173,9 +173,8 @@ def _aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 def _parts(worse: NDArray[np.intp], n_predictions: int) -> Iterator[NDArray[np.intp]]:
     """Rows to compare together: a block full, or less where their scores have different ties."""
     n_rows, n_points = worse.shape
-    together = max(1, _BLOCK // max(1, n_points * n_predictions))
-    for start in range(0, n_rows, together):
-        rows = np.arange(start, min(start + together, n_rows))
+    n_parts = min(n_rows, -(-n_rows * n_points * n_predictions // _BLOCK))
+    for rows in np.array_split(np.arange(n_rows), max(1, n_parts)):
         unlike = worse[rows] - worse[rows].min(axis=0)
         if unlike.sum() * n_predictions <= _BLOCK // 2:
             yield rows
@@ -200,13 +199,14 @@ def _wrong_pairs(
     """
     n_points = len(block)
     begin = worse.min(axis=0, initial=n_points)
-    counter = _Counter(max(_COUNTER_LIMIT, n_points), block.shape[1:])
+    values = block.reshape(n_points, -1)
+    counter = _Counter(max(_COUNTER_LIMIT, n_points), values.shape[1])
     with np.errstate():  # also ends the scope of the buffer's size
         np.setbufsize(_BUFFER)
-        for some, first_worse in _swept_together(begin):
-            counter.add(np.less, block[some], block[first_worse:])
-            counter.add(np.less_equal, block[some], block[first_worse:])
-    wrong = counter.total()
+        for start, end, first_worse in _swept_together(begin):
+            counter.add(np.less, values[start:end], values[first_worse:])
+            counter.add(np.less_equal, values[start:end], values[first_worse:])
+    wrong = counter.total().reshape(block.shape[1:])
     _subtract_tied(wrong, block, worse, begin)
     for i in range(n_points - 1 if ties == "all" else 0):
         behind = np.arange(i + 1, worse[:, i].max(initial=i + 1))
@@ -215,16 +215,19 @@ def _wrong_pairs(
     return wrong
 
 
-def _swept_together(begin: NDArray[np.intp]) -> Iterator[tuple[slice, int]]:
-    """Points with the same worse points, as many as one count can hold, and where those begin."""
-    n_points = len(begin)
-    ends = [*(np.flatnonzero(begin[1:] != begin[:-1]) + 1).tolist(), n_points]
-    start = 0
-    for end in ends:
-        first_worse = int(begin[start])
-        together = max(1, _COUNTER_LIMIT // max(1, n_points - first_worse))
-        for i in range(start, end if first_worse < n_points else start, together):
-            yield slice(i, min(i + together, end)), first_worse
+def _swept_together(begin: NDArray[np.intp]) -> Iterator[tuple[int, int, int]]:
+    """Ranges of points with the same worse points, as many as are counted at once.
+
+    Yields the first point, the one behind the last, and where the worse ones begin.
+    """
+    n_points, start = len(begin), 0
+    changes = np.flatnonzero(begin[1:] != begin[:-1]) + 1
+    for end, first_worse in zip([*changes.tolist(), n_points], begin[[0, *changes]].tolist()):
+        if first_worse == n_points:
+            return
+        together = max(1, _COUNTER_LIMIT // (n_points - first_worse))
+        for i in range(start, end, together):
+            yield i, min(i + together, end), first_worse
         start = end
 
 
@@ -262,26 +265,31 @@ class _Counter:
     Parameters
     ----------
     capacity : int
-        How many flags are kept before they are summed.
-    shape : tuple of int
-        Shape of a flag.
+        How many rows of flags are kept before they are summed.
+    n_columns : int
+        Length of a row.
     """
 
-    def __init__(self, capacity: int, shape: tuple[int, ...]) -> None:
-        self._flags = _aligned((capacity, *shape), bool)
-        self._size = 0
-        self._total = np.zeros(shape)
+    def __init__(self, capacity: int, n_columns: int) -> None:
+        self._flags = _aligned((capacity, n_columns), bool)
+        self._capacity, self._size = capacity, 0
+        self._total = np.zeros(n_columns)
 
     def add(
         self, compare: np.ufunc, some: NDArray[np.float64], others: NDArray[np.float64]
     ) -> None:
-        """Count which of the others compare so with some."""
-        n_flags = len(some) * len(others)
-        if self._size + n_flags > len(self._flags):
+        """Count which of the others compare so with each of some."""
+        n_some, n_others = len(some), len(others)
+        end = self._size + n_some * n_others
+        if end > self._capacity:
             self.total()
-        flags = self._flags[self._size : self._size + n_flags]
-        compare(some[:, None], others, out=flags.reshape(len(some), *others.shape))
-        self._size += n_flags
+            end = n_some * n_others
+        flags = self._flags[self._size : end]
+        if n_some == 1:
+            compare(some, others, out=flags)
+        else:
+            compare(some[:, None], others, out=flags.reshape(n_some, n_others, -1))
+        self._size = end
 
     def total(self) -> NDArray[np.float64]:
         """Return the counts so far."""
