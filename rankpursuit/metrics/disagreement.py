@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from rankpursuit.metrics._counter import COUNTER_LIMIT, Counter, aligned, count
 from rankpursuit.metrics._shapes import groups_of, rows_and_stack
 
 Ties = Literal["half", "all", "untied"]
 
-_COUNTER_LIMIT = np.iinfo(np.uint8).max
 _BLOCK = 1 << 17
 """Predictions are compared in blocks of so many values, which stay in the cache of a core."""
-_LINE = 64
-"""Bytes of a line of the cache: rows that begin with one are compared in half the time."""
 _BUFFER = 1024
 """Size of numpy's buffer: rows shorter than half of it are copied as often as they are compared."""
 _FEW = 1024
@@ -121,7 +118,7 @@ def _group_disagreement(
         for start in range(0, n_predictions, per_row):
             columns = slice(start, start + per_row)
             values = by_point[order[rows].T, rows, columns]
-            block = _aligned(values.shape, np.float64)
+            block = aligned(values.shape, np.float64)
             block[...] = values
             wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
     if ties == "half":
@@ -159,17 +156,6 @@ def _first_worse(falling: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
 
 
-def _aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an empty array whose first axis steps over whole lines of the cache."""
-    size = np.dtype(dtype).itemsize
-    n_lines = -(-math.prod(shape[1:]) * size // _LINE)
-    memory = np.empty((shape[0] * n_lines + 1) * _LINE, dtype=np.uint8)
-    begin = -memory.ctypes.data % _LINE
-    rows = memory[begin : begin + shape[0] * n_lines * _LINE].view(dtype)
-    rows = rows.reshape(shape[0], n_lines * _LINE // size)
-    return rows[:, : math.prod(shape[1:])].reshape(shape)
-
-
 def _parts(worse: NDArray[np.intp], n_predictions: int) -> Iterator[NDArray[np.intp]]:
     """Rows to compare together: a block full, or less where their scores have different ties."""
     n_rows, n_points = worse.shape
@@ -200,7 +186,7 @@ def _wrong_pairs(
     n_points = len(block)
     begin = worse.min(axis=0, initial=n_points)
     values = block.reshape(n_points, -1)
-    counter = _Counter(max(_COUNTER_LIMIT, n_points), values.shape[1])
+    counter = Counter(max(COUNTER_LIMIT, n_points), values.shape[1])
     with np.errstate():  # also ends the scope of the buffer's size
         np.setbufsize(_BUFFER)
         for start, end, first_worse in _swept_together(begin):
@@ -211,7 +197,7 @@ def _wrong_pairs(
     for i in range(n_points - 1 if ties == "all" else 0):
         behind = np.arange(i + 1, worse[:, i].max(initial=i + 1))
         tied = behind[:, None, None] < worse[:, i, None]
-        wrong += _count((block[i] != block[behind]) & tied)
+        wrong += count((block[i] != block[behind]) & tied)
     return wrong
 
 
@@ -221,11 +207,11 @@ def _swept_together(begin: NDArray[np.intp]) -> Iterator[tuple[int, int, int]]:
     Yields the first point, the one behind the last, and where the worse ones begin.
     """
     n_points, start = len(begin), 0
-    changes = np.flatnonzero(begin[1:] != begin[:-1]) + 1
-    for end, first_worse in zip([*changes.tolist(), n_points], begin[[0, *changes]].tolist()):
+    last = np.flatnonzero(np.diff(begin, append=n_points + 1))
+    for end, first_worse in zip((last + 1).tolist(), begin[last].tolist(), strict=True):
         if first_worse == n_points:
             return
-        together = max(1, _COUNTER_LIMIT // (n_points - first_worse))
+        together = max(1, COUNTER_LIMIT // (n_points - first_worse))
         for i in range(start, end, together):
             yield i, min(i + together, end), first_worse
         start = end
@@ -251,48 +237,3 @@ def _subtract_tied(
     counts = (one < other).view(np.uint8) + (one <= other).view(np.uint8)
     starts = (np.cumsum(n_of_row) - n_of_row)[found]
     wrong[found] -= np.add.reduceat(counts, starts, axis=0, dtype=np.uint32)
-
-
-def _count(flags: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Count along the first axis, in bytes where no count can overflow one."""
-    counter = np.uint8 if len(flags) <= _COUNTER_LIMIT else np.uint32
-    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=counter).astype(np.float64)
-
-
-class _Counter:
-    """Counts of comparisons, many of them summed at a time.
-
-    Parameters
-    ----------
-    capacity : int
-        How many rows of flags are kept before they are summed.
-    n_columns : int
-        Length of a row.
-    """
-
-    def __init__(self, capacity: int, n_columns: int) -> None:
-        self._flags = _aligned((capacity, n_columns), bool)
-        self._capacity, self._size = capacity, 0
-        self._total = np.zeros(n_columns)
-
-    def add(
-        self, compare: np.ufunc, some: NDArray[np.float64], others: NDArray[np.float64]
-    ) -> None:
-        """Count which of the others compare so with each of some."""
-        n_some, n_others = len(some), len(others)
-        end = self._size + n_some * n_others
-        if end > self._capacity:
-            self.total()
-            end = n_some * n_others
-        flags = self._flags[self._size : end]
-        if n_some == 1:
-            compare(some, others, out=flags)
-        else:
-            compare(some[:, None], others, out=flags.reshape(n_some, n_others, -1))
-        self._size = end
-
-    def total(self) -> NDArray[np.float64]:
-        """Return the counts so far."""
-        self._total += _count(self._flags[: self._size])
-        self._size = 0
-        return self._total

@@ -143,9 +143,8 @@ def _first_place(good: Flags, places: Indices) -> Indices:
 
 def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:
     """``(y - rho x)^2 / (1 - rho^2)``: what the second function of a pair adds to the gain."""
-    np.copyto(
-        out, x
-    )  # a product in place, and a copy, take less than one that is written elsewhere
+    # A product in place, and a copy, take less than one that is written elsewhere.
+    np.copyto(out, x)
     np.multiply(out, rho, out=out)
     np.subtract(y, out, out=out)
     np.square(out, out=out)
