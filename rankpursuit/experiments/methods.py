@@ -206,7 +206,7 @@ def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPrediction
     ]
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],
-        [_for_each_ridge(common.root(kernel[:, agreed]), spec) for kernel in views.kernels],
+        [_for_each_ridge(common.root(part), spec) for part in views.rows(agreed)],
         [target for _, target in penalised],
         spec.nu,
         steps[-1],

@@ -40,13 +40,14 @@ class Views:
 
     @cached_property
     def kernels(self) -> list[Array]:
-        """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v)."""
+        """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v).
+
+        The values of one function are side by side in memory.
+        """
         problem, n_views = self.problem, self.spec.n_views
         if self.spec.views != "features":
-            return [
-                np.take_along_axis(problem.kernel, points[:, None, :], axis=2)
-                for points in self.points
-            ]
+            functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
+            return [functions[stack[:, None], points].swapaxes(1, 2) for points in self.points]
         n_features = problem.features.shape[2]
         dealt = [split_features(n_features, n_views, t.generator("views")) for t in problem.tasks]
         return [
@@ -72,9 +73,16 @@ class Views:
             for kernel, points in zip(self.kernels, self.points, strict=True)
         ]
 
+    def rows(self, points: slice) -> list[Array]:
+        """Rows of each view's kernels at some points, with the functions side by side in memory.
+
+        Means over the points then add one point after the other.
+        """
+        return [np.ascontiguousarray(kernel[:, points]) for kernel in self.kernels]
+
     def losses(self) -> tuple[list[Array], list[Array]]:
         """Rows of each view's kernels, and the scores, at the scored points of its loss."""
-        rows = [kernel[:, : self.problem.n_scored] for kernel in self.kernels]
+        rows = self.rows(slice(0, self.problem.n_scored))
         scores = [self.problem.scored_scores] * self.spec.n_views
         if self.spec.views != "loss":
             return rows, scores

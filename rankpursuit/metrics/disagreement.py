@@ -8,12 +8,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankpursuit.metrics._counter import COUNTER_LIMIT, Counter, aligned, count
 from rankpursuit.metrics._shapes import groups_of, rows_and_stack
 
 Ties = Literal["half", "all", "untied"]
 
-_COUNTER_LIMIT = np.iinfo(np.uint8).max
-_BLOCK = 1 << 18
+_BLOCK = 1 << 17
 """Predictions are compared in blocks of so many values, which stay in the cache of a core."""
 _BUFFER = 1024
 """Size of numpy's buffer: rows shorter than half of it are copied as often as they are compared."""
@@ -68,7 +68,8 @@ def disagreement_error(
         wrong += group_wrong
         n_pairs += group_pairs
     # All comparisons with NaN are false, and the minimum is NaN if one value is.
-    wrong[np.isnan(stack.min(axis=2, initial=np.inf))] = np.nan
+    if np.isnan(stack.min(initial=np.inf)):
+        wrong[np.isnan(stack.min(axis=2))] = np.nan
     if normalized:
         wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     result = wrong.reshape(predictions.shape[:-1])
@@ -116,7 +117,9 @@ def _group_disagreement(
     for rows in _parts(worse, n_predictions):
         for start in range(0, n_predictions, per_row):
             columns = slice(start, start + per_row)
-            block = by_point[order[rows].T, rows, columns]
+            values = by_point[order[rows].T, rows, columns]
+            block = aligned(values.shape, np.float64)
+            block[...] = values
             wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
     if ties == "half":
         wrong += n_pairs - n_untied
@@ -156,9 +159,8 @@ def _first_worse(falling: NDArray[np.float64]) -> NDArray[np.intp]:
 def _parts(worse: NDArray[np.intp], n_predictions: int) -> Iterator[NDArray[np.intp]]:
     """Rows to compare together: a block full, or less where their scores have different ties."""
     n_rows, n_points = worse.shape
-    together = max(1, _BLOCK // max(1, n_points * n_predictions))
-    for start in range(0, n_rows, together):
-        rows = np.arange(start, min(start + together, n_rows))
+    n_parts = min(n_rows, -(-n_rows * n_points * n_predictions // _BLOCK))
+    for rows in np.array_split(np.arange(n_rows), max(1, n_parts)):
         unlike = worse[rows] - worse[rows].min(axis=0)
         if unlike.sum() * n_predictions <= _BLOCK // 2:
             yield rows
@@ -183,19 +185,36 @@ def _wrong_pairs(
     """
     n_points = len(block)
     begin = worse.min(axis=0, initial=n_points)
-    counter = _Counter(max(_COUNTER_LIMIT, n_points), block.shape[1:])
+    values = block.reshape(n_points, -1)
+    counter = Counter(max(COUNTER_LIMIT, n_points), values.shape[1])
     with np.errstate():  # also ends the scope of the buffer's size
         np.setbufsize(_BUFFER)
-        for i in range(n_points - 1):
-            counter.add(np.less, block[i], block[begin[i] :])
-            counter.add(np.less_equal, block[i], block[begin[i] :])
-    wrong = counter.total()
+        for start, end, first_worse in _swept_together(begin):
+            counter.add(np.less, values[start:end], values[first_worse:])
+            counter.add(np.less_equal, values[start:end], values[first_worse:])
+    wrong = counter.total().reshape(block.shape[1:])
     _subtract_tied(wrong, block, worse, begin)
     for i in range(n_points - 1 if ties == "all" else 0):
         behind = np.arange(i + 1, worse[:, i].max(initial=i + 1))
         tied = behind[:, None, None] < worse[:, i, None]
-        wrong += _count((block[i] != block[behind]) & tied)
+        wrong += count((block[i] != block[behind]) & tied)
     return wrong
+
+
+def _swept_together(begin: NDArray[np.intp]) -> Iterator[tuple[int, int, int]]:
+    """Ranges of points with the same worse points, as many as are counted at once.
+
+    Yields the first point, the one behind the last, and where the worse ones begin.
+    """
+    n_points, start = len(begin), 0
+    last = np.flatnonzero(np.diff(begin, append=n_points + 1))
+    for end, first_worse in zip((last + 1).tolist(), begin[last].tolist(), strict=True):
+        if first_worse == n_points:
+            return
+        together = max(1, COUNTER_LIMIT // (n_points - first_worse))
+        for i in range(start, end, together):
+            yield i, min(i + together, end), first_worse
+        start = end
 
 
 def _subtract_tied(
@@ -218,40 +237,3 @@ def _subtract_tied(
     counts = (one < other).view(np.uint8) + (one <= other).view(np.uint8)
     starts = (np.cumsum(n_of_row) - n_of_row)[found]
     wrong[found] -= np.add.reduceat(counts, starts, axis=0, dtype=np.uint32)
-
-
-def _count(flags: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Count along the first axis, in bytes where no count can overflow one."""
-    counter = np.uint8 if len(flags) <= _COUNTER_LIMIT else np.uint32
-    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=counter).astype(np.float64)
-
-
-class _Counter:
-    """Counts of comparisons, many of them summed at a time.
-
-    Parameters
-    ----------
-    capacity : int
-        How many flags are kept before they are summed.
-    shape : tuple of int
-        Shape of a flag.
-    """
-
-    def __init__(self, capacity: int, shape: tuple[int, ...]) -> None:
-        self._flags = np.empty((capacity, *shape), dtype=bool)
-        self._size = 0
-        self._total = np.zeros(shape)
-
-    def add(self, compare: np.ufunc, one: NDArray[np.float64], others: NDArray[np.float64]) -> None:
-        """Count which of the others compare so with one."""
-        if self._size + len(others) > len(self._flags):
-            self.total()
-        end = self._size + len(others)
-        compare(one, others, out=self._flags[self._size : end])
-        self._size = end
-
-    def total(self) -> NDArray[np.float64]:
-        """Return the counts so far."""
-        self._total += _count(self._flags[: self._size])
-        self._size = 0
-        return self._total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,9 +96,40 @@ class CoregularisedPath:
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
         starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
         selected = (self.selected + starts).reshape(self.weights.shape)
-        mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
+        if self.directions is None:
+            mean = self._stepwise(functions, selected, steps)
+        else:
+            mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
         mean /= len(kernels)
         return mean
+
+    def _stepwise(
+        self, functions: Array, selected: NDArray[np.intp], steps: NDArray[np.intp]
+    ) -> Array:
+        """Add up all views' functions; return the sums after some steps, shape (b, k, s, m).
+
+        The terms of a step fit into the cache of a core; those of a whole path would not.
+        """
+        n_functions, n_points = functions.shape[1:]
+        rows = functions.reshape(-1, n_points)
+        first = n_functions * np.arange(len(functions))[:, None, None]
+        batch, n_views = self.weights.shape[:2], self.selected.shape[3]
+        # The problems side by side, behind the views and the steps.
+        chosen = _steps_first(selected + first, n_views)
+        weights = _steps_first(self.weights, n_views)[..., None]
+        terms = np.empty((*chosen.shape[1:], n_points))
+        total = np.zeros(terms.shape[1:])
+        result = np.empty((len(total), len(steps), n_points))
+        for step in range(int(steps.max(initial=0))):
+            # Behind the end of a path, weights are zero and any function will do.
+            rows.take(chosen[step], axis=0, out=terms, mode="clip")
+            terms *= weights[step]
+            for term in terms[1:]:
+                terms[0] += term
+            total += terms[0]
+            for place in np.flatnonzero(steps == step + 1):
+                result[:, place] = total
+        return result.reshape(*batch, len(steps), n_points)
 
     def _staged(self, functions: Array, selected: NDArray[np.intp], part: slice) -> Array:
         """Values, of every prefix, of that part of the chosen functions: shape (b, k, P, m).
@@ -224,6 +255,14 @@ def _search_and_form(
     else:
         form = ResidueForm(problem)
     return search, form
+
+
+def _steps_first(values: NDArray[Any], n_views: int) -> NDArray[Any]:
+    """Turn (b, k, P * M) into (P, M, b * k)."""
+    n_values = values.shape[2]
+    return np.ascontiguousarray(values.reshape(-1, n_values).T).reshape(
+        n_values // n_views, n_views, -1
+    )
 
 
 def _by_function(columns: Array) -> Array:
