@@ -87,12 +87,13 @@ class PursuitPath:
         -------
         ndarray of shape (b, P, m) or (b, s, m)
         """
-        chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
+        n_steps = self.selected.shape[1]
+        steps = np.arange(1, n_steps + 1) if steps is None else steps
+        lengths = self.weights[:, None, :] * (np.arange(n_steps) < steps[:, None])
         if self.directions is not None:
-            chosen = np.matmul(chosen, self.directions)
-        chosen *= self.weights[:, None, :]
-        values = np.cumsum(chosen, axis=2, out=chosen)
-        return (values if steps is None else values[:, :, steps - 1]).swapaxes(1, 2)
+            lengths = np.matmul(lengths, self.directions.swapaxes(1, 2))
+        chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
+        return np.matmul(lengths, chosen.swapaxes(1, 2))
 
 
 MOST_BASIS = 100
