@@ -152,7 +152,7 @@ def _follow(form: Form, n_steps: int, fitting: Fitting, repeat: bool) -> Pursuit
         selected=selected,
         weights=weights,
         directions=form.directions,
-        cost=np.take_along_axis(cost, last, axis=1),
+        cost=np.maximum(np.take_along_axis(cost, last, axis=1), 0.0),
         n_steps=reached,
         least_left=shares.min(axis=1, initial=1.0),
     )

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis
+from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis, nonzero_columns
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,7 +29,7 @@ class Form(Protocol):
     correlation : ndarray of shape (b, N)
         Products of the columns with the residue.
     cost : ndarray of shape (b,)
-        Squared norm of the residue.
+        Squared norm of the residue; a little less than 0, where it is zero but for rounding.
     directions : ndarray of shape (b, P, P) or None
         See :class:`rankpursuit.solvers.pursuit.path.PursuitPath`; None without a refit.
     independent : float
@@ -164,6 +164,7 @@ class GramForm:
         self.nothing_left = 1e-14 if refit else NOTHING_LEFT**2
         self.norms = np.ascontiguousarray(np.einsum("bnn->bn", gram))
         self.left = self.norms.copy()
+        self._divisors = np.where(nonzero_columns(self.norms), self.norms, 1.0)
         self.correlation = np.array(products, dtype=np.float64)
         self.cost = np.array(square, dtype=np.float64)
         self._running: slice | Indices = slice(None)
@@ -177,17 +178,16 @@ class GramForm:
         row = self._gram.take(self._first + best, axis=0)
         at = self.correlation[self._problems, best]
         if self.directions is None:
-            norm = np.where(active, self.norms[self._problems, best], 1.0)
-            length = at / norm * active
+            length = at / self._divisors[self._problems, best] * active
             row *= length[:, None]
             self.correlation -= row
-            self.cost = np.maximum(self.cost - length * at, 0.0)
+            self.cost = self.cost - length * at
             return length
         unit, norm = self._append(best, row)
         length = at / norm * active
         self.correlation -= length[:, None] * unit
         self.left -= np.square(unit)
-        self.cost = np.maximum(self.cost - np.square(length), 0.0)
+        self.cost = self.cost - np.square(length)
         return length
 
     def keep(self, kept: Indices) -> None:
@@ -196,6 +196,7 @@ class GramForm:
         self._running = kept if isinstance(self._running, slice) else self._running[kept]
         self._chosen, self._units = self._chosen[kept], self._units[kept]
         self.norms, self.left = self.norms[kept], self.left[kept]
+        self._divisors = self._divisors[kept]
         self.correlation, self.cost = self.correlation[kept], self.cost[kept]
 
     def _append(self, best: Indices, row: Array) -> tuple[Array, Array]:
