@@ -65,12 +65,14 @@ class GrowingBasis:
         n = self._capacity
         return _inverse_triangular(self._factor)[..., :n, :n].swapaxes(-1, -2)
 
-    def append(self, columns: Array) -> Array:
+    def append(self, columns: Array, squared_norms: Array | None = None) -> Array:
         """Append one column to each problem of the batch.
 
         Parameters
         ----------
         columns : ndarray of shape (*batch, n_rows)
+        squared_norms : ndarray of shape (*batch,), optional
+            Those of the columns, where they are known.
 
         Returns
         -------
@@ -85,9 +87,10 @@ class GrowingBasis:
             part = np.matmul(basis, left[..., None])[..., 0]
             left = left - np.matmul(part[..., None, :], basis)[..., 0, :]
             along = part if sweep == 0 else along + part
-        norm = np.sqrt(np.einsum("...i,...i->...", columns, columns))
+        if squared_norms is None:
+            squared_norms = np.einsum("...i,...i->...", columns, columns)
         norm_left = np.sqrt(np.einsum("...i,...i->...", left, left))
-        independent = norm_left > INDEPENDENT * norm
+        independent = norm_left > INDEPENDENT * np.sqrt(squared_norms)
         scale = independent / np.where(independent, norm_left, 1.0)
         q = left * scale[..., None]
         self._rows[..., p, :] = q

@@ -22,9 +22,9 @@ def first_best(gain: Array) -> NDArray[np.intp]:
     Ratings on a few levels make gains that are equal in exact arithmetic, often and for different
     functions. Which one is chosen then must not depend on the machine.
     """
-    # One pass for the place of the maximum is faster than a reduction of many short rows.
-    flat = gain.reshape(-1, gain.shape[-1])
-    highest = flat.argmax(axis=-1)
-    highest += np.arange(0, flat.size, flat.shape[1])
-    top = flat.take(highest).reshape(*gain.shape[:-1], 1)
-    return (gain >= least_tied(top)).argmax(axis=-1)
+    rows = gain.reshape(-1, gain.shape[-1])
+    # The place of a maximum is found faster than the maxima of many short rows are reduced.
+    highest = rows.argmax(axis=1)
+    highest += np.arange(0, rows.size, rows.shape[1])
+    least = least_tied(rows.take(highest))
+    return (rows >= least[:, None]).argmax(axis=1).reshape(gain.shape[:-1])

@@ -89,7 +89,7 @@ class ResidueForm:
     @property
     def cost(self) -> Array:
         """Squared norm of the residue."""
-        return np.einsum("bm,bm->b", self._residue, self._residue)
+        return np.matmul(self._residue[:, None, :], self._residue[:, :, None])[:, 0, 0]
 
     @property
     def directions(self) -> Array | None:
@@ -104,7 +104,7 @@ class ResidueForm:
             length = self._step(column / norm[:, None], active)
             self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
             return length / norm
-        unit = self._basis.append(column)
+        unit = self._basis.append(column, self.norms[self._problems, best])
         length = self._step(unit, active)
         self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
         products = np.matmul(self._transposed, self._pair)
