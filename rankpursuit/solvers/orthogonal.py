@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from types import EllipsisType
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,16 +27,12 @@ def nonzero_columns(squared_norms: Array) -> NDArray[np.bool_]:
     return squared_norms > VANISHING**2 * squared_norms.max(axis=-1, keepdims=True, initial=0.0)
 
 
-_BLOCK = 8
-"""Rows of triangular matrices that are inverted at a time."""
-
-
 class GrowingBasis:
     """QR factorisation of the columns chosen so far, updated and never computed from scratch.
 
     With the chosen columns X (one for each step) it keeps Q with orthonormal columns and the
-    upper triangular R with ``X = Q R``. With ``T = R^-1``, the least-squares fit of the first p
-    columns to y has the coefficients ``sum_{i<p} T[:, i] (q_i' y)``: the fits of all prefixes are
+    upper triangular ``T = R^-1`` with ``Q = X T``. The least-squares fit of the first p columns
+    to y then has the coefficients ``sum_{i<p} T[:, i] (q_i' y)``: the fits of all prefixes are
     the partial sums of one product.
 
     Parameters
@@ -52,18 +45,17 @@ class GrowingBasis:
     """
 
     def __init__(self, batch: tuple[int, ...], n_rows: int, capacity: int) -> None:
-        n_padded = -(-capacity // _BLOCK) * _BLOCK
         self._rows = np.zeros((*batch, capacity, n_rows))
-        self._factor = np.zeros((*batch, n_padded, n_padded))  # R', a row for each column
-        self._running: EllipsisType | NDArray[np.intp] = ...
-        self._capacity = capacity
+        self._whole = self._directions = np.zeros((*batch, capacity, capacity))
+        self._running: NDArray[np.intp] | None = None  # None: all
         self.size = 0
 
     @property
     def directions(self) -> Array:
-        """The matrices T, shape (*batch, capacity, capacity); zero in columns that add nothing."""
-        n = self._capacity
-        return _inverse_triangular(self._factor)[..., :n, :n].swapaxes(-1, -2)
+        """The matrices T of all problems, shape (*batch, capacity, capacity)."""
+        if self._running is not None:
+            self._whole[self._running] = self._directions
+        return self._whole
 
     def append(self, columns: Array, squared_norms: Array | None = None) -> Array:
         """Append one column to each problem of the batch.
@@ -95,8 +87,9 @@ class GrowingBasis:
         q = left * scale[..., None]
         self._rows[..., p, :] = q
         if p:
-            self._factor[self._running, p, :p] = along
-        self._factor[self._running, p, p] = np.where(independent, norm_left, 0.0)
+            earlier = np.matmul(self._directions[..., :p, :p], along[..., None])[..., 0]
+            self._directions[..., :p, p] = earlier * -scale[..., None]
+        self._directions[..., p, p] = scale
         self.size += 1
         return q
 
@@ -105,34 +98,7 @@ class GrowingBasis:
         rows = np.empty((len(kept), *self._rows.shape[1:]))
         rows[:, : self.size] = self._rows[kept, : self.size]
         self._rows = rows
-        self._running = kept if self._running is ... else self._running[kept]
-
-
-def _inverse_triangular(lower: Array) -> Array:
-    """Inverses of lower triangular matrices (*batch, n, n), n a multiple of `_BLOCK`.
-
-    A row with 0 on the diagonal counts for nothing, and is a row of zeros in the inverse.
-
-    Rows of blocks follow from the rows above, ``T_i = -L_ii^-1 L_i T``: products of matrices for
-    the whole batch, where a row at a time would be products with a vector.
-    """
-    *_, n, _ = lower.shape
-    n_blocks = n // _BLOCK
-    inverse = np.zeros_like(lower)
-    blocks = (-1, n_blocks, _BLOCK, n_blocks, _BLOCK)
-    which = np.arange(n_blocks)
-    diagonal = lower.reshape(blocks)[:, which, :, which]
-    inverted = np.zeros_like(diagonal)
-    for row in range(_BLOCK):
-        entry = diagonal[..., row, row]
-        scale = (entry != 0.0) / np.where(entry != 0.0, entry, 1.0)
-        earlier = np.matmul(diagonal[..., row, None, :row], inverted[..., :row, :row])[..., 0, :]
-        inverted[..., row, :row] = -earlier * scale[..., None]
-        inverted[..., row, row] = scale
-    inverse.reshape(blocks)[:, which, :, which] = inverted
-    lower, found = lower.reshape(-1, n, n), inverse.reshape(-1, n, n)
-    for block in range(1, n_blocks):
-        start, stop = block * _BLOCK, (block + 1) * _BLOCK
-        above = np.matmul(lower[:, start:stop, :start], found[:, :start, :start])
-        np.matmul(-inverted[block], above, out=found[:, start:stop, :start])
-    return inverse
+        if self._running is not None:
+            self._whole[self._running] = self._directions
+        self._running = kept if self._running is None else self._running[kept]
+        self._directions = self._directions[kept]
