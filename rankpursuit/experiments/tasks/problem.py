@@ -126,7 +126,8 @@ class Problem:
             if np.count_nonzero(squared) < squared.size - len(squared):  # not only the diagonal
                 equal = _first_of_equals(points)
                 squared = squared[equal][:, equal]
-            squared = np.ascontiguousarray(squared[:, :n_train])
+            # Kernels keep this order: the values of a function lie together.
+            squared = np.asfortranarray(squared[:, :n_train])
             kinds = classify_widths(squared, all_gammas)
             kept, stands_for = _distinct(kinds)
             gammas.append(all_gammas[kept])
