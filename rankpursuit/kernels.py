@@ -13,6 +13,10 @@ REGULAR, IDENTITY, ONES = "regular", "identity", "ones"
 CACHED_ENTRIES = 2**16
 """Numbers that are worked on at a time, 512 KB: two passes over them stay in the cache."""
 
+_UNDERFLOW = -746.0
+"""Exponents below this one give exactly 0, for which ``np.exp`` takes many times as long as for
+others."""
+
 _EPS = np.finfo(np.float64).eps
 
 
@@ -36,13 +40,18 @@ def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
     # A whole centre keeps it exact for whole numbers, so that rounding does not tell distances
     # apart that are equal.
     centre = np.round(right.mean(axis=0))
-    left, right = left - centre, right - centre
+    right = right - centre
+    # A product of an array with itself is rounded in another way than one of two arrays.
+    left = right.copy() if Y is None else left - centre
     squared: NDArray[np.float64] = left @ right.T
     squared *= -2.0
-    norms = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
+    of_right = np.einsum("ij,ij->i", right, right)
+    of_left = of_right if Y is None else np.einsum("ij,ij->i", left, left)
+    norms = of_left[:, None] + of_right
     squared += norms
     # What is below the rounding error of the sum is noise: equal points have distance zero.
-    squared[squared <= (left.shape[1] + 2) * _EPS * norms] = 0.0
+    norms *= (left.shape[1] + 2) * _EPS
+    np.copyto(squared, 0.0, where=squared <= norms)
     if Y is None:
         squared = 0.5 * (squared + squared.T)
         np.fill_diagonal(squared, 0.0)
@@ -69,7 +78,13 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
     """
     gammas = np.asarray(gammas, dtype=np.float64)
     stack = np.multiply(-gammas[:, None, None], squared)
-    return np.exp(stack, out=stack)
+    zero = stack < _UNDERFLOW
+    if not zero.any():
+        return np.exp(stack, out=stack)
+    np.copyto(stack, 0.0, where=zero)
+    np.exp(stack, out=stack)
+    np.copyto(stack, 0.0, where=zero)
+    return stack
 
 
 class GaussianColumns:

@@ -23,7 +23,7 @@ from rankpursuit.solvers import (
     coregularised_pursuit,
     count_basis,
     nested_rls_path,
-    pursue,
+    pursue_stack,
     rank_svm_path,
     ridge_rows,
     rls_path,
@@ -148,7 +148,7 @@ def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> Gri
         form.root(kernel), form.root_vectors(problem.scored_scores), kernel, spec.ridge
     )
     steps, places = _distinct_steps(spec, n_points)
-    path = pursue(dictionary, target, steps[-1], fitting=spec.fitting, repeat=spec.repeat)
+    path = pursue_stack(dictionary, target, steps[-1], fitting=spec.fitting, repeat=spec.repeat)
     reached = np.minimum(steps, path.selected.shape[1])
     values = path.predict(_for_each_ridge(_scored_columns(problem, rows), spec), reached)
     n_basis = np.minimum(steps, path.n_steps[:, None])

@@ -8,6 +8,7 @@ from rankpursuit.solvers.pursuit import (
     pursue,
     pursue_gram,
     pursue_held_out,
+    pursue_stack,
     ridge_gram,
     ridge_rows,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "pursue",
     "pursue_gram",
     "pursue_held_out",
+    "pursue_stack",
     "rank_svm_path",
     "rank_svm_weights",
     "ridge_gram",

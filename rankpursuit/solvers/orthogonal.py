@@ -46,15 +46,25 @@ class GrowingBasis:
 
     def __init__(self, batch: tuple[int, ...], n_rows: int, capacity: int) -> None:
         self._rows = np.zeros((*batch, capacity, n_rows))
-        self.directions = np.zeros((*batch, capacity, capacity))
+        self._whole = self._directions = np.zeros((*batch, capacity, capacity))
+        self._running: NDArray[np.intp] | None = None  # None: all
         self.size = 0
 
-    def append(self, columns: Array) -> Array:
+    @property
+    def directions(self) -> Array:
+        """The matrices T of all problems, shape (*batch, capacity, capacity)."""
+        if self._running is not None:
+            self._whole[self._running] = self._directions
+        return self._whole
+
+    def append(self, columns: Array, squared_norms: Array | None = None) -> Array:
         """Append one column to each problem of the batch.
 
         Parameters
         ----------
         columns : ndarray of shape (*batch, n_rows)
+        squared_norms : ndarray of shape (*batch,), optional
+            Those of the columns, where they are known.
 
         Returns
         -------
@@ -64,20 +74,31 @@ class GrowingBasis:
         p = self.size
         basis = self._rows[..., :p, :]
         left = columns
-        along = np.zeros((*columns.shape[:-1], p))
         # One Gram-Schmidt sweep is not orthogonal to working precision; two are.
-        for _ in range(2 if p else 0):
+        for sweep in range(2 if p else 0):
             part = np.matmul(basis, left[..., None])[..., 0]
             left = left - np.matmul(part[..., None, :], basis)[..., 0, :]
-            along += part
-        norm = np.sqrt(np.einsum("...i,...i->...", columns, columns))
+            along = part if sweep == 0 else along + part
+        if squared_norms is None:
+            squared_norms = np.einsum("...i,...i->...", columns, columns)
         norm_left = np.sqrt(np.einsum("...i,...i->...", left, left))
-        independent = (norm_left > INDEPENDENT * norm) & (norm_left > 0.0)
-        scale = np.where(independent, 1.0 / np.where(independent, norm_left, 1.0), 0.0)
+        independent = norm_left > INDEPENDENT * np.sqrt(squared_norms)
+        scale = independent / np.where(independent, norm_left, 1.0)
         q = left * scale[..., None]
         self._rows[..., p, :] = q
-        earlier = np.matmul(self.directions[..., :p, :p], along[..., None])[..., 0]
-        self.directions[..., :p, p] = -earlier * scale[..., None]
-        self.directions[..., p, p] = scale
+        if p:
+            earlier = np.matmul(self._directions[..., :p, :p], along[..., None])[..., 0]
+            self._directions[..., :p, p] = earlier * -scale[..., None]
+        self._directions[..., p, p] = scale
         self.size += 1
         return q
+
+    def keep(self, kept: NDArray[np.intp]) -> None:
+        """Go on with some problems of a batch of one axis; `directions` stays that of all."""
+        rows = np.empty((len(kept), *self._rows.shape[1:]))
+        rows[:, : self.size] = self._rows[kept, : self.size]
+        self._rows = rows
+        if self._running is not None:
+            self._whole[self._running] = self._directions
+        self._running = kept if self._running is None else self._running[kept]
+        self._directions = self._directions[kept]

@@ -122,8 +122,12 @@ class Problem:
         gammas, identity, kernels, of_width, alike = [], [], [], [], []
         n_kernels = 0
         for points in features:
-            equal = _first_of_equals(points)
-            squared = squared_distances(points)[equal][:, equal[:n_train]]
+            squared = squared_distances(points)
+            if np.count_nonzero(squared) < squared.size - len(squared):  # not only the diagonal
+                equal = _first_of_equals(points)
+                squared = squared[equal][:, equal]
+            # Kernels keep this order: the values of a function lie together.
+            squared = np.asfortranarray(squared[:, :n_train])
             kinds = classify_widths(squared, all_gammas)
             kept, stands_for = _distinct(kinds)
             gammas.append(all_gammas[kept])
@@ -141,7 +145,7 @@ class Problem:
             of_task=np.repeat(np.arange(len(tasks)), [len(part) for part in kernels]),
             gammas=np.concatenate(gammas),
             identity=np.concatenate(identity),
-            kernel=np.concatenate(kernels),
+            kernel=kernels[0] if len(kernels) == 1 else np.concatenate(kernels),
             of_width=np.stack(of_width),
             alike=np.stack(alike),
         )

@@ -205,17 +205,18 @@ def reference_ratings(
     else:
         own = ratings.medians if protocol.fill == "median" else ratings.means
         features[:] = own[reference]
-    # All ratings of all reference users, end to end: `columns` says whose, `entries` where in the
-    # table.
+    # All ratings of all reference users, end to end: `entries` says where in the table, `columns`
+    # whose.
     counts = ratings.counts[reference]
+    entries = np.repeat(ratings.offsets[reference] - np.cumsum(counts) + counts, counts)
+    entries += np.arange(len(entries))
     columns = np.repeat(np.arange(len(reference)), counts)
-    starts = ratings.offsets[reference] - np.concatenate([[0], np.cumsum(counts)[:-1]])
-    entries = np.arange(len(columns)) + np.repeat(starts, counts)
-    rows_of_items = np.full(ratings.n_items, -1)
-    rows_of_items[items] = np.arange(len(items))
-    rows = rows_of_items[ratings.items[entries]]
-    shared = rows >= 0
-    features[rows[shared], columns[shared]] = ratings.values[entries[shared]]
+    first_of_items = np.full(ratings.n_items, -1)  # where the row of an item begins
+    first_of_items[items] = np.arange(0, features.size, len(reference))
+    places = first_of_items.take(ratings.items.take(entries))
+    shared = np.flatnonzero(places >= 0)
+    places = places.take(shared) + columns.take(shared)
+    features.put(places, ratings.values.take(entries.take(shared)))
     return features
 
 

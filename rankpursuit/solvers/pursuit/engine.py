@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankpursuit.solvers.orthogonal import nonzero_columns
 from rankpursuit.solvers.pursuit.forms import Array, Form, GramForm, ResidueForm
@@ -17,6 +18,10 @@ from rankpursuit.solvers.pursuit.path import PursuitPath
 from rankpursuit.solvers.ties import first_best
 
 Fitting = Literal["basic", "backfit", "prefit"]
+
+_STEPS_OF_A_COPY = 4
+"""Steps that take about as long as a copy of a problem: what the paths that go on are copied for,
+so that no more work is done on those that have ended."""
 
 
 def pursue(
@@ -93,42 +98,61 @@ def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) ->
 
 
 def _follow(form: Form, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
-    n_problems = len(form.norms)
-    usable = nonzero_columns(form.norms)
-    problems = np.arange(n_problems)
+    norms = form.norms
+    n_problems, n_columns = norms.shape
     selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
     weights = np.zeros((n_problems, n_steps))
+    left = np.zeros((n_problems, n_steps))
     cost = np.empty((n_problems, n_steps + 1))
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
+    # What cannot be chosen counts as infinitely long: nothing is gained by it.
+    lengths = form.left if fitting == "prefit" else norms.copy()
+    lengths[~nonzero_columns(norms)] = np.inf
+    dependent = form.independent * norms
+    running: slice | NDArray[np.intp] = slice(None)  # problems that are still followed
     active = np.ones(n_problems, dtype=bool)
-    least_left = np.ones(n_problems)
+    starts = np.arange(0, norms.size, n_columns)
+    gain = np.empty_like(norms)
     step = 0
     while step < n_steps:
-        compared = form.left if fitting == "prefit" else form.norms
-        gain = np.divide(
-            np.square(form.correlation), compared, out=-np.ones_like(compared), where=usable
-        )
+        np.square(form.correlation, out=gain)
+        gain /= lengths
         best = first_best(gain)
-        active &= gain[problems, best] > floor
-        if not active.any():
+        at = starts + best
+        active &= gain.take(at) > floor
+        n_active = np.count_nonzero(active)
+        if not n_active:
             break
-        left, norms = form.left[problems, best], form.norms[problems, best]
-        least_left[active] = np.minimum(least_left, left / np.where(active, norms, 1.0))[active]
-        weights[:, step] = form.take(best, active)
         if fitting != "basic":
-            usable &= form.left > form.independent * form.norms
+            left[running, step] = form.left.take(at)
+        weights[running, step] = form.take(best, active)
+        if fitting != "basic":
+            lengths[form.left <= dependent] = np.inf
         if not repeat:
-            usable[problems[active], best[active]] = False
-        selected[:, step] = np.where(active, best, -1)
+            lengths.put(at, np.inf)
+        selected[running, step] = best if n_active == len(active) else np.where(active, best, -1)
         step += 1
-        cost[:, step] = form.cost
-    cost[:, step + 1 :] = cost[:, step, None]
+        cost[running, step] = form.cost
+        if (len(active) - n_active) * (n_steps - step) > _STEPS_OF_A_COPY * n_active:
+            kept = np.flatnonzero(active)
+            form.keep(kept)
+            lengths = form.left if fitting == "prefit" else lengths[kept]
+            floor, dependent, gain = floor[kept], dependent[kept], gain[: len(kept)]
+            active, starts = active[kept], starts[: len(kept)]
+            running = kept if isinstance(running, slice) else running[kept]
+    taken = selected >= 0
+    shares = np.ones_like(left)
+    if fitting != "basic":
+        whole = np.take_along_axis(norms, np.maximum(selected, 0), axis=1)
+        np.divide(left, whole, out=shares, where=taken)
+    reached = np.count_nonzero(taken, axis=1)
+    last = np.minimum(np.arange(n_steps + 1), reached[:, None])
     return PursuitPath(
         selected=selected,
         weights=weights,
         directions=form.directions,
-        cost=cost,
-        n_steps=np.count_nonzero(selected >= 0, axis=1),
-        least_left=least_left,
+        cost=np.maximum(np.take_along_axis(cost, last, axis=1), 0.0),
+        n_steps=reached,
+        least_left=shares.min(axis=1, initial=1.0),
     )

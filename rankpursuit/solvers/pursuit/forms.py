@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis
+from rankpursuit.solvers.orthogonal import INDEPENDENT, GrowingBasis, nonzero_columns
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,7 +29,7 @@ class Form(Protocol):
     correlation : ndarray of shape (b, N)
         Products of the columns with the residue.
     cost : ndarray of shape (b,)
-        Squared norm of the residue.
+        Squared norm of the residue; a little less than 0, where it is zero but for rounding.
     directions : ndarray of shape (b, P, P) or None
         See :class:`rankpursuit.solvers.pursuit.path.PursuitPath`; None without a refit.
     independent : float
@@ -54,6 +54,9 @@ class Form(Protocol):
 
     def take(self, best: Indices, active: Flags) -> Array:
         """Append the best column of each active problem; return the lengths of the steps, (b,)."""
+
+    def keep(self, kept: Indices) -> None:
+        """Go on with some of the problems; `directions` stays that of all."""
 
 
 class ResidueForm:
@@ -86,7 +89,7 @@ class ResidueForm:
     @property
     def cost(self) -> Array:
         """Squared norm of the residue."""
-        return np.einsum("bm,bm->b", self._residue, self._residue)
+        return np.matmul(self._residue[:, None, :], self._residue[:, :, None])[:, 0, 0]
 
     @property
     def directions(self) -> Array | None:
@@ -101,13 +104,24 @@ class ResidueForm:
             length = self._step(column / norm[:, None], active)
             self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
             return length / norm
-        unit = self._basis.append(column)
+        unit = self._basis.append(column, self.norms[self._problems, best])
         length = self._step(unit, active)
         self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
         products = np.matmul(self._transposed, self._pair)
         self.correlation = products[:, :, 0]
         self.left -= np.square(products[:, :, 1])
         return length
+
+    def keep(self, kept: Indices) -> None:
+        """Go on with some of the problems; `directions` stays that of all."""
+        self._dictionary = self._dictionary[kept]
+        self._transposed = self._dictionary.swapaxes(1, 2)
+        self._problems = self._problems[: len(kept)]
+        self._residue, self._pair = self._residue[kept], self._pair[: len(kept)]
+        self.norms, self.left = self.norms[kept], self.left[kept]
+        self.correlation = self.correlation[kept]
+        if self._basis is not None:
+            self._basis.keep(kept)
 
     def _step(self, unit: Array, active: Flags) -> Array:
         length = np.einsum("bm,bm->b", unit, self._residue) * active
@@ -135,20 +149,25 @@ class GramForm:
     -----
     Sums over many rows are known to about 1e-14 of themselves, and what is left of a squared norm
     is a difference of them: shares of less than 1e-10 keep no four digits, and count as zero.
+    Without a refit there are no such differences: products with the residue are right to the same
+    digits as those of rows, and a path ends where that of the rows does.
     """
 
     independent = 1e-10
-    nothing_left = 1e-14
 
     def __init__(
         self, gram: Array, products: Array, square: Array, n_steps: int, refit: bool
     ) -> None:
         n_problems, n_columns = products.shape
-        self._gram, self._problems = gram, np.arange(n_problems)
+        self._gram, self._problems = gram.reshape(-1, n_columns), np.arange(n_problems)
+        self._first = self._problems * n_columns  # row of the Gram matrices with each one's first
+        self.nothing_left = 1e-14 if refit else NOTHING_LEFT**2
         self.norms = np.ascontiguousarray(np.einsum("bnn->bn", gram))
         self.left = self.norms.copy()
+        self._divisors = np.where(nonzero_columns(self.norms), self.norms, 1.0)
         self.correlation = np.array(products, dtype=np.float64)
         self.cost = np.array(square, dtype=np.float64)
+        self._running: slice | Indices = slice(None)
         self._size = 0
         self._chosen = np.zeros((n_problems, n_steps), dtype=np.intp)
         self._units = np.zeros((n_problems, n_steps if refit else 0, n_columns))
@@ -156,19 +175,29 @@ class GramForm:
 
     def take(self, best: Indices, active: Flags) -> Array:
         """Take the rows of the chosen columns, in the Gram matrices, off the products."""
-        row, at = self._gram[self._problems, best], self.correlation[self._problems, best]
+        row = self._gram.take(self._first + best, axis=0)
+        at = self.correlation[self._problems, best]
         if self.directions is None:
-            norm = np.where(active, self.norms[self._problems, best], 1.0)
-            length = at / norm * active
-            self.correlation -= length[:, None] * row
-            self.cost = np.maximum(self.cost - length * at, 0.0)
+            length = at / self._divisors[self._problems, best] * active
+            row *= length[:, None]
+            self.correlation -= row
+            self.cost = self.cost - length * at
             return length
         unit, norm = self._append(best, row)
         length = at / norm * active
         self.correlation -= length[:, None] * unit
         self.left -= np.square(unit)
-        self.cost = np.maximum(self.cost - np.square(length), 0.0)
+        self.cost = self.cost - np.square(length)
         return length
+
+    def keep(self, kept: Indices) -> None:
+        """Go on with some of the problems; `directions` stays that of all."""
+        self._first, self._problems = self._first[kept], self._problems[: len(kept)]
+        self._running = kept if isinstance(self._running, slice) else self._running[kept]
+        self._chosen, self._units = self._chosen[kept], self._units[kept]
+        self.norms, self.left = self.norms[kept], self.left[kept]
+        self._divisors = self._divisors[kept]
+        self.correlation, self.cost = self.correlation[kept], self.cost[kept]
 
     def _append(self, best: Indices, row: Array) -> tuple[Array, Array]:
         """Orthogonalise the chosen columns by their products; return those of the unit vectors.
@@ -179,7 +208,7 @@ class GramForm:
         assert self.directions is not None
         p = self._size
         self._chosen[:, p] = best
-        units, earlier = self._units[:, :p], self.directions[:, :p, :p]
+        units, earlier = self._units[:, :p], self.directions[self._running, :p, :p]
         along = units[self._problems, :, best]
         coefficients = np.zeros((len(best), p + 1))
         coefficients[:, p] = 1.0
@@ -195,6 +224,6 @@ class GramForm:
         norm = np.sqrt(np.where(squared > 0.0, squared, np.inf))
         unit = values / norm[:, None]
         self._units[:, p] = unit
-        self.directions[:, : p + 1, p] = coefficients / norm[:, None]
+        self.directions[self._running, : p + 1, p] = coefficients / norm[:, None]
         self._size += 1
         return unit, norm

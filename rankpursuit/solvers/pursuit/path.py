@@ -87,12 +87,17 @@ class PursuitPath:
         -------
         ndarray of shape (b, P, m) or (b, s, m)
         """
+        n_steps = self.selected.shape[1]
+        steps = np.arange(1, n_steps + 1) if steps is None else steps
         chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
-        if self.directions is not None:
-            chosen = np.matmul(chosen, self.directions)
-        chosen *= self.weights[:, None, :]
-        values = np.cumsum(chosen, axis=2, out=chosen)
-        return (values if steps is None else values[:, :, steps - 1]).swapaxes(1, 2)
+        if self.directions is None:
+            lengths = self.weights[:, None, :] * (np.arange(n_steps) < steps[:, None])
+            return np.matmul(lengths, chosen.swapaxes(1, 2))
+        # Coefficients of functions that are nearly dependent are large and cancel each other: what
+        # each step adds is small, and is added up.
+        values = np.matmul(chosen, self.directions)
+        values *= self.weights[:, None, :]
+        return np.cumsum(values, axis=2, out=values)[:, :, steps - 1].swapaxes(1, 2)
 
 
 MOST_BASIS = 100
