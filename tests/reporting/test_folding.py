@@ -54,4 +54,4 @@ def test_room_goes_to_the_columns_that_save_lines():
     rows = [["says", "n"]] + [["a sentence of a good many words in a row", "3 of 21 agree"]] * 4
     (folded,) = fold_sentences([rows], 40)
     assert all(len(first) + GAP + len(second) <= 40 for first, second in folded)
-    assert len(folded) == 1 + 2 * 4  # half and half it would take three lines each
+    assert len(folded) == 1 + 2 * 4  # shared equally it takes three lines each
