@@ -36,9 +36,7 @@ models = {
 }
 for selection, model in models.items():
     n_basis, score = model.best_params_["n_basis"], model.score(*fresh)
-    print(
-        f"{selection}: {n_basis} functions, {score:.3f} of the pairs of new queries in order"
-    )
+    print(f"{selection}: {n_basis} functions, {score:.3f} of new pairs in order")
 
 # %%
 # The scores along the path, at the chosen width and ridge.

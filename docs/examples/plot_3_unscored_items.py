@@ -18,7 +18,7 @@ N_SONGS, N_PERSONS = 120, 30
 
 
 def a_person(seed):
-    """Return songs of a person, noisy scores of them, and how much they are liked in truth."""
+    """Return songs of a person, noisy scores, and how much they are really liked."""
     rng = np.random.default_rng(seed)
     songs = rng.normal(size=(N_SONGS, 3))
     liking = np.sin(songs @ rng.normal(size=3)) + 0.5 * songs[:, 0]

@@ -41,7 +41,7 @@ for beta in betas:
 
 # %%
 # The order is best at ``beta = 0``, where the level of the function is arbitrary; the level is best
-# at ``beta = 1``. Between them lies what one is willing to pay of the one for the other.
+# at ``beta = 1``. Between them, one is traded for the other.
 figure, axes = plt.subplots(figsize=(7, 4.3), layout="constrained")
 places = np.arange(len(betas))
 (one,) = axes.plot(

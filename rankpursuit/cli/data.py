@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,7 +160,7 @@ def describe(
     from difflib import get_close_matches
 
     from rankpursuit.datasets import load_named, load_ratings
-    from rankpursuit.datasets.named import NAMES
+    from rankpursuit.datasets.named import NAMES, SYNTHETIC
     from rankpursuit.datasets.summary import summarise
     from rankpursuit.errors import DataError
 
@@ -182,6 +183,8 @@ def describe(
         close = get_close_matches(source[:LONGEST_PATH], NAMES, n=1)
         raise DataError(f"{source}: {known}" + (f"; did you mean {close[0]}?" if close else ""))
     summary = summarise(ratings)
+    if source == SYNTHETIC:
+        summary = replace(summary, name="SYNTHETIC ratings, drawn from a model; nobody gave them")
     echo("\n".join(_description(summary)))
     if plot is not None:
         save_picture(ratings, summary, plot)

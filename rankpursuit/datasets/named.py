@@ -14,7 +14,8 @@ from rankpursuit.errors import DataError
 _PUBLIC = ((JESTER, load_jester), (MOVIELENS, load_movielens))
 _LOADERS = {data_set.name: load for data_set, load in _PUBLIC}
 DATA_SETS: dict[str, DataSet] = {data_set.name: data_set for data_set, _ in _PUBLIC}
-NAMES = (*DATA_SETS, "synthetic")
+SYNTHETIC = "synthetic"
+NAMES = (*DATA_SETS, SYNTHETIC)
 
 
 def known(name: str) -> DataSet:

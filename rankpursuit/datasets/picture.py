@@ -57,7 +57,7 @@ def draw_picture(ratings: Ratings, summary: Summary) -> Figure:
         edgecolor="white",
         color="tab:blue",
     )
-    given.set(xlabel="rating", ylabel="share of all ratings", title="What ratings people gave")
+    given.set(xlabel="rating", ylabel="share of all ratings", title="How the ratings are spread")
     most = summary.ratings_per_user[2]
     first, last = summary.ratings_per_user[0], min(most, 300)
     width = -(-(last - first + 1) // 100)  # whole numbers: others would alias with the counts
@@ -69,7 +69,9 @@ def draw_picture(ratings: Ratings, summary: Summary) -> Figure:
         number.axvspan(low - 0.5, high + 0.5, alpha=0.25, zorder=0, color=color, label=label)
     beyond = int((ratings.counts > last).sum())
     note = f" ({beyond:,} users beyond {last} not shown)" if beyond else ""
-    number.set(xlabel=f"ratings of a user{note}", ylabel="users", title="How many each gave")
+    number.set(
+        xlabel=f"ratings of a user{note}", ylabel="users", title="How many ratings a user has"
+    )
     number.yaxis.set_major_locator(MaxNLocator(integer=True))
     number.yaxis.set_major_formatter("{x:,.0f}")
     if paper:

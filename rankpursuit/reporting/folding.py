@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import zip_longest
 
 Rows = Sequence[Sequence[str]]
@@ -49,11 +50,30 @@ def fold_columns(parts: Sequence[Rows], width: int, together: Sequence[int]) -> 
 
 
 def fold_sentences(parts: Sequence[Rows], width: int) -> list[Rows]:
-    """Return parts whose cells are broken into lines, the widest columns first, to fit a width."""
-    widths = _widths(parts)
+    """Return parts whose cells are broken into lines to fit a width.
+
+    Columns become narrower one character at a time, always the one that costs the fewest lines.
+    """
+    widths = [min(room, width) for room in _widths(parts)]
     while sum(widths) + GAP * (len(widths) - 1) > width and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
+        narrower = [
+            [*widths[:at], room - 1, *widths[at + 1 :]]
+            for at, room in enumerate(widths)
+            if room > _NARROWEST
+        ]
+        widths = min(narrower, key=lambda rooms: (_height(parts, rooms), max(rooms)))
     return [[line for row in part for line in _lines(row, widths)] for part in parts]
+
+
+def _height(parts: Sequence[Rows], widths: Sequence[int]) -> int:
+    """Return how many lines parts take in columns of some widths."""
+    rows = (zip(row, widths, strict=True) for part in parts for row in part)
+    return sum(max(_n_lines(cell, room) for cell, room in row) for row in rows)
+
+
+@cache
+def _n_lines(cell: str, width: int) -> int:
+    return len(textwrap.wrap(cell, width))
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[list[str]]:

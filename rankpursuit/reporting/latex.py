@@ -60,7 +60,7 @@ def latex_files(tables: Sequence[Table]) -> dict[str, str]:
 def latex_table(table: Table) -> str:
     """Return one table, in the environment of that name.
 
-    One that is wider than the line is made smaller, so that it fits one column or two.
+    One that is wider than the line, or leaves no room for its notes, is made smaller.
     """
     n_columns = len(table.columns)
     align, size = "l" + "r" * n_columns, r"\small"
@@ -76,7 +76,7 @@ def latex_table(table: Table) -> str:
             rf"\centering{size}{gap}\setlength{{\belowcaptionskip}}{{6pt}}",
             rf"\caption{{{_latex_words(table.title)}}}",
             rf"\label{{tab:{_safe(table.id)}}}",
-            r"\begin{adjustbox}{max width=\linewidth}",
+            r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.8\textheight}",
             rf"\begin{{tabular}}{{{align}}}",
             r"\toprule",
             rows,

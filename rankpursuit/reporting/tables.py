@@ -96,10 +96,13 @@ def sparsity_table(results: Results) -> Table:
             cells += [_saving_cell(saving(results, metric, label, other)) for other in labels]
             rows[title] = tuple(cells)
         parts.append(Part(part_heading(results, metric, "Method"), rows))
+    declared = results.experiment.algorithms.values()
+    unscored = any(getattr(spec, "dictionary", None) == "training" for spec in declared)
     notes = (
         f"Share of the training points used as basis functions, {_mean_over_repeats(results)}; "
         'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
         "mean over groups.",
+        *(("Semi-supervised ranking pursuit may also use points without a score.",) * unscored),
         *coverage_notes(results),
     )
     title = f"Sparsity: {experiment_title(results)}"

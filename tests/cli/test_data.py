@@ -186,6 +186,7 @@ def test_describe_draws_a_picture(run, tmp_path):
     status, printed, _ = run("describe", "synthetic", "--plot", tmp_path / "a.png")
     assert status == 0
     assert str(tmp_path / "a.png") in printed
+    assert printed.startswith("SYNTHETIC ratings, drawn from a model; nobody gave them")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankpursuit.reporting.folding import fold_columns, fold_sentences
+from rankpursuit.reporting.folding import GAP, fold_columns, fold_sentences
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.table import Cell, Part, Table
 
@@ -48,3 +48,10 @@ def test_no_line_is_wider_than_asked_for_and_no_cell_is_lost(n_columns, wide, wi
     assert max(map(len, text.splitlines())) <= width
     for cell in cells:
         assert cell.text in text
+
+
+def test_room_goes_to_the_columns_that_save_lines():
+    rows = [["says", "n"]] + [["a sentence of a good many words in a row", "3 of 21 agree"]] * 4
+    (folded,) = fold_sentences([rows], 40)
+    assert all(len(first) + GAP + len(second) <= 40 for first, second in folded)
+    assert len(folded) == 1 + 2 * 4  # shared equally it takes three lines each

@@ -10,7 +10,7 @@ from rankpursuit.experiments.catalogue import METRICS
 
 _TABLES = tuple(f"tables.{ending}" for ending in ("csv", "md", "tex", "txt"))
 _ALONE = ("*-errors.tex", "*-sparsity.tex", "*-parameters.tex", "*-control-*.tex", "*-pairs-*.tex")
-_ALONE += ("claims.tex",)
+_ALONE += ("*claims.tex",)
 _FIGURES = ("basis", "paired", "published", "ranks", "sparsity", "width")
 
 
