@@ -74,11 +74,12 @@ class GrowingBasis:
         p = self.size
         basis = self._rows[..., :p, :]
         left = columns
+        along = np.zeros((*columns.shape[:-1], p))
         # One Gram-Schmidt sweep is not orthogonal to working precision; two are.
-        for sweep in range(2 if p else 0):
+        for _ in range(2 if p else 0):
             part = np.matmul(basis, left[..., None])[..., 0]
             left = left - np.matmul(part[..., None, :], basis)[..., 0, :]
-            along = part if sweep == 0 else along + part
+            along += part
         if squared_norms is None:
             squared_norms = np.einsum("...i,...i->...", columns, columns)
         norm_left = np.sqrt(np.einsum("...i,...i->...", left, left))

@@ -361,3 +361,36 @@ def test_function_that_vanishes_on_all_points_is_never_chosen(fitting, repeat):
     # What counts is the size beside the other functions.
     small = pursue(1e-100 * columns[1:], rng.normal(size=6), 40, fitting=fitting, repeat=repeat)
     assert set(small.selected[0]) == {0, 1, 2, 3}
+
+
+@ALL_MODES
+def test_paths_that_end_early_leave_the_others_as_they_are_alone(fitting, repeat):
+    rng = np.random.default_rng(11)
+    ranks = (12, 1, 3, 12, 2, 7)  # that of the columns, which ends a path with a refit
+    dictionary = np.stack(
+        [rng.normal(size=(12, rank)) @ rng.normal(size=(rank, 12)) for rank in ranks]
+    )
+    target = rng.normal(size=(6, 12))
+    target[4] = dictionary[4, :, 5]  # nothing is left after one step
+    path = pursue(dictionary, target, 12, fitting=fitting, repeat=repeat)
+    assert len(set(path.n_steps)) > 1
+    for problem in range(6):
+        one = slice(problem, problem + 1)
+        alone = pursue(dictionary[one], target[one], 12, fitting=fitting, repeat=repeat)
+        for name in ("selected", "weights", "cost", "n_steps", "least_left"):
+            np.testing.assert_array_equal(
+                getattr(path, name)[one], getattr(alone, name), err_msg=name
+            )
+        np.testing.assert_array_equal(path.coefficients()[one], alone.coefficients())
+
+
+def test_prediction_of_some_prefixes_is_that_of_all():
+    rng = np.random.default_rng(12)
+    dictionary, target = rng.normal(size=(3, 9, 7)), rng.normal(size=(3, 9))
+    steps = np.array([1, 4, 7])
+    for fitting in ("basic", "prefit"):
+        path = pursue(dictionary, target, 7, fitting=fitting)
+        some = path.predict(dictionary, steps)
+        np.testing.assert_allclose(some, path.predict(dictionary)[:, steps - 1], atol=1e-13)
+        residue = target[:, None, :] - some
+        np.testing.assert_allclose(np.square(residue).sum(axis=2), path.cost[:, steps], atol=1e-12)

@@ -5,7 +5,16 @@ import pytest
 from problems import generic_problem
 
 from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
-from rankpursuit.solvers.pursuit import GramSums, choose_form, is_exact, pursue, ridge_paths
+from rankpursuit.solvers.pursuit import (
+    GramSums,
+    choose_form,
+    form_choice,
+    is_exact,
+    pursue,
+    pursue_stack,
+    ridge_paths,
+    ridge_rows,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +83,41 @@ def test_least_left_is_the_smallest_share_of_a_chosen_column():
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
 def test_a_path_that_leaves_nothing_of_the_cost_is_not_called_exact(fitting):
     assert not is_exact(both_paths(10.0, fitting, 1, lambda columns: 3.0 * columns[0, :, 7])[0])
+
+
+@pytest.mark.parametrize("repeat", [False, True])
+@pytest.mark.parametrize("ridges", [[0.0], [0.0, 0.3]])
+def test_basic_pursuit_of_a_stack_is_that_of_its_rows(repeat, ridges):
+    rng = np.random.default_rng(5)
+    points = rng.normal(size=(6, 15, 2))
+    kernel = np.exp(-np.square(points[:, :, None] - points[:, None]).sum(axis=3))
+    target = rng.normal(size=(6, 15))
+    rows, longer = ridge_rows(kernel, target, kernel, ridges)
+    stack = pursue_stack(rows, longer, 15, repeat=repeat)
+    path = pursue(rows, longer, 15, repeat=repeat)
+    np.testing.assert_array_equal(stack.selected, path.selected)
+    np.testing.assert_allclose(stack.weights, path.weights, atol=1e-11)
+    np.testing.assert_allclose(stack.cost, path.cost, atol=1e-12)
+
+
+def test_path_by_products_ends_where_that_of_the_rows_does():
+    """Where nothing is left of the residue, and not where little is left."""
+    rng = np.random.default_rng(6)
+    orthonormal = np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    lengths = 10.0 ** -np.arange(0, 16, 2)
+    target = orthonormal @ lengths
+    stack = pursue_stack(orthonormal[None], target, 8)
+    path = pursue(orthonormal[None], target, 8)
+    assert stack.n_steps.tolist() == path.n_steps.tolist() == [6]
+
+
+@pytest.mark.parametrize(
+    ("fitting", "n_steps", "by_products"),
+    [("basic", 10, True), ("basic", 2, False), ("prefit", 10, False), ("backfit", 10, False)],
+)
+def test_products_are_for_many_steps_without_a_refit(monkeypatch, fitting, n_steps, by_products):
+    followed = []
+    for name in ("pursue", "pursue_gram"):
+        monkeypatch.setattr(form_choice, name, lambda *_, name=name, **__: followed.append(name))
+    pursue_stack(np.zeros((2, 10, 10)), np.zeros(10), n_steps, fitting=fitting)
+    assert followed == ["pursue_gram" if by_products else "pursue"]

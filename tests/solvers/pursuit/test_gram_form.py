@@ -90,3 +90,24 @@ def test_products_of_a_hundred_thousand_rows_give_the_path_of_the_rows():
     for fitting in ("basic", "backfit", "prefit"):
         by_products = pursue_gram(*products_of(rows, target), 8, fitting=fitting)
         assert_same_path(pursue(rows, target, 8, fitting=fitting), by_products, 1e-7)
+
+
+@ALL_MODES
+def test_paths_by_products_that_end_early_leave_the_others_as_they_are_alone(fitting, repeat):
+    rng = np.random.default_rng(13)
+    rows, target = rng.normal(size=(4, 20, 10)), rng.normal(size=(4, 20))
+    rows[1, :, 2:] = rows[1, :, :1]
+    target[2] = rows[2, :, 3]
+    gram, products, square = products_of(rows, target)
+    path = pursue_gram(gram, products, square, 10, fitting=fitting, repeat=repeat)
+    assert path.n_steps.min() < path.n_steps.max()
+    for problem in range(4):
+        one = slice(problem, problem + 1)
+        alone = pursue_gram(
+            gram[one], products[one], square[one], 10, fitting=fitting, repeat=repeat
+        )
+        for name in ("selected", "weights", "cost", "n_steps", "least_left"):
+            np.testing.assert_array_equal(
+                getattr(path, name)[one], getattr(alone, name), err_msg=name
+            )
+        np.testing.assert_array_equal(path.coefficients()[one], alone.coefficients())
