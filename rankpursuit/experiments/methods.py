@@ -32,9 +32,6 @@ from rankpursuit.solvers.coregularised.aggregation import AGGREGATIONS, weighted
 
 Array = NDArray[np.float64]
 
-_TINY = 1e-150
-"""Products of two numbers below this are not normal, and arithmetic with those is slow."""
-
 
 @dataclass(frozen=True)
 class GridPredictions:
@@ -82,21 +79,12 @@ def _all_pairs(problem: Problem) -> GroupPreferences:
     return GroupPreferences.single(problem.n_scored)
 
 
-def _scored_kernel(problem: Problem) -> Array:
-    """Kernel of the scored points with each other, without values that are slow to compute with.
-
-    Only there: a prediction may be small as a whole.
-    """
-    kernel = problem.scored_kernel
-    return np.where(kernel < _TINY, 0.0, kernel)
-
-
 def _scored_columns(problem: Problem, rows: slice) -> Array:
     return problem.kernel[:, rows, : problem.n_scored]
 
 
 def _least_squares(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
-    coef = rls_path(_scored_kernel(problem), problem.scored_scores, spec.lambdas, form)
+    coef = rls_path(problem.scored_kernel, problem.scored_scores, spec.lambdas, form)
     values = function_values(_scored_columns(problem, rows), coef)
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
@@ -120,7 +108,7 @@ def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPrediction
         parts = zip(np.split(stack, of_tasks), orders, strict=True)
         return np.concatenate([own.take(order[: max(sizes)], axis=axis) for own, order in parts])
 
-    rows_of_subset = reordered(_scored_kernel(problem), 1)
+    rows_of_subset = reordered(problem.scored_kernel, 1)
     coef = nested_rls_path(
         rows_of_subset.swapaxes(1, 2),
         reordered(rows_of_subset, 2),
@@ -137,7 +125,7 @@ def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
     comparable = _all_pairs(problem).pairs()
     of_tasks = [OrderedPairs.of_scores(s[: problem.n_scored], comparable) for s in problem.scores]
     pairs = [of_tasks[task] for task in problem.of_task]
-    path = rank_svm_path(_scored_kernel(problem), pairs, spec.C, loss=spec.loss)
+    path = rank_svm_path(problem.scored_kernel, pairs, spec.C, loss=spec.loss)
     values = function_values(_scored_columns(problem, rows), path.coefficients)
     return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), problem.n_scored)
 

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 _STACKED = 1 << 20
 """Entries of a task's kernels that are stacked: larger tasks gain nothing from company."""
+_TINY = 1e-150
+"""Products of two numbers below this are not normal, and arithmetic with those is slow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,8 @@ class Problem:
     identity : ndarray of shape (w,)
         Which kernels of the stack are identities.
     kernel : ndarray of shape (w, n + l + m, n + l)
-        Kernel values of all points with the training points.
+        Kernel values of all points with the training points. Those among training points that are
+        too small to count are zero.
     of_width : ndarray of shape (t, number of widths)
         For each task and width of the grid, its kernel in the stack.
     alike : ndarray of shape (t, m)
@@ -133,6 +136,9 @@ class Problem:
             gammas.append(all_gammas[kept])
             identity.append(kinds[kept] == IDENTITY)
             kernels.append(kernel_stack(squared, gammas[-1], identity[-1]))
+            # Beside the 1 of a point and itself. A prediction may be small as a whole, and stays.
+            among = kernels[-1][:, :n_train]
+            np.copyto(among, 0.0, where=among < _TINY)
             of_width.append(stands_for + n_kernels)
             alike.append(_first_of_equals(squared[n_train:]))
             n_kernels += len(kept)
