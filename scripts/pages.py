@@ -16,7 +16,7 @@ from readme_parts import headline_of_both_tasks, times, verdicts
 
 from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.check import check_results
-from rankpursuit.reporting.claims import judge_claims
+from rankpursuit.reporting.claims import Verdict, judge_claims
 from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_tables
@@ -46,32 +46,39 @@ def commands() -> str:
     """Return the command and the time of each run."""
     rows = [
         [
-            f"[{run.name}]({run.name}/tables.md)",
+            f"[{place}{run.name}]({place}{run.name}/tables.md)",
             number,
-            f"`rp-run configs/{run.name}.yaml`",
-            f"{run.provenance['seconds'] / 60:.0f} min",
+            f"`rp-run configs/{place}{run.name}.yaml{output}`",
+            f"{run.provenance['seconds'] / 60:.0f} min" if not place else "",
             run.provenance["commit"],
         ]
-        for number, run in runs().items()
+        for place, output, of in (
+            ("", "", runs()),
+            ("inferred/", " --output results/inferred", runs(INFERRED)),
+        )
+        for number, run in of.items()
     ]
     headers = ["results", "table of the paper", "command", "time on 2 cores", "commit"]
     return markdown_columns(headers, rows, "lrlrl")
 
 
 def claims() -> str:
-    """Return the verdict on each claim, with the text's set-up and, if it was run, the inferred."""
-    sets = [runs(), runs() | runs(INFERRED)][: 2 if runs(INFERRED) else 1]
-    judged = [judge_claims(list(of.values())) for of in sets]
+    """Return the verdict on each claim, with the text's set-up and with the inferred one."""
+    inferred = runs(INFERRED)
+    judged = [judge_claims(list(of.values())) for of in (runs(), runs() | inferred)]
     rows = []
-    for alike in zip(*judged, strict=True):
-        row = [str(alike[0].claim)]
-        for one in alike:
-            share = one.reason.removesuffix(" comparisons agree").replace(" of ", "/")
-            row += [f"{one.outcome}, {share}", one.size]
-        rows.append(row)
+    for of_text, of_inferred in zip(*judged, strict=True):
+        row = [str(of_text.claim), *_verdict(of_text)]
+        concerned = inferred.keys() & set(of_text.claim.tables)
+        rows.append([*row, *(_verdict(of_inferred) if concerned else ("", ""))])
     headers = ["the paper says", "as the text has it", "mean difference"]
-    headers += ["as inferred", "mean difference"] * (len(judged) - 1)
+    headers += ["as inferred", "mean difference"]
     return markdown_columns(headers, rows, "l" * len(headers))
+
+
+def _verdict(judged: Verdict) -> tuple[str, str]:
+    share = judged.reason.removesuffix(" comparisons agree").replace(" of ", "/")
+    return f"{judged.outcome}, {share}", judged.size
 
 
 def fits() -> str:
@@ -114,25 +121,32 @@ def fits() -> str:
 
 def cells() -> str:
     """Return for each table how many cells are within tolerance, and the mean deviation."""
-    checked = check_results(list(runs().values()), load_expected()).cells
+    expected = load_expected()
     rows = []
-    for number, run in runs().items():
-        for metric in run.metrics:
-            here = [one for one in checked if (one.cell.table, one.cell.metric) == (number, metric)]
-            tolerance = load_expected().tolerances[number, metric]
-            off = [(one.measured or 0.0) - one.published for one in here]
-            rows.append(
-                [
-                    number,
-                    metric.replace("_", " "),
-                    f"± {tolerance:g}",
-                    f"{sum(abs(x) <= tolerance + 1e-9 for x in off)} of {len(off)}",
-                    f"{sum(off) / len(off):+.3f}",
-                    f"{sum(map(abs, off)) / len(off):.3f}",
+    for setup, of in (("the text's", runs()), ("inferred", runs(INFERRED))):
+        checked = check_results(list(of.values()), expected).cells
+        for number, run in of.items():
+            for metric in run.metrics:
+                off = [
+                    (one.measured or 0.0) - one.published
+                    for one in checked
+                    if (one.cell.table, one.cell.metric) == (number, metric)
                 ]
-            )
-    headers = ["table", "error", "tolerance", "cells within", "mean deviation", "mean size of it"]
-    return markdown_columns(headers, rows, "rlrrrr")
+                tolerance = expected.tolerances[number, metric]
+                rows.append(
+                    [
+                        setup,
+                        number,
+                        metric.replace("_", " "),
+                        f"± {tolerance:g}",
+                        f"{sum(abs(x) <= tolerance + 1e-9 for x in off)} of {len(off)}",
+                        f"{sum(off) / len(off):+.3f}",
+                        f"{sum(map(abs, off)) / len(off):.3f}",
+                    ]
+                )
+    headers = ["set-up", "table", "error", "tolerance", "cells within"]
+    headers += ["mean deviation", "mean size of it"]
+    return markdown_columns(headers, rows, "lrlrrrr")
 
 
 def headline() -> str:
