@@ -142,12 +142,15 @@ class _Workers:
         )
 
     def submit_all(self, parts: list[range]) -> dict[Future[Outcomes], range]:
-        """Hand out cases, to processes that are started here and leave Ctrl-C to this one."""
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        """Hand out cases, to processes that are started here and leave Ctrl-C to this one.
+
+        They inherit that it is blocked. Here it waits until all is handed out.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return {self._pool.submit(_run, self._name, seeds): seeds for seeds in parts}
         finally:
-            signal.signal(signal.SIGINT, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def __enter__(self) -> _Workers:
         return self

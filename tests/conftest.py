@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import struct
 import threading
 import zipfile
@@ -18,6 +19,16 @@ from rankpursuit.errors import DataNotFoundError
 
 _OUTSIDE = {name: os.environ.get(name) for name in (locate.DATA_VARIABLE, locate.CACHE_VARIABLE)}
 _WORKING_COPY = locate.working_copy
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c_counts() -> None:
+    """Take back that a shell makes what it starts in the background deaf to Ctrl-C.
+
+    Programs that the tests start would be deaf too.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

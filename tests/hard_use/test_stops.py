@@ -77,10 +77,10 @@ main(prog_name="rp-{command}")
 
 LOADING = {
     "run": ("rankpursuit.experiments.config", "load_experiment", ["demo"]),
-    "tables": ("rankpursuit.cli._results", "load_all", ["x"]),
-    "report": ("rankpursuit.cli._results", "load_all", ["x"]),
-    "check": ("rankpursuit.cli._results", "load_all", ["x"]),
-    "data": ("rankpursuit.datasets", "load_ratings", ["describe", "x.csv"]),
+    "tables": ("rankpursuit.cli._results", "load_all", ["."]),
+    "report": ("rankpursuit.cli._results", "load_all", ["."]),
+    "check": ("rankpursuit.cli._results", "load_all", ["."]),
+    "data": ("rankpursuit.datasets", "load_ratings", ["describe", "ratings.csv"]),
 }
 
 
@@ -90,6 +90,7 @@ LOADING = {
 )
 def test_a_command_stopped_while_it_loads_says_so_in_one_line(tmp_path, command, number):
     module, function, words = LOADING[command]
+    (tmp_path / "ratings.csv").touch()
     program = SLOW.format(module=module, function=function, command=command)
     process = subprocess.Popen(
         [sys.executable, "-c", program, *words],
