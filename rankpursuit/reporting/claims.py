@@ -1,10 +1,11 @@
 """Verdicts on the claims of the paper, with their size and the numbers behind them.
 
 A claim holds if all its comparisons, in every group, come out as it says. It holds partly if at
-least half of them do, or if it says that there is no difference and those found are small; what is
-small is declared in ``published.yaml``. Otherwise it does not hold. With fewer than six common
-repeats no test can be significant, and the verdict is that the claim is undecided; so it is if an
-algorithm or a group has no results.
+least half of them do; if they all do, but are of means alone and may be chance together; or if it
+says that there is no difference and those found are small. What is small is declared in
+``published.yaml``. Otherwise it does not hold. With fewer than six common repeats no test can be
+significant, and the verdict is that the claim is undecided; so it is if an algorithm or a group has
+no results.
 """
 
 from __future__ import annotations
@@ -148,11 +149,17 @@ def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
 def _outcome(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
     against = [one for one in evidence if not one.agrees]
     if not against:
-        return "holds"
+        # Means may all be lower by chance: then the sentence says that nothing differs.
+        by_chance = claim.rule == "lower_mean" and not _of_all(evidence).side
+        return "partly" if by_chance else "holds"
     all_small = claim.rule in OF_NO_DIFFERENCE and all(
         _size(one.metric, [one.differences]).small for one in against
     )
     return "partly" if all_small or 2 * len(against) <= len(evidence) else "does not hold"
+
+
+def _of_all(evidence: Sequence[Evidence]) -> ClaimSize:
+    return _size(evidence[0].metric, [one.differences for one in evidence])
 
 
 def _size(metric: str, differences: Sequence[dict[int, float]]) -> ClaimSize:
@@ -196,8 +203,9 @@ def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
     )
     notes = (
         "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
-        "least half of them do, or if it says that there is no difference and those found are "
-        f"small: below {small}, as declared with the claims. Tests are Wilcoxon's over repeats, "
+        "least half of them do, if they are of means that may differ by chance, or if it says that "
+        f"there is no difference and those found are small: below {small}, as declared with the "
+        "claims. Tests are Wilcoxon's over repeats, "
         f"p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: something is missing, or "
         f"there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
         "Mean difference: over all comparisons of the claim, of the side named first minus the "

@@ -123,6 +123,15 @@ def test_a_claim_holds_partly_or_not_as_the_numbers_say(tmp_path, claim, holding
     assert not all(one.agrees for one in found.evidence)
 
 
+@pytest.mark.parametrize(("noise", "outcome"), [(1e-6, "holds"), (0.01, "partly")])
+def test_means_that_are_lower_by_chance_hold_partly(tmp_path, noise, outcome):
+    errors = ALIKE | {"ranking_pursuit": 0.3999}
+    found = verdict(tmp_path / "a", "jester-chosen-beats-random", errors=errors, noise=noise)
+    assert all(one.agrees for one in found.evidence)
+    assert found.outcome == outcome
+    assert ("do not differ beyond chance" in found.sentence) == (outcome == "partly")
+
+
 @pytest.mark.parametrize(
     "claim", [claim for claim in published_claims() if len(claim.tables) == 1], ids=lambda c: c.id
 )
