@@ -93,10 +93,7 @@ class Verdict:
     @property
     def sizes(self) -> list[ClaimSize]:
         """The size of the difference, for each metric."""
-        return [
-            _size(metric, [one.differences for one in self.evidence if one.metric == metric])
-            for metric in dict.fromkeys(one.metric for one in self.evidence)
-        ]
+        return _sizes(self.evidence)
 
     @property
     def size(self) -> str:
@@ -150,7 +147,7 @@ def _outcome(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
     against = [one for one in evidence if not one.agrees]
     if not against:
         # Means may all be lower by chance: then the sentence says that nothing differs.
-        by_chance = claim.rule == "lower_mean" and not _of_all(evidence).side
+        by_chance = claim.rule == "lower_mean" and not any(s.side for s in _sizes(evidence))
         return "partly" if by_chance else "holds"
     all_small = claim.rule in OF_NO_DIFFERENCE and all(
         _size(one.metric, [one.differences]).small for one in against
@@ -158,8 +155,12 @@ def _outcome(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
     return "partly" if all_small or 2 * len(against) <= len(evidence) else "does not hold"
 
 
-def _of_all(evidence: Sequence[Evidence]) -> ClaimSize:
-    return _size(evidence[0].metric, [one.differences for one in evidence])
+def _sizes(evidence: Sequence[Evidence]) -> list[ClaimSize]:
+    """Size of all comparisons of each metric."""
+    return [
+        _size(metric, [one.differences for one in evidence if one.metric == metric])
+        for metric in dict.fromkeys(one.metric for one in evidence)
+    ]
 
 
 def _size(metric: str, differences: Sequence[dict[int, float]]) -> ClaimSize:
