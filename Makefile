@@ -3,23 +3,30 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV := $(VENV)/.dev
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 REFERENCE_USERS := 10 15 20 30 50 100 200 300
 
-.PHONY: help run test data paper inferred inference ablations tables check report bench docs lint format \
-	wheel clean
+.PHONY: help run test data paper inferred inference ablations tables check check-full report bench docs \
+	lint format wheel clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml rankpursuit/__init__.py
 	$(PYTHON) -m venv $(VENV)
-	@echo 'Setting up $(VENV), once: pip fetches numpy, scipy, scikit-learn, matplotlib and tools for'
-	@echo 'development, which takes a minute or more. It names each package as it goes.'
-	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --editable '.[dev]'
+	@echo 'Setting up $(VENV), once: pip fetches numpy, scipy, scikit-learn, matplotlib and others,'
+	@echo 'which takes a minute or less. It names each package as it goes.'
+	$(PIP) --editable .
 	@touch $(READY)
+
+$(DEV): $(READY)
+	@echo 'Setting up the tools for development, once.'
+	$(PIP) --quiet --editable '.[dev]'
+	@touch $(DEV)
 
 run: $(READY)  ## set up, run every algorithm on built-in ratings, print the tables
 	$(BIN)/rp-run demo
@@ -30,10 +37,12 @@ data: $(READY)  ## download Jester and MovieLens and verify them
 	$(BIN)/rp-data fetch jester movielens
 	$(BIN)/rp-data verify
 
-paper: $(READY)  ## run the paper's tables at full size; resumable; in a clone OPTIONS=--fresh
+paper: $(READY)  ## run the paper's tables at full size into results/; resumable
+	@$(BIN)/python scripts/locked.py
 	$(BIN)/rp-run $(PAPER:%=configs/%.yaml) $(OPTIONS)
 
 inferred: $(READY)  ## the tables with the set-up that their figures are consistent with; resumable
+	@$(BIN)/python scripts/locked.py
 	$(BIN)/rp-run configs/inferred/*.yaml --output results/inferred $(OPTIONS)
 
 inference: $(READY)  ## infer the paper's set-up from its figures; resumable
@@ -47,10 +56,10 @@ ablations: $(READY)  ## what is behind the claims that fail; resumable
 	$(BIN)/rp-run configs/ablations/*.yaml --output results/ablations $(OPTIONS)
 	$(BIN)/python scripts/ablations.py
 
-test: $(READY)  ## set up and run the tests
+test: $(DEV)  ## set up and run the tests
 	$(BIN)/python -m pytest -n auto
 
-bench: $(READY)  ## measure speed and growth against their goals, into results/benchmarks.md
+bench: $(DEV)  ## measure speed and growth against their goals, into results/benchmarks.md
 	@status=0; \
 	$(BIN)/python scripts/bench_startup.py --markdown results/benchmarks.md || status=1; \
 	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md || status=1; \
@@ -62,34 +71,37 @@ bench: $(READY)  ## measure speed and growth against their goals, into results/b
 
 $(VENV)/.docs: $(READY)
 	@echo 'Setting up the tools of the documentation, once: pip takes a minute or more.'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(PIP) --quiet --editable '.[docs]'
 	@touch $@
 
 docs: $(VENV)/.docs  ## build guide, examples and reference into docs/_build/html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
 	@echo "docs: docs/_build/html/index.html"
 
-lint: $(READY)  ## style, formatting and types
+lint: $(DEV)  ## style, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)  ## apply the style
+format: $(DEV)  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-tables: $(READY)  ## make the tables of everything in results/
+tables: $(READY)  ## make the paper's tables, of your own runs or the reference, into results/tables
 	$(BIN)/rp-tables --compare
 
-check: $(READY)  ## check everything in results/ against the paper
-	$(BIN)/rp-check
-	@if test -e results/inferred/expected.yaml; then \
-		$(BIN)/rp-check results/inferred --expected results/inferred/expected.yaml; fi
+check: $(READY)  ## check the reference against the paper and one repeat computed again
+	$(BIN)/rp-check --recompute 1
+	$(BIN)/rp-check --inferred
 
-report: $(READY)  ## make report.html of everything in results/
+check-full: $(READY)  ## the same with all ten repeats, and the inferred set-up
+	$(BIN)/rp-check --recompute 10
+	$(BIN)/rp-check --inferred --recompute 10
+
+report: $(READY)  ## make report.html of the paper's tables, of your own runs or the reference
 	$(BIN)/rp-report
 
-wheel: $(READY)  ## build the package, and try it in an empty folder and environment
+wheel: $(DEV)  ## build the package, and try it in an empty folder and environment
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python scripts/try_wheel.py dist/*.whl

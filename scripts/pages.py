@@ -10,17 +10,19 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
-from readme_parts import headline_of_both_tasks, times, verdicts
+import yaml
 
-from rankpursuit.experiments.catalogue import METHODS
-from rankpursuit.reporting.check import check_results
-from rankpursuit.reporting.claims import Verdict, judge_claims
+from rankpursuit.experiments.catalogue import METHODS, METRICS
+from rankpursuit.experiments.syntax.shipped import shipped_experiments
+from rankpursuit.reporting.check import check_results, load_expectations
+from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
 from rankpursuit.reporting.columns import markdown_columns
-from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results, load_results
+from rankpursuit.wording import duration
 from rankpursuit.writing import write_atomically
 
 ROOT = Path(__file__).parents[1]
@@ -31,35 +33,60 @@ EXPERIMENTS = {
     4: "movielens_semi_supervised",
     5: "jester_crrp",
 }
-PAGES = tuple(ROOT / name for name in ("README.md", "results/README.md", "results/ablations.md"))
-INFERRED = ROOT / "results" / "inferred"
+REFERENCE = ROOT / "results" / "reference"
+INFERRED = REFERENCE / "inferred"
+LOG = REFERENCE / "log.yaml"
+PAGES = tuple(
+    ROOT / name
+    for name in (
+        "README.md",
+        "results/README.md",
+        "results/ablations.md",
+        "results/reference/README.md",
+    )
+)
 
 
 @cache
-def runs(folder: Path = ROOT / "results") -> dict[int, Results]:
+def runs(folder: Path = REFERENCE) -> dict[int, Results]:
     """Return the committed runs in a folder by the number of their table."""
     folders = {number: folder / name for number, name in EXPERIMENTS.items()}
     return {number: load_results(path) for number, path in folders.items() if path.is_dir()}
 
 
-def commands() -> str:
-    """Return the command and the time of each run."""
-    rows = [
-        [
-            f"[{place}{run.name}]({place}{run.name}/tables.md)",
-            number,
-            f"`rp-run configs/{place}{run.name}.yaml{output}`",
-            f"{run.provenance['seconds'] / 60:.0f} min" if not place else "",
-            run.provenance["commit"],
-        ]
-        for place, output, of in (
-            ("", "", runs()),
-            ("inferred/", " --output results/inferred", runs(INFERRED)),
-        )
-        for number, run in of.items()
-    ]
-    headers = ["results", "table of the paper", "command", "time on 2 cores", "commit"]
-    return markdown_columns(headers, rows, "lrlrl")
+def matrix() -> str:
+    """Return a row for each table of the reference: command, agreement, verdicts, provenance."""
+    rows = []
+    for folder, place in ((REFERENCE, ""), (INFERRED, "inferred/")):
+        check = check_results(folder, load_expectations(ROOT / "configs" / place / "expected"))
+        for number, run in runs(folder).items():
+            cells = [one for one in check.cells if one.table == number]
+            own = [one.verdict for one in check.claims if one.verdict.claim.tables[-1] == number]
+            versions = run.provenance["packages"]
+            rows.append(
+                [
+                    f"[{number}]({place}{run.name}/tables.md)" + ", inferred" * bool(place),
+                    f"`rp-run configs/{place}{run.name}.yaml`",
+                    f"{sum(one.status == 'within tolerance' for one in cells)} of {len(cells)}",
+                    ", ".join(
+                        f"{sum(v.outcome == outcome for v in own)} {outcome}"
+                        for outcome in get_args(Outcome)
+                        if any(v.outcome == outcome for v in own)
+                    ),
+                    duration(run.provenance["seconds"]),
+                    run.provenance["commit"],
+                    ", ".join(f"{name} {versions[name]}" for name in ("numpy", "scipy")),
+                ]
+            )
+    headers = ["table", "command", "cells within tolerance", "claims of the paper"]
+    return markdown_columns([*headers, "time", "commit", "versions"], rows, "llrlrll")
+
+
+def log() -> str:
+    """Return when and why numbers of the reference moved."""
+    entries = yaml.safe_load(LOG.read_text(encoding="utf-8"))
+    rows = [[one["date"], one["commit"], " ".join(one["why"].split())] for one in entries]
+    return markdown_columns(["date", "commit", "what moved and why"], rows, "lll")
 
 
 def claims() -> str:
@@ -121,29 +148,25 @@ def fits() -> str:
 
 def cells() -> str:
     """Return for each table how many cells are within tolerance, and the mean deviation."""
-    expected = load_expected()
+    expectations = load_expectations(ROOT / "configs" / "expected")
     rows = []
-    for setup, of in (("the text's", runs()), ("inferred", runs(INFERRED))):
-        checked = check_results(list(of.values()), expected).cells
-        for number, run in of.items():
-            for metric in run.metrics:
-                off = [
-                    (one.measured or 0.0) - one.published
-                    for one in checked
-                    if (one.cell.table, one.cell.metric) == (number, metric)
+    for setup, folder in (("the text's", REFERENCE), ("inferred", INFERRED)):
+        found = {number: one for number, one in expectations.items() if number in runs(folder)}
+        checked = pd.DataFrame(check_results(folder, found).cells)
+        for (number, metric), cells_of in checked.groupby(["table", "metric"]):
+            off = cells_of["measured"] - cells_of["published"]
+            tolerance = expectations[number].tolerances[metric].tolerance
+            rows.append(
+                [
+                    setup,
+                    number,
+                    metric.replace("_", " "),
+                    f"± {tolerance:g}",
+                    f"{(off.abs() <= tolerance + 1e-9).sum()} of {len(off)}",
+                    f"{off.mean():+.3f}",
+                    f"{off.abs().mean():.3f}",
                 ]
-                tolerance = expected.tolerances[number, metric]
-                rows.append(
-                    [
-                        setup,
-                        number,
-                        metric.replace("_", " "),
-                        f"± {tolerance:g}",
-                        f"{sum(abs(x) <= tolerance + 1e-9 for x in off)} of {len(off)}",
-                        f"{sum(off) / len(off):+.3f}",
-                        f"{sum(map(abs, off)) / len(off):.3f}",
-                    ]
-                )
+            )
     headers = ["set-up", "table", "error", "tolerance", "cells within"]
     headers += ["mean deviation", "mean size of it"]
     return markdown_columns(headers, rows, "lrlrrrr")
@@ -203,17 +226,66 @@ def equal_sizes() -> str:
     return markdown_columns(headers, rows, "rrrrr")
 
 
+def times() -> str:
+    """Return what each experiment is called, what it runs and how long that took."""
+    of_name = {run.name: (number, run) for number, run in runs().items()}
+    rows = []
+    for name in shipped_experiments():
+        if name in of_name:
+            number, run = of_name[name]
+            title = published_tables()[number].full_title
+            cores = run.provenance["machine"]["cores"]
+            rows.append(
+                [f"`{name}`", title, f"{duration(run.provenance['seconds'])} on {cores} cores"]
+            )
+    return markdown_columns(["experiment", "what it is", "time"], rows, "llr")
+
+
+def headline_of_both_tasks() -> str:
+    """Return the mean errors over the groups of Table 5, at ranking and at regression."""
+    run, published = runs()[5], published_tables()[5].cells
+    measured = run.repeats.groupby(["algorithm", "metric"])["test_error"].mean()
+    rows = []
+    for label in published["disagreement"]:
+        row = [METHODS[label].title]
+        for metric in run.metrics:
+            digits, figures = METRICS[metric].decimals, published[metric][label].values()
+            mean = sum(figures) / len(figures)
+            row.append(f"{measured[label, metric]:.{digits}f} ({mean:.{digits}f})")
+        rows.append(row)
+    headers = ["", *(METRICS[metric].title for metric in run.metrics)]
+    return markdown_columns(headers, rows, "l" + "r" * len(run.metrics))
+
+
+def verdicts() -> str:
+    """Return how many claims of the paper have each verdict, and what they say."""
+    judged = judge_claims(list(runs().values()))
+    found = {
+        outcome: [one.claim for one in judged if one.outcome == outcome]
+        for outcome in get_args(Outcome)
+        if any(one.outcome == outcome for one in judged)
+    }
+    counts = ", ".join(f"{outcome}: {len(claims)}" for outcome, claims in found.items())
+    lines = [f"**Of the paper's {len(judged)} claims about these tables: {counts}.**"]
+    for outcome, claims in found.items():
+        lines += ["", f"<details><summary>{outcome.capitalize()}</summary>", ""]
+        lines += [f"- {claim}" for claim in claims]
+        lines += ["", "</details>"]
+    return "\n".join(lines)
+
+
 PARTS: dict[str, Callable[[], str]] = {
-    "commands": commands,
+    "matrix": matrix,
+    "log": log,
     "claims": claims,
     "fits": fits,
     "cells": cells,
     "headline": headline,
     "stopping": stopping,
     "equal-sizes": equal_sizes,
-    "times": lambda: times(runs()),
-    "verdicts": lambda: verdicts(runs()),
-    "headline-5": lambda: headline_of_both_tasks(runs()),
+    "times": times,
+    "verdicts": verdicts,
+    "headline-5": headline_of_both_tasks,
 }
 
 

@@ -1,103 +1,101 @@
-"""Put the committed results on record: ``python scripts/record.py [--inferred]``.
+"""Put the reference on record: ``python scripts/record.py --why "..."``.
 
-Writes ``rankpursuit/reporting/expected.yaml``, what ``rp-check`` expects: tolerances from the
-measured spread over users, every cell beyond them as a known deviation, and the verdict on every
-claim; with ``--inferred``, ``results/inferred/expected.yaml`` of the runs beside it. Only after a
-deliberate change of results; say in the commit why they changed.
+Writes ``configs/expected/NAME.yaml`` for each table in ``results/reference``, and
+``configs/inferred/expected/NAME.yaml`` for those in ``results/reference/inferred``: tolerances from
+the measured spread over users, every cell beyond them as a known deviation, and the verdict on
+every claim. Appends when and why to ``results/reference/log.yaml``. Only after results were
+changed on purpose; `scripts/pages.py` then writes the pages.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import math
-from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from pages import INFERRED, ROOT
-from pages import runs as committed_runs
+import yaml
+from pages import INFERRED, LOG, REFERENCE, ROOT, runs
 
 from rankpursuit.experiments.catalogue import METRICS
-from rankpursuit.reporting.check import check_results
+from rankpursuit.reporting.check import load_expectations
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.expected import Expected, Tolerance
+from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results
 from rankpursuit.writing import write_atomically
 
-FILE = ROOT / "rankpursuit" / "reporting" / "expected.yaml"
 N_USERS = 3000
 
 HEAD = """\
-# What rp-check expects of results of the paper's size. Written by scripts/record.py.
+# What rp-check expects of the results of {config}.yaml. Written by scripts/record.py.
 #
-# tables: how far a measured cell may lie from the published one. Two means of 3,000 users each, the
+# tolerances: how far a cell may lie from the published one. Two means of 3,000 users each, the
 #   paper's and ours, differ by chance by up to three standard errors, 3 * sqrt(2 / 3000) times the
-#   standard deviation over users; to that comes half of the last digit that the paper prints.
-# known_deviations: cells that lie further off, and are known to. Each pins the measured value. A
-#   change in either direction fails, also one towards the paper: then this file is out of date.
-# claims: the verdict on record for a claim of published.yaml (holds, partly, does not
-#   hold, undecided).
+#   standard deviation over users; half of the last digit that the paper prints is added.
+# known_deviations: measured values of the cells that lie further off. They may move by `pinned`; a
+#   larger change in either direction fails, also one towards the paper.
+# recomputed: relative tolerance of a single repeat that is computed again (results/exact.md). It is
+#   set by hand and kept.
+# claims: verdicts on record for the claims of published.yaml.
 """
 
-REASONS = {
-    "disagreement": "see results/README.md",
-    "squared_error": "see results/readings.md, squared errors",
-}
+
+def tolerance(run: Results, metric: str) -> dict[str, Any]:
+    """Return the tolerance of a metric and where it comes from."""
+    users = run.users[run.users["metric"] == metric]
+    spread = users.groupby(["algorithm", "group"])["error"].std().max()
+    digits = METRICS[metric].decimals
+    chance, half = 3 * math.sqrt(2 / N_USERS) * spread, 0.5 * 10.0**-digits
+    reason = (
+        f"standard deviation over users up to {spread:.{digits}f}, so {chance:.{digits + 1}f}, "
+        f"and {half:g} for rounding"
+    )
+    return {"tolerance": math.ceil((chance + half) * 10**digits) / 10**digits, "reason": reason}
 
 
-def tolerances(run: Results) -> Iterator[tuple[str, float, str]]:
-    """Yield each metric of a run with its tolerance and where that comes from."""
-    for metric, rows in run.users.groupby("metric", sort=False):
-        spread = rows.groupby(["algorithm", "group"])["error"].std().max()
-        chance, half = (
-            3 * math.sqrt(2 / N_USERS) * spread,
-            0.5 * 10.0 ** -METRICS[str(metric)].decimals,
-        )
-        digits = METRICS[str(metric)].decimals
-        tolerance = math.ceil((chance + half) * 10**digits) / 10**digits
-        reason = (
-            f"standard deviation over users up to {spread:.{digits}f}, so {chance:.{digits + 1}f}, "
-            f"and {half:g} for rounding"
-        )
-        yield str(metric), tolerance, reason
+def expectation(run: Results, config: str, verdicts: dict[str, str], recomputed: Any) -> str:
+    """Return the text of the file of one table."""
+    table = published_tables()[run.table or 0]
+    tolerances = {metric: tolerance(run, metric) for metric in table.cells}
+    means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean()
+    known: dict[str, dict[str, dict[str, float]]] = {}
+    for metric, label, group, published in table.each_cell():
+        measured = round(means[metric, label, group], METRICS[metric].decimals + 1)
+        if abs(means[metric, label, group] - published) > tolerances[metric]["tolerance"] + 1e-9:
+            known.setdefault(metric, {}).setdefault(label, {})[group] = float(measured)
+    content: dict[str, Any] = {
+        "config": config,
+        "table": table.number,
+        "tolerances": tolerances,
+        "pinned": {metric: 10.0 ** -METRICS[metric].decimals for metric in table.cells},
+        "recomputed": recomputed,
+        "known_deviations": known,
+    }
+    body = yaml.safe_dump(content, sort_keys=False, width=120, default_flow_style=None)
+    body += yaml.safe_dump({"claims": verdicts}, sort_keys=False)
+    return f"{HEAD.format(config=config)}\n{body}"
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inferred", action="store_true", help="of results/inferred")
-    inferred = parser.parse_args().inferred
-    file = INFERRED / "expected.yaml" if inferred else FILE
-    runs = committed_runs(INFERRED) if inferred else committed_runs()
-    lines = [HEAD, "tables:"]
-    found: dict[int, dict[str, Tolerance]] = {}
-    for number, run in runs.items():
-        lines.append(f"  {number}:")
-        for metric, tolerance, reason in tolerances(run):
-            entry = Tolerance(tolerance=tolerance, reason=reason)
-            found.setdefault(number, {})[metric] = entry
-            lines += [
-                f"    {metric}:",
-                f"      tolerance: {tolerance:g}",
-                f"      reason: {reason}",
-            ]
-    lines += ["", "known_deviations:"]
-    expected = Expected(tables=found, known_deviations=(), claims={})
-    for one in check_results(list(runs.values()), expected).cells:
-        if one.status == "unexpected" and one.measured is not None:
-            digits = METRICS[one.cell.metric].decimals
-            side = "lower" if one.measured < one.published else "higher"
-            reason = f"{side} than published; {REASONS[one.cell.metric]}"
-            lines += [
-                f"  - {{table: {one.cell.table}, metric: {one.cell.metric}, "
-                f"algorithm: {one.cell.algorithm}, group: {one.cell.group},",
-                f"     measured: {one.measured:.{digits + 1}f}, "
-                f'tolerance: {10.0**-digits:g}, reason: "{reason}"}}',
-            ]
-    lines += ["", "claims:"]
-    lines += [
-        f"  {verdict.claim.id}: {verdict.outcome}" for verdict in judge_claims(list(runs.values()))
-    ]
-    write_atomically(file, ("\n".join(lines) + "\n").encode())
-    print(f"wrote {file.relative_to(ROOT)}")
+    parser.add_argument("--why", required=True, help="why the numbers moved, for the log")
+    why = parser.parse_args().why
+    for folder, place in ((REFERENCE, ""), (INFERRED, "inferred/")):
+        found, target = runs(folder), ROOT / "configs" / place / "expected"
+        before = load_expectations(target)
+        verdicts = judge_claims(list(found.values()))
+        for number, run in found.items():
+            own = {v.claim.id: v.outcome for v in verdicts if v.claim.tables[-1] == number}
+            text = expectation(run, f"{place}{run.name}", own, before[number].recomputed)
+            write_atomically(target / f"{run.name}.yaml", text.encode())
+            print(f"wrote {(target / run.name).relative_to(ROOT)}.yaml")
+    log = yaml.safe_load(LOG.read_text(encoding="utf-8"))
+    commits = sorted({run.provenance["commit"] for run in runs(REFERENCE).values()})
+    log.append({"date": str(datetime.date.today()), "commit": ", ".join(commits), "why": why})
+    write_atomically(LOG, yaml.safe_dump(log, sort_keys=False, width=100).encode())
+    print(f"wrote {Path(LOG).relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

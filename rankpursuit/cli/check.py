@@ -1,91 +1,80 @@
-"""``rp-check``: compare results with the paper and with what is known to differ from it."""
+"""``rp-check``: compare results with the paper, with what is on record, and with a new run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from rankpursuit.cli._common import Command, echo, terminal_width
-from rankpursuit.cli._results import load_all, results_argument
-from rankpursuit.wording import counted
+from rankpursuit.cli._common import Command, Failure, echo, no_such
 
-if TYPE_CHECKING:
-    from rankpursuit.reporting.check import Check
+REFERENCE = Path("results/reference")
 
 
-@click.command(cls=Command, short_help="Check results against the paper.")
-@results_argument
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option("--evidence", is_flag=True, help="Also print every comparison behind a verdict.")
-@click.option("--allow-small", is_flag=True, help="Only list runs smaller than the paper's.")
+@click.command(cls=Command, short_help="Check results against the paper and the record.")
+@click.argument("results", required=False, type=click.Path(path_type=Path))
+@click.option("--only", multiple=True, metavar="NAME", help="Check this table; repeatable.")
+@click.option(
+    "--recompute",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Run the first N repeats of each table again and compare them with RESULTS.",
+)
+@click.option("--n-jobs", "-j", type=int, default=-1, help="Worker processes of --recompute.")
+@click.option("--inferred", is_flag=True, help="Check the inferred set-up, in RESULTS/inferred.")
 @click.option(
     "--expected",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File of tolerances, known deviations and verdicts; default: that of the package.",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of expectations; default: configs/expected.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def main(
-    results: tuple[Path, ...],
-    as_json: bool,
-    evidence: bool,
-    allow_small: bool,
+    results: Path | None,
+    only: tuple[str, ...],
+    recompute: int,
+    n_jobs: int,
+    inferred: bool,
     expected: Path | None,
+    as_json: bool,
 ) -> None:
-    r"""Check RESULTS, folders that rp-run wrote, against the paper; by default, all in results/.
+    r"""Check RESULTS, a folder with the runs of the five tables; by default, results/reference.
 
-    Every cell must lie within the tolerance of its table around the published figure, or, if it is
-    a known deviation, around the value on record; every claim must have the verdict on record.
-    Tolerances and reasons: rankpursuit/reporting/expected.yaml. The status is 0 if all is as
-    expected, otherwise 1. Runs smaller than the paper's are too small to check, and fail.
+    Every cell must lie within the tolerance of its table around the published figure or, if it is a
+    known deviation, around the value on record. Every claim of the paper must have the verdict on
+    record. All five tables must be there, at full size: --only narrows the check. With --recompute,
+    the first repeats are also run again from the data, with the code as it is, and must agree with
+    RESULTS; without the data that part is left out, and the command says so.
+
+    The status is 0 if all is as expected, otherwise 1. Expectations: configs/expected/NAME.yaml.
 
     \b
     Examples:
       rp-check
-      rp-check results/jester_crrp --json
-      rp-check quick --allow-small
+      rp-check --recompute 1
+      rp-check results --only jester_supervised
     """
     import json
 
-    from rankpursuit.reporting.check import check_results, check_tables
-    from rankpursuit.reporting.expected import load_expected
-    from rankpursuit.reporting.render import to_text
+    from rankpursuit.reporting import check as checking
 
-    check = check_results(load_all(results), load_expected(expected), allow_small=allow_small)
+    folder = results or REFERENCE
+    if not folder.is_dir():
+        raise no_such("folder of results", folder, "rp-check needs a folder with the five tables")
+    if (folder / "repeats.csv").is_file():  # one run: check its table alone
+        folder, only = folder.parent, (folder.resolve().name, *only)
+    folder = folder / "inferred" if inferred else folder
+    expectations = checking.load_expectations(
+        expected or checking.expectation_folder(inferred=inferred)
+    )
+    if not (expected or inferred) and len(expectations) < len(checking.published_tables()):
+        raise Failure("configs/expected lacks the file of a table: every one needs its own")
+    check = checking.check_results(folder, expectations, only=only)
+    if recompute:
+        checking.recompute(folder, expectations, check, repeats=recompute, only=only, n_jobs=n_jobs)
     if as_json:
         echo(json.dumps(check.as_dict(), indent=2))
     else:
-        echo(to_text(check_tables(check), terminal_width()))
-        for line in [*(_evidence(check) if evidence else ()), *check.notes, *_closing(check)]:
-            echo(line)
+        echo(checking.check_text(check))
     if not check.passed:
         raise SystemExit(1)
-
-
-def _evidence(check: Check) -> Iterator[str]:
-    """Tell what is behind each verdict, a line for each comparison."""
-    for claim in check.claims:
-        verdict = claim.verdict
-        yield f"{verdict.claim.id}: {verdict.outcome}. The paper says: {verdict.claim.says}"
-        yield f"  {verdict.sentence}"
-        for one in verdict.evidence:
-            yield f"  {'agrees' if one.agrees else 'differs'}  {one.text}"
-        yield ""
-
-
-def _closing(check: Check) -> Iterator[str]:
-    statuses = [one.status for one in check.cells]
-    counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
-    judged = check.judged_claims
-    wrong = sum(not one.passed for one in judged)
-    left = len(check.claims) - len(judged)
-    unjudged = f", {left} not judged by runs that are too small" if left else ""
-    yield (
-        f"{counted(len(statuses), 'cell')}: {counts}; {counted(len(judged), 'claim')}: {wrong} not "
-        f"as on record{unjudged}"
-    )
-    if check.passed and set(statuses) <= {"too small", "missing"}:
-        yield "nothing was checked: every run is smaller than the paper's"
-    else:
-        yield "check passed" if check.passed else "check FAILED"

@@ -1,35 +1,93 @@
-"""The regression of published numbers: every cell and every claim against what is expected."""
+"""The regression of the published numbers: cells, claims and recomputed repeats.
+
+``configs/expected/NAME.yaml`` holds what is expected of the results of one config: how far a cell
+may lie from the published one, the cells that are known to lie further off, the verdicts on the
+paper's claims, and how far a repeat that is computed again may lie from the reference.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from rankpursuit.errors import ResultsError
+import pandas as pd
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from tabulate import tabulate
+
+from rankpursuit.errors import DataNotFoundError, ResultsError
 from rankpursuit.experiments.catalogue import METRICS
-from rankpursuit.reporting.claims import Verdict, judge_claims
+from rankpursuit.experiments.config import load_experiment, ratings_of
+from rankpursuit.experiments.syntax.shipped import shipped_folder
+from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
 from rankpursuit.reporting.coverage import is_full_size, size_note
-from rankpursuit.reporting.expected import CellKey, Deviation, Expected
-from rankpursuit.reporting.published import published_tables
-from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
-from rankpursuit.reporting.tables import signed
+from rankpursuit.reporting.published import claims_about, published_claims, published_tables
+from rankpursuit.reporting.results import Results, load_results, title_of
 
-Status = Literal["within tolerance", "known deviation", "unexpected", "missing", "too small"]
-
+Status = Literal["within tolerance", "known deviation", "unexpected", "missing"]
+KEY = ["metric", "algorithm", "group", "repeat"]
 _SLACK = 1e-9  # so that a cell exactly at its tolerance is within it
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Tolerance(_Model):
+    """How far the cells of a table may lie from the published ones, and why."""
+
+    tolerance: Annotated[float, Field(ge=0)]
+    reason: Annotated[str, Field(min_length=1)]
+
+
+class Expectation(_Model):
+    """Expected results of one config.
+
+    Attributes
+    ----------
+    config : str
+        Path below ``configs/``, without its ending.
+    table : int
+        The published table that it reproduces.
+    tolerances : dict of str to Tolerance
+        By metric, around the published figures.
+    pinned : dict of str to float
+        By metric, how far a known deviation may move from the value on record.
+    known_deviations : dict
+        Measured values on record, by metric, algorithm and group.
+    recomputed : dict of str to float
+        Relative tolerance of a repeat that is computed again, by algorithm; ``default`` for others.
+    claims : dict of str to Outcome
+        Verdicts on record, by the claim's id.
+    """
+
+    config: str
+    table: int
+    tolerances: dict[str, Tolerance]
+    pinned: dict[str, Annotated[float, Field(ge=0)]]
+    recomputed: dict[str, Annotated[float, Field(ge=0)]]
+    known_deviations: dict[str, dict[str, dict[str, float]]]
+    claims: dict[str, Outcome]
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment, and of its folder of results."""
+        return Path(self.config).name
 
 
 @dataclass(frozen=True)
 class CellCheck:
-    """A cell: what was published, what was measured, and how that stands to what is expected.
+    """A cell of a published table: `tolerance` is around `target`."""
 
-    ``tolerance`` is around ``target``: the published figure, or that on record if it is known to
-    deviate.
-    """
-
-    cell: CellKey
+    table: int
+    metric: str
+    algorithm: str
+    group: str
     published: float
     measured: float | None
     target: float
@@ -38,197 +96,346 @@ class CellCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether the cell is as expected."""
+        """Return whether the cell is as expected."""
         return self.status in ("within tolerance", "known deviation")
 
 
 @dataclass(frozen=True)
 class ClaimCheck:
-    """A claim's verdict, and the one on record, if there is one."""
+    """The verdict on a claim and the one on record."""
 
     verdict: Verdict
-    expected: str | None
+    expected: Outcome | None
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is the one on record, or none is."""
-        return self.expected in (None, self.verdict.outcome)
+        """Return whether the verdict is the one on record."""
+        return self.verdict.outcome == self.expected
 
 
-@dataclass(frozen=True)
+@dataclass
 class Check:
-    """The outcome of a check.
+    """Outcome of a check.
 
     Attributes
     ----------
-    cells : tuple of CellCheck
-    claims : tuple of ClaimCheck
-    notes : tuple of str
-        What was not checked, and why.
-    passed : bool
-    small : frozenset of int
-        Tables whose runs are too small to be checked.
+    cells : list of CellCheck
+    claims : list of ClaimCheck
+    recomputed : dict of str to DataFrame
+        For each config, the recomputed cells with the reference's error, the error computed again,
+        the tolerance and whether it is met.
+    problems : list of str
+        Results or records that are missing; any of them fails the check.
+    notes : list of str
+        What was not checked and why.
     """
 
-    cells: tuple[CellCheck, ...]
-    claims: tuple[ClaimCheck, ...]
-    notes: tuple[str, ...]
-    passed: bool
-    small: frozenset[int] = frozenset()
+    cells: list[CellCheck] = field(default_factory=list)
+    claims: list[ClaimCheck] = field(default_factory=list)
+    recomputed: dict[str, pd.DataFrame] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
-    def judged_claims(self) -> tuple[ClaimCheck, ...]:
-        """The claims about tables whose runs are large enough."""
-        return tuple(
-            one for one in self.claims if not self.small.intersection(one.verdict.claim.tables)
+    def passed(self) -> bool:
+        """Return whether everything is as expected and nothing is missing."""
+        return (
+            not self.problems
+            and all(one.passed for one in [*self.cells, *self.claims])
+            and all(frame["passed"].all() for frame in self.recomputed.values())
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return everything as plain values for JSON."""
         return {
             "passed": self.passed,
-            "notes": list(self.notes),
-            "cells": [
-                one.cell._asdict() | {k: v for k, v in asdict(one).items() if k != "cell"}
-                for one in self.cells
-            ],
+            "problems": self.problems,
+            "notes": self.notes,
+            "cells": [asdict(one) for one in self.cells],
             "claims": [
                 {
                     "id": one.verdict.claim.id,
                     "verdict": one.verdict.outcome,
+                    "expected": one.expected,
                     "because": one.verdict.reason,
                     "mean_difference": [asdict(size) for size in one.verdict.sizes],
-                    "in_words": one.verdict.sentence,
-                    "expected": one.expected,
                     "evidence": [asdict(evidence) for evidence in one.verdict.evidence],
                 }
                 for one in self.claims
             ],
+            "recomputed": {
+                name: frame.to_dict("records") for name, frame in self.recomputed.items()
+            },
         }
 
 
-def check_results(
-    runs: Sequence[Results], expected: Expected, *, allow_small: bool = False
-) -> Check:
-    """Check runs against the paper and what is known to differ from it.
-
-    Parameters
-    ----------
-    runs : sequence of Results
-    expected : Expected
-    allow_small : bool
-        Whether runs that are smaller than the paper's are only listed. Otherwise they fail.
+def load_expectations(folder: Path) -> dict[int, Expectation]:
+    """Read the expectations in a folder, by the number of their table.
 
     Raises
     ------
     ResultsError
-        If no run reproduces a published table, or two the same.
+        If there are none, a file is not what it should be, or two are of the same table.
     """
-    by_table: dict[int, Results] = {}
-    notes = []
-    for run in runs:
-        if run.table is None:
-            notes.append(f"{run.folder}: reproduces no published table, nothing to check")
-        elif run.table in by_table:
-            both = f"{by_table[run.table].folder} and {run.folder}"
-            raise ResultsError(f"{both} are both of Table {run.table}: give one of them")
-        else:
-            by_table[run.table] = run
-    if not by_table:
-        raise ResultsError("none of the results reproduces a published table: nothing to check")
-    small = {number for number, run in by_table.items() if not is_full_size(run)}
-    notes += [f"{by_table[n].folder}: too small to check. {size_note(by_table[n])}" for n in small]
-    cells = tuple(one for run in by_table.values() for one in _check_cells(run, expected))
-    claims = tuple(
-        ClaimCheck(verdict, expected.claims.get(verdict.claim.id))
-        for verdict in judge_claims(list(by_table.values()))
-        if not verdict.absent
-    )
-    passed = (
-        (allow_small or not small)
-        and all(one.passed for one in cells if one.cell.table not in small)
-        and all(one.passed for one in claims if not set(one.verdict.claim.tables) & small)
-    )
-    return Check(cells, claims, tuple(notes), passed, frozenset(small))
+    found: dict[int, Expectation] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        try:
+            one = Expectation.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        except (OSError, yaml.YAMLError) as error:
+            raise ResultsError(f"{path}: cannot be read: {error}") from error
+        except ValidationError as error:
+            where = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+            raise ResultsError(f"{path}: {'; '.join(where)}") from error
+        if one.table in found:
+            raise ResultsError(f"{path}: Table {one.table} has two files of expectations")
+        found[one.table] = one
+    if not found:
+        raise ResultsError(f"{folder}: no files of expectations (NAME.yaml)")
+    return dict(sorted(found.items()))
 
 
-def _check_cells(run: Results, expected: Expected) -> Iterator[CellCheck]:
-    assert run.table is not None
-    small, known = not is_full_size(run), expected.known
+def expectation_folder(*, inferred: bool = False) -> Path:
+    """Return the folder of the expectations that come with the package."""
+    return shipped_folder() / ("inferred/expected" if inferred else "expected")
+
+
+def published_tolerances() -> dict[tuple[int, str], float]:
+    """Return the tolerance around the published figures by table and metric."""
+    return {
+        (number, metric): one.tolerance
+        for number, expected in load_expectations(expectation_folder()).items()
+        for metric, one in expected.tolerances.items()
+    }
+
+
+def check_results(
+    folder: Path, expectations: Mapping[int, Expectation], *, only: Sequence[str] = ()
+) -> Check:
+    """Check the runs in a folder against the paper and against what is on record.
+
+    Parameters
+    ----------
+    folder : Path
+        Has a folder for each config, such as ``results/reference``.
+    expectations : mapping of int to Expectation
+        Every one of these tables must be there.
+    only : sequence of str
+        Names of configs to narrow the check to.
+    """
+    check = Check()
+    runs: dict[int, Results] = {}
+    for number, expected in _narrowed(expectations, only).items():
+        path = folder / expected.name
+        if not path.is_dir():
+            check.problems.append(f"Table {number}: no results in {path}")
+            continue
+        run = load_results(path)
+        if run.table != number:
+            check.problems.append(f"{path}: of Table {run.table}, expected Table {number}")
+            continue
+        if not is_full_size(run):
+            check.problems.append(f"{path}: too small to check. {size_note(run)}")
+            continue
+        runs[number] = run
+        _check_cells(run, expected, check)
+    verdicts = {id_: v for one in expectations.values() for id_, v in one.claims.items()}
+    unknown = sorted(verdicts.keys() - {claim.id for claim in published_claims()})
+    check.problems += [f"claim {name}: on record, but the paper has none" for name in unknown]
+    for verdict in judge_claims(list(runs.values())):
+        if not verdict.absent:
+            check.claims.append(ClaimCheck(verdict, verdicts.get(verdict.claim.id)))
+    judged = {one.verdict.claim.id for one in check.claims}
+    for claim in claims_about(expectations):
+        within = set(claim.tables) <= expectations.keys()
+        if within and claim.id not in verdicts:
+            check.problems.append(f"claim {claim.id}: no verdict on record")
+        elif within and not only and claim.id not in judged:
+            check.problems.append(f"claim {claim.id}: not judged, since results are missing")
+    return check
+
+
+def _narrowed(
+    expectations: Mapping[int, Expectation], only: Sequence[str]
+) -> dict[int, Expectation]:
+    names = {one.name: number for number, one in expectations.items()}
+    for name in only:
+        if name not in names:
+            raise ResultsError(f"--only {name}: no such table; there are {', '.join(names)}")
+    return {n: one for n, one in expectations.items() if not only or one.name in only}
+
+
+def _check_cells(run: Results, expected: Expectation, check: Check) -> None:
     means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean().to_dict()
-    tolerances = expected.tolerances
-    for metric, label, group, published in published_tables()[run.table].each_cell():
-        key = CellKey(run.table, metric, label, group)
-        if key[:2] not in tolerances:
-            raise ResultsError(f"no tolerance is declared for {metric} in Table {run.table}")
+    table = published_tables()[expected.table]
+    for metric in table.cells:
+        if metric not in expected.tolerances or metric not in expected.pinned:
+            check.problems.append(f"Table {expected.table}: no tolerance on record for {metric}")
+    for metric, rows in expected.known_deviations.items():
+        for label, row in rows.items():
+            for group in row:
+                if table.value(metric, label, group) is None:
+                    where = f"Table {expected.table}: {metric}, {label}, {group}"
+                    check.problems.append(f"{where}: a deviation on record, but no such cell")
+    for metric, label, group, published in table.each_cell():
+        if metric not in expected.tolerances or metric not in expected.pinned:
+            continue
+        known = expected.known_deviations.get(metric, {}).get(label, {}).get(group)
+        target = published if known is None else known
+        tolerance = (
+            expected.tolerances[metric].tolerance if known is None else expected.pinned[metric]
+        )
         measured = means.get((metric, label, group))
-        yield _check_cell(
-            key, published, measured, tolerances[key[:2]], known.get(key), small=small
-        )
+        status: Status
+        if measured is None:
+            status = "missing"
+        elif abs(measured - target) > tolerance + _SLACK:
+            status = "unexpected"
+        else:
+            status = "within tolerance" if known is None else "known deviation"
+        cell = (expected.table, metric, label, group)
+        check.cells.append(CellCheck(*cell, published, measured, target, tolerance, status))
 
 
-def _check_cell(
-    key: CellKey,
-    published: float,
-    measured: float | None,
-    tolerance: float,
-    known: Deviation | None,
+def recompute(
+    folder: Path,
+    expectations: Mapping[int, Expectation],
+    check: Check,
     *,
-    small: bool,
-) -> CellCheck:
-    target = known.measured if known else published
-    tolerance = known.tolerance if known else tolerance
-    status: Status
-    if measured is None:
-        status = "missing"
-    elif small:
-        status = "too small"
-    elif abs(measured - target) > tolerance + _SLACK:
-        status = "unexpected"
-    else:
-        status = "known deviation" if known else "within tolerance"
-    return CellCheck(key, published, measured, target, tolerance, status)
+    repeats: int,
+    only: Sequence[str] = (),
+    n_jobs: int = -1,
+) -> None:
+    """Run the first repeats of each table anew, from the data, and compare them with a reference.
 
-
-def check_tables(check: Check) -> list[Table]:
-    """Return a table of all cells for each published table, and one of the claims."""
-    tables = []
-    for number in dict.fromkeys(one.cell.table for one in check.cells):
-        here = [one for one in check.cells if one.cell.table == number]
-        parts = tuple(
-            Part(METRICS[metric].task, dict(_row(one) for one in here if one.cell.metric == metric))
-            for metric in dict.fromkeys(one.cell.metric for one in here)
-        )
-        title = published_tables()[number].full_title
-        columns = ("published", "measured", "diff.", "expected", "status")
-        tables.append(Table(f"check-{number}", title, columns, parts))
-    if check.claims:
-        rows: dict[str, tuple[Cell, ...]] = {
-            one.verdict.claim.id: (
-                Cell(one.verdict.outcome),
-                Cell(one.expected or "not on record"),
-                Cell(one.verdict.reason),
-                Cell(one.verdict.size),
+    Parameters
+    ----------
+    folder : Path
+        Has the results to compare with.
+    expectations : mapping of int to Expectation
+    check : Check
+        Gets the comparisons; a note for each table whose data is not there.
+    repeats : int
+    only : sequence of str
+        Names of configs to narrow it to.
+    n_jobs : int
+        Worker processes, as in ``rp-run``.
+    """
+    wanted = []
+    for number, expected in _narrowed(expectations, only).items():
+        experiment = load_experiment(shipped_folder() / f"{expected.config}.yaml")
+        path = folder / expected.name
+        if not (path / "config.yaml").is_file():
+            continue  # told by `check_results`
+        if load_experiment(path / "config.yaml").digest() != experiment.digest():
+            check.problems.append(f"{path}: not of the config {expected.config}, as it is now")
+            continue
+        try:
+            ratings_of(experiment.data)
+        except DataNotFoundError as error:
+            check.notes.append(f"Table {number}: not computed again: {error}")
+            continue
+        wanted.append(expected)
+    if not wanted:
+        return
+    with tempfile.TemporaryDirectory() as output:
+        files = [str(shipped_folder() / f"{one.config}.yaml") for one in wanted]
+        command = [sys.executable, "-m", "rankpursuit", "run", *files]
+        command += ["--repeats", str(repeats), "--output", output, "--n-jobs", str(n_jobs)]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            check.problems.append(f"rp-run ended with status {done.returncode}")
+        for one in wanted:
+            file = Path(output) / one.name / "repeats.csv"
+            again = (
+                pd.read_csv(file) if file.exists() else pd.DataFrame(columns=[*KEY, "test_error"])
             )
-            for one in check.claims
-        }
-        columns = ("verdict", "on record", "because", "mean difference")
-        tables.append(Table("check-claims", "Claims", columns, (Part("claim", rows),), align="l"))
-    return tables
+            reference = load_results(folder / one.name).repeats
+            check.recomputed[one.config] = compare_repeats(reference, again, one, repeats)
 
 
-def _row(one: CellCheck) -> tuple[str, tuple[Cell, ...]]:
-    digits = METRICS[one.cell.metric].decimals
-    found = (EMPTY, EMPTY)
-    if one.measured is not None:
-        found = (
-            Cell(f"{one.measured:.{digits + 1}f}"),
-            Cell(signed(one.measured - one.published, digits + 1)),
+def compare_repeats(
+    reference: pd.DataFrame, again: pd.DataFrame, expected: Expectation, repeats: int
+) -> pd.DataFrame:
+    """Compare the errors of the first repeats with those computed again.
+
+    Returns
+    -------
+    DataFrame
+        A row for each cell of each repeat that either has: ``reference``, ``again``, their relative
+        ``difference``, its ``tolerance``, and ``passed``.
+    """
+    first = reference.loc[reference["repeat"] <= repeats, [*KEY, "test_error"]]
+    both = first.merge(again[[*KEY, "test_error"]], on=KEY, how="outer", suffixes=("", "_again"))
+    both = both.rename(columns={"test_error": "reference", "test_error_again": "again"})
+    both["difference"] = (both["again"] - both["reference"]).abs() / both["reference"]
+    default = expected.recomputed.get("default", 0.0)
+    both["tolerance"] = [expected.recomputed.get(label, default) for label in both["algorithm"]]
+    both["passed"] = both["difference"] <= both["tolerance"]  # False if one of them is missing
+    return both
+
+
+def check_text(check: Check) -> str:
+    """Return the outcome as tables and lines for the terminal."""
+    parts = []
+    for number in dict.fromkeys(one.table for one in check.cells):
+        rows = [_cell_row(one) for one in check.cells if one.table == number]
+        heads = ["", "published", "measured", "diff.", "expected", "status"]
+        text = tabulate(
+            rows, heads, disable_numparse=True, colalign=("left", *["right"] * 4, "left")
         )
-    cells = (
-        Cell(f"{one.published:.{digits}f}"),
-        *found,
-        Cell(f"{one.target:.{digits}f} ± {one.tolerance:.{digits}f}"),
-        Cell(one.status, best=one.status in ("unexpected", "missing")),
-    )
-    return f"{title_of(one.cell.algorithm)}, {one.cell.group}", cells
+        parts.append(f"{published_tables()[number].full_title}\n{text}")
+    if check.claims:
+        rows = [
+            [one.verdict.claim.id, one.verdict.outcome, one.expected or "none", one.verdict.reason]
+            for one in check.claims
+        ]
+        parts.append("Claims\n" + tabulate(rows, ["claim", "verdict", "on record", "because"]))
+    for name, frame in check.recomputed.items():
+        parts.append("\n".join(_recomputed_lines(name, frame)))
+    return "\n\n".join([*parts, "\n".join(_closing_lines(check))])
+
+
+def _cell_row(one: CellCheck) -> list[str]:
+    digits = METRICS[one.metric].decimals
+    measured = difference = ""
+    if one.measured is not None:
+        measured = f"{one.measured:.{digits + 1}f}"
+        difference = f"{one.measured - one.published:+.{digits + 1}f}"
+    several = len(published_tables()[one.table].cells) > 1
+    name = f"{title_of(one.algorithm)}, {one.group}" + f", {one.metric}" * several
+    expected = f"{one.target:.{digits}f} ± {one.tolerance:.{digits}f}"
+    status = one.status if one.passed else f"* {one.status}"
+    return [name, f"{one.published:.{digits}f}", measured, difference, expected, status]
+
+
+def _recomputed_lines(name: str, frame: pd.DataFrame) -> list[str]:
+    repeats, good = sorted(set(frame["repeat"])), int(frame["passed"].sum())
+    head = f"{name}: {good} of {len(frame)} cells of {len(repeats)} repeat(s) computed again agree"
+    worst = frame.loc[frame["difference"].idxmax()] if frame["difference"].notna().any() else None
+    if worst is not None:
+        head += f" with the reference; largest difference {worst['difference']:.1e}"
+        head += f" ({worst['algorithm']}, {worst['group']})"
+    lines = [head]
+    for row in frame[~frame["passed"]].itertuples():
+        lines.append(
+            f"* {row.algorithm}, {row.group}, repeat {row.repeat}, {row.metric}: reference "
+            f"{row.reference:.6f}, again {row.again:.6f}, relative difference "
+            f"{row.difference:.1e}, tolerance {row.tolerance:.0e}"
+        )
+    return lines
+
+
+def _closing_lines(check: Check) -> list[str]:
+    statuses = [one.status for one in check.cells]
+    counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
+    wrong = sum(not one.passed for one in check.claims)
+    again = sum(len(frame) for frame in check.recomputed.values())
+    moved = sum(int((~frame["passed"]).sum()) for frame in check.recomputed.values())
+    return [
+        *(f"note: {note}" for note in check.notes),
+        *(f"* {problem}" for problem in check.problems),
+        f"{len(statuses)} cells: {counts or 'none'}",
+        f"{len(check.claims)} claims: {wrong} not as on record",
+        f"{again} cells computed again: {moved} differ from the reference",
+        "check passed" if check.passed else "check FAILED",
+    ]

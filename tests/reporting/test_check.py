@@ -1,50 +1,63 @@
+import pandas as pd
 import pytest
 import yaml
 from made_up import write_results
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.reporting.check import check_results, check_tables
-from rankpursuit.reporting.expected import CellKey, Deviation, Expected, Tolerance, load_expected
-from rankpursuit.reporting.published import published_claims, published_tables
-from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.check import (
+    Expectation,
+    check_results,
+    compare_repeats,
+    expectation_folder,
+    load_expectations,
+)
+from rankpursuit.reporting.published import claims_about, published_claims, published_tables
 
-CELL = CellKey(1, "disagreement", "rls", "20-40")
+CELL = ("disagreement", "rls", "20-40")
 TOLERANCE = 0.007
+CLAIMS = {claim.id: "holds" for claim in claims_about([1]) if claim.tables == (1,)}
 
 
-def expecting(known=(), claims=None):
-    tolerance = Tolerance(tolerance=TOLERANCE, reason="a test")
-    tables = {1: {"disagreement": tolerance}}
-    return Expected(tables=tables, known_deviations=known, claims=claims or {})
+def expecting(known=(), claims=None, **changes):
+    content = {
+        "config": "jester_supervised",
+        "table": 1,
+        "tolerances": {"disagreement": {"tolerance": TOLERANCE, "reason": "a test"}},
+        "pinned": {"disagreement": 0.001},
+        "recomputed": {"default": 1e-6, "rls": 1e-3},
+        "known_deviations": {"disagreement": {"rls": {"20-40": known}}} if known else {},
+        "claims": CLAIMS if claims is None else claims,
+    }
+    return {1: Expectation.model_validate(content | changes)}
 
 
 @pytest.fixture
 def checked(tmp_path):
-    def make(expected, *, allow_small=False, **options):
-        run = load_results(write_results(tmp_path / "run", **options))
-        return check_results([run], expected, allow_small=allow_small)
+    def make(expected, **options):
+        write_results(tmp_path / "jester_supervised", **options)
+        return check_results(tmp_path, expected)
 
     return make
 
 
-def status(check, cell=CELL):
-    return next(one.status for one in check.cells if one.cell == cell)
+def status(check):
+    return next(x.status for x in check.cells if (x.metric, x.algorithm, x.group) == CELL)
 
 
 def moved(by):
-    return {"errors": {CELL[1:]: 0.425 + by}}
+    return {"errors": {CELL: 0.425 + by}}
 
 
 def test_every_cell_of_the_table_is_checked(checked):
     check = checked(expecting())
-    assert check.passed
     assert len(check.cells) == 18
     assert {one.status for one in check.cells} == {"within tolerance"}
+    assert not check.problems
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_cell_out_of_tolerance_fails_in_either_direction(checked, sign):
-    assert checked(expecting(), **moved(sign * 0.99 * TOLERANCE)).passed
+    assert status(checked(expecting(), **moved(sign * 0.99 * TOLERANCE))) == "within tolerance"
     check = checked(expecting(), **moved(sign * 1.01 * TOLERANCE))
     assert not check.passed
     assert status(check) == "unexpected"
@@ -56,9 +69,7 @@ def test_a_cell_out_of_tolerance_fails_in_either_direction(checked, sign):
     [(0.05, True), (0.0509, True), (0.0512, False), (0.0488, False), (0.0, False)],
 )
 def test_a_known_deviation_is_pinned_even_against_the_published_figure(checked, by, passed):
-    known = Deviation(**CELL._asdict(), measured=0.475, tolerance=0.001, reason="why")
-    check = checked(expecting([known]), **moved(by))
-    assert check.passed == passed
+    check = checked(expecting(known=0.475), **moved(by))
     assert status(check) == ("known deviation" if passed else "unexpected")
 
 
@@ -67,155 +78,124 @@ def test_a_missing_cell_fails(checked):
         expecting(), leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40"
     )
     assert not check.passed
-    assert status(check) == "missing"
 
 
-@pytest.mark.parametrize("small", [{"repeats": 9}, {"n_users": 299}])
-def test_a_small_run_fails_unless_allowed_and_its_cells_are_only_listed(checked, small):
-    for by in (0.0, 0.05):
-        check = checked(expecting(), **small, **moved(by))
-        assert not check.passed
-        assert status(check) == "too small"
-        assert "too small to check" in check.notes[0]
-        assert checked(expecting(), allow_small=True, **small, **moved(by)).passed
+def test_a_missing_table_fails(tmp_path):
+    check = check_results(tmp_path, expecting())
+    assert not check.passed
+    assert "Table 1: no results in" in check.problems[0]
+
+
+def test_a_claim_without_a_verdict_on_record_fails(checked):
+    check = checked(expecting(claims={}))
+    assert not check.passed
+    lacking = {line for line in check.problems if line.endswith("no verdict on record")}
+    assert len(lacking) == len(CLAIMS)
 
 
 @pytest.mark.parametrize(("on_record", "passed"), [("holds", True), ("does not hold", False)])
 def test_a_verdict_that_is_not_the_one_on_record_fails(checked, on_record, passed):
-    claims = {"jester-pursuit-beats-regression": on_record}
-    assert checked(expecting(claims=claims)).passed == passed
+    name = "jester-pursuit-beats-regression"
+    check = checked(expecting(claims=CLAIMS | {name: on_record}))
+    assert next(x.passed for x in check.claims if x.verdict.claim.id == name) == passed
 
 
-def test_a_claim_without_a_verdict_on_record_cannot_fail_and_says_so(checked):
-    check = checked(expecting())
-    assert any(one.verdict.outcome == "does not hold" for one in check.claims)
-    assert "not on record" in {
-        row[1].text for row in check_tables(check)[-1].parts[0].rows.values()
+@pytest.mark.parametrize("small", [{"repeats": 9}, {"n_users": 299}])
+def test_a_run_that_is_too_small_fails(checked, small):
+    check = checked(expecting(), **small)
+    assert "too small to check" in check.problems[0]
+
+
+@pytest.mark.parametrize("lacking", ["tolerances", "pinned"])
+def test_a_metric_without_a_tolerance_fails(checked, lacking):
+    assert "no tolerance on record" in checked(expecting(**{lacking: {}})).problems[0]
+
+
+def test_only_narrows_on_purpose_and_refuses_other_names(tmp_path):
+    write_results(tmp_path / "jester_supervised")
+    both = expecting() | {5: expecting(config="jester_crrp", table=5, claims={})[1]}
+    assert check_results(tmp_path, both, only=["jester_supervised"]).cells
+    assert any("Table 5" in line for line in check_results(tmp_path, both).problems)
+    with pytest.raises(ResultsError, match="no such table; there are jester_supervised, jester_c"):
+        check_results(tmp_path, both, only=["jester"])
+
+
+def repeats(change=0.0, label="rank_rls"):
+    frame = pd.DataFrame(
+        [
+            {
+                "metric": "disagreement",
+                "algorithm": name,
+                "group": "20-40",
+                "repeat": repeat,
+                "test_error": 0.4,
+            }
+            for name in ("rls", "rank_rls")
+            for repeat in (1, 2)
+        ]
+    )
+    frame.loc[(frame["algorithm"] == label) & (frame["repeat"] == 1), "test_error"] *= 1 + change
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("label", "change", "passed"),
+    [
+        ("rank_rls", 0.9e-6, True),
+        ("rank_rls", 1.1e-6, False),
+        ("rank_rls", -1.1e-6, False),
+        ("rls", 0.9e-3, True),
+        ("rls", 1.1e-3, False),
+    ],
+)
+def test_a_recomputed_repeat_must_agree_to_the_tolerance_of_its_algorithm(label, change, passed):
+    (expected,) = expecting().values()
+    frame = compare_repeats(repeats(), repeats(change, label), expected, 1)
+    assert len(frame) == 2 + 2  # of the second repeat, the reference's rows are left out
+    assert frame.loc[frame["repeat"] == 1, "passed"].all() == passed
+
+
+def test_a_cell_that_was_not_computed_again_fails():
+    (expected,) = expecting().values()
+    again = repeats().query("algorithm == 'rls' and repeat == 1")
+    frame = compare_repeats(repeats(), again, expected, 1)
+    assert dict(zip(frame["algorithm"], frame["passed"], strict=True)) == {
+        "rls": True,
+        "rank_rls": False,
     }
 
 
-def test_claims_about_tables_that_were_not_given_are_left_out(checked):
-    ids = {one.verdict.claim.id for one in checked(expecting()).claims}
-    assert "jester-families-alike" in ids
-    assert "jester-fewer-scores-cost" not in ids
-
-
-def test_two_runs_of_one_table_are_refused(tmp_path):
-    runs = [load_results(write_results(tmp_path / name)) for name in "ab"]
-    with pytest.raises(ResultsError, match="both of Table 1"):
-        check_results(runs, expecting())
-
-
-def test_a_run_of_no_table_is_noted_beside_others_and_refused_alone(tmp_path):
-    other = load_results(write_results(tmp_path / "demo", table=None))
-    one = load_results(write_results(tmp_path / "one"))
-    assert (
-        "demo: reproduces no published table" in check_results([other, one], expecting()).notes[0]
-    )
-    with pytest.raises(ResultsError, match="nothing to check"):
-        check_results([other], expecting())
-
-
-def test_the_package_has_a_tolerance_for_every_table_and_a_verdict_on_every_claim():
-    expected = load_expected()
-    every = {(n, metric) for n, table in published_tables().items() for metric in table.cells}
-    assert set(expected.tolerances) == every
-    assert set(expected.claims) == {claim.id for claim in published_claims()}
-    for cell, known in expected.known.items():
-        published = published_tables()[cell.table].value(*cell[1:])
-        assert abs(known.measured - published) > expected.tolerances[cell.table, cell.metric] - 1e-3
-
-
-DEVIATION = {**CELL._asdict(), "measured": 0.4, "tolerance": 0.001, "reason": "why"}
-GOOD = {
-    "tables": {1: {"disagreement": {"tolerance": 0.01, "reason": "spread"}}},
-    "known_deviations": [DEVIATION],
-    "claims": {"jester-families-alike": "holds"},
-}
-
-
-def test_expectations_are_read_from_a_file(tmp_path):
-    (tmp_path / "e.yaml").write_text(yaml.safe_dump(GOOD))
-    expected = load_expected(tmp_path / "e.yaml")
-    assert expected.tolerances == {(1, "disagreement"): 0.01}
-    assert expected.known == {CELL: Deviation(**DEVIATION)}
-    assert expected.claims == {"jester-families-alike": "holds"}
+def test_the_package_expects_all_five_tables_with_a_verdict_on_every_claim():
+    found = load_expectations(expectation_folder())
+    assert set(found) == set(published_tables())
+    for number, one in found.items():
+        assert set(one.tolerances) == set(one.pinned) == set(published_tables()[number].cells)
+    verdicts = [name for one in found.values() for name in one.claims]
+    assert sorted(verdicts) == sorted(claim.id for claim in published_claims())
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"claims": {"no-such": "holds"}}, "claims.no-such: no claim of the paper; known are crrp"),
-        (
-            {"claims": {"jester-family-alike": "holds"}},
-            "claims.jester-family-alike: no claim .* did you mean jester-families-alike",
-        ),
-        (
-            {"claims": {"jester-families-alike": "maybe"}},
-            "claims.jester-families-alike: expected holds, partly, does not hold or undecided, got "
-            '"maybe"',
-        ),
-        (
-            {"tables": {1: {"disagreement": {"tolerance": 0.1}}}},
-            "tables.1.disagreement.reason: required, but not given",
-        ),
-        (
-            {"tables": {1: {"disagreement": {"reason": "none"}}}},
-            "tables.1.disagreement.tolerance: required, but not given",
-        ),
-        (
-            {"tables": {1: {"disagreement": {"tolerance": -1, "reason": "x"}}}},
-            "tables.1.disagreement.tolerance: expected a number of at least 0, got -1",
-        ),
-        (
-            {"tables": {1: {"disagreement": {"tolerance": 1, "reason": "x", "reasons": "y"}}}},
-            "tables.1.disagreement.reasons: unknown key; did you mean reason",
-        ),
-        ({"tables": {6: {}}}, "tables.6: no table of the paper; it has 1, 2, 3, 4, 5"),
-        ({"tables": {1: {"error": {}}}}, "tables.1.error: no metric of the paper"),
-        (
-            {"known_deviations": [DEVIATION | {"group": "0-1"}]},
-            r"known_deviations\[0\]: .*'0-1'\) is no cell of the paper",
-        ),
-        (
-            {"known_deviations": [DEVIATION, DEVIATION | {"reason": " "}]},
-            r'known_deviations\[1\].reason: expected text, got " "',
-        ),
-        (
-            {"known_deviations": [DEVIATION | {"measured": "x"}]},
-            r'known_deviations\[0\].measured: expected a number, got "x"',
-        ),
-        ({"tables": 3}, "tables: expected a mapping, got 3"),
-        ({"more": 3}, "more: unknown key; known are tables, known_deviations, claims"),
+        ({"claims": {"jester-families-alike": "perhaps"}}, "claims.jester-families-alike: Input"),
+        ({"tables": {}}, "tables: Extra inputs are not permitted"),
+        ({"table": "one"}, "table: Input should be a valid integer"),
+        ({"recomputed": {"default": -1}}, "recomputed.default: Input should be greater than"),
     ],
 )
-def test_wrong_expectations_are_refused_with_their_key(tmp_path, change, said):
-    (tmp_path / "e.yaml").write_text(yaml.safe_dump(GOOD | change))
-    with pytest.raises(ResultsError, match=f"e.yaml: {said}"):
-        load_expected(tmp_path / "e.yaml")
+def test_errors_of_a_file_name_the_file_and_the_key(tmp_path, change, said):
+    (expected,) = expecting().values()
+    (tmp_path / "e.yaml").write_text(yaml.safe_dump(expected.model_dump() | change))
+    with pytest.raises(ResultsError) as error:
+        load_expectations(tmp_path)
+    assert str(error.value).startswith(f"{tmp_path / 'e.yaml'}: {said}")
 
 
-def test_all_faults_of_a_file_are_told_at_once(tmp_path):
-    wrong = {"tables": {1: {"disagreement": {}}}, "claims": {"no-such": "holds"}}
-    (tmp_path / "e.yaml").write_text(yaml.safe_dump(wrong))
-    with pytest.raises(ResultsError) as caught:
-        load_expected(tmp_path / "e.yaml")
-    for key in ("tolerance", "reason"):
-        assert f"tables.1.disagreement.{key}: required, but not given; " in str(caught.value)
-    assert "; known_deviations: required, but not given; " in str(caught.value)
-    assert "; claims.no-such: no claim of the paper" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "no such file"),
-        ("a: [", "line 1: expected the node content"),
-        ("- a", "expected a mapping with tables"),
-    ],
-)
-def test_an_unreadable_file_of_expectations_is_refused(tmp_path, content, said):
-    if content:
-        (tmp_path / "e.yaml").write_text(content)
-    with pytest.raises(ResultsError, match=said):
-        load_expected(tmp_path / "e.yaml")
+def test_two_files_of_one_table_and_an_empty_folder_are_refused(tmp_path):
+    with pytest.raises(ResultsError, match="no files of expectations"):
+        load_expectations(tmp_path)
+    (expected,) = expecting().values()
+    for name in "ab":
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(expected.model_dump()))
+    with pytest.raises(ResultsError, match="Table 1 has two files"):
+        load_expectations(tmp_path)
