@@ -1,0 +1,411 @@
+"""Hypothesis strategies for hostile input: configs, command lines, files, stores and fits."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import io
+import json
+import sqlite3
+import zipfile
+from contextlib import closing, suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold
+
+import rankpursuit
+
+TEXTS = (
+    "", " ", "a\nb", "\t", "\x1b[31mred", "\u202egnp.exe", "../../x", "/dev/null", "~nouser/x.csv",
+    "~", ".", "..", "x" * 300, "x" * 20_000, "d/" * 3000, "=cmd|' /C calc'!A0", r"\input{x}",
+    "<script>", "{0.__class__}", "%s%n", "-1+1", "1:30", "010", "0x1F", "1_000", "yes", "null",
+    "1e5", ".inf", "nan", "١٢٣", "é🙂", "'", '"', "[", "&a [*a]", "!!int x", "rls", "rlss",
+    "synthetic", "jester", "points", "tiny.yaml", "mine.csv", "results",
+)  # fmt: skip
+NUMBERS = (
+    0, 1, -1, 2, 7, 50, 1000, 10**6, 2**31, 2**32, 2**63, 10**20, -(10**20), -0.0, 0.5, 1.5, 1e-5,
+    1e-308, 5e-324, 1e15, 1e100, 1e308, -1e308, float("inf"), float("-inf"), float("nan"),
+)  # fmt: skip
+CELLS = ("", "nan", "NA", "inf", "-1", "0", "1e999", "abc", "0x10", "1,5", '"', "1_0", "é", "\0")
+EXTREMES = (1e-30, 1e-6, 0.01, 0.5, 3.0, 1e6, 1e30)
+
+texts = st.sampled_from(TEXTS)
+rarely = st.sampled_from([False] * 9 + [True])
+few = st.sampled_from([0, 1, 1, 1, 2])
+scalars = texts | st.sampled_from(NUMBERS) | st.integers(0, 40) | st.booleans() | st.none()
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(("base", "from", "to", "step", "name", "method", "path", "x")),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=6,
+)
+
+
+def _grid(options: Any, most: int = 2) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(options), min_size=1, max_size=most, unique=True).map(sorted)
+
+
+def _choice(*options: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(options)
+
+
+def _pair(low: int, high: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(low, high), min_size=2, max_size=2).map(sorted)
+
+
+TINY: dict[str, Any] = {
+    "name": "tiny",
+    "data": {"name": "synthetic", "n_users": 60, "n_items": 30, "seed": 3},
+    "protocol": {"groups": [[15, 30]], "test_user_bounds": [16, 30], "reference_users": 6}
+    | {"test_users": 2, "holdout_users": 2, "scored_share": 0.5},
+    "kernel": {"widths": [1, 16]},
+    "repeats": 1,
+    "algorithms": {
+        "rls": {"lambda": [1, 8]},
+        "rank_svm": {"C": [0.1], "loss": "squared_hinge"},
+        "ranking_pursuit": {"n_basis": [1, 2]},
+        "semi_supervised_ranking_pursuit": {"n_basis": [0.5], "nu": [1]},
+        "combined_ranking_regression_pursuit": {"n_basis": [0.5], "beta": [0.5]},
+    },
+}
+_SEMI = "algorithms.semi_supervised_ranking_pursuit"
+_COMBINED = "algorithms.combined_ranking_regression_pursuit"
+_shares = _choice([0.5, 1.0], [1, 3], [1e-9])
+OPTIONS = {
+    "seed": st.integers(0, 2**32 - 1),
+    "ties": _choice("half", "all", "untied"),
+    "tuning": _choice("reported", "own"),
+    "offset": _choice("raw", "training_mean"),
+    "metrics": _grid(("disagreement", "squared_error", "ndcg"), 3),
+    "data.seed": st.integers(0, 5),
+    "data.scale": _choice("jokes", "stars"),
+    "data.noise": _choice(0, 1e-300, 1.6, 1e6),
+    "kernel.parameter": _choice("sigma", "gamma"),
+    "kernel.widths": _grid(EXTREMES, 3),
+    "protocol.groups": _pair(1, 30).map(lambda group: [group]),
+    "protocol.test_user_bounds": _pair(4, 30),
+    "protocol.reference_users": st.integers(1, 8),
+    "protocol.train_share": st.floats(0.2, 0.9),
+    "protocol.scored_share": _choice(None, 0.2, 0.5, 0.99),
+    "protocol.fill": _choice("median", "mean", "zero"),
+    "algorithms.rls.lambda": _grid(EXTREMES),
+    "algorithms.rank_svm.C": _grid(EXTREMES[1:6]),
+    "algorithms.rank_svm.loss": _choice("hinge", "squared_hinge"),
+    "algorithms.ranking_pursuit.n_basis": _grid((1, 2, 3, 50)),
+    "algorithms.ranking_pursuit.fitting": _choice("basic", "backfit", "prefit"),
+    "algorithms.ranking_pursuit.ridge": _choice(0, 1, 1e-30, 1e30),
+    f"{_SEMI}.n_basis": _shares,
+    f"{_SEMI}.nu": _grid((0, *EXTREMES)),
+    f"{_SEMI}.fitting": _choice("basic", "backfit"),
+    f"{_SEMI}.agreement": _choice("cumulative", "incremental"),
+    f"{_SEMI}.views": _choice("points", "loss", "features"),
+    f"{_SEMI}.n_views": st.integers(1, 4),
+    f"{_COMBINED}.n_basis": _shares,
+    f"{_COMBINED}.beta": _choice([0, 1], 1e-30, 0.5),
+}
+"""Values that are valid by themselves, though not always with the others."""
+
+
+def _with(options: dict[str, Any]) -> dict[str, Any]:
+    config = deepcopy(TINY)
+    for key, value in options.items():
+        *sections, last = key.split(".")
+        section = config
+        for name in sections:
+            section = section[name]
+        section[last] = value
+    return config
+
+
+experiments = st.fixed_dictionaries({}, optional=OPTIONS).map(_with)
+
+
+def _places(config: Any) -> list[tuple[Any, Any]]:
+    """Return every (container, key) of a nested config."""
+    keys = list(config) if isinstance(config, dict) else range(len(config))
+    inner = [config[key] for key in keys if isinstance(config[key], dict | list)]
+    return [(config, key) for key in keys] + [place for part in inner for place in _places(part)]
+
+
+@st.composite
+def changed(draw: st.DrawFn, config: Any) -> Any:
+    """Change a nested config: replace, remove or add values, rename keys."""
+    config = deepcopy(config)
+    for _ in range(draw(few)):
+        container, key = draw(st.sampled_from(_places(config)))
+        match draw(_choice("replace", "replace", "remove", "add")):
+            case "remove":
+                del container[key]
+            case "add" if isinstance(container, dict):
+                container[draw(texts)] = draw(values)
+            case _:
+                container[key] = draw(values)
+    return config
+
+
+@st.composite
+def damaged(draw: st.DrawFn, content: bytes) -> bytes:
+    """Flip, cut, double, replace or insert bytes."""
+    result = bytearray(content)
+    for _ in range(draw(few)):
+        at = draw(st.integers(0, len(result)))
+        end = at + draw(_choice(1, 2, 8, 64))
+        match draw(_choice("flip", "remove", "double", "insert", "truncate", "zero")):
+            case "flip" if at < len(result):
+                result[at] ^= 1 << draw(st.integers(0, 7))
+            case "remove":
+                del result[at:end]
+            case "double":
+                result[at:at] = result[at:end]
+            case "truncate":
+                del result[at:]
+            case "zero":
+                result[at:end] = bytes(len(result[at:end]))
+            case _:
+                result[at:at] = draw(
+                    _choice(b"\0", b"\xff", b"\xef\xbb\xbf", b"\r", b"\n", b'"', b"\t", b"[", b"{")
+                    | _choice(b"&a ", b"*a", b": ", b"- ", b"!!", b"<<: ", b"9" * 20, b",")
+                )
+    return bytes(result)
+
+
+@st.composite
+def config_files(draw: st.DrawFn) -> bytes:
+    """Write a config with changed values, as YAML or JSON, or one with damaged bytes."""
+    if draw(st.booleans()):
+        config = draw(changed(TINY))
+        write = draw(_choice(json.dumps, lambda x: yaml.safe_dump(x, allow_unicode=True)))
+        return write(config).encode()
+    return draw(damaged(Path(__file__).with_name("small.yaml").read_bytes()))
+
+
+KEYS = (*OPTIONS, "repeats", "name", "protocol.test_users", "kernel.widths.to", "extends", "x.y")
+overrides = st.one_of(
+    *(st.builds(f"{key}={{}}".format, value.map(json.dumps)) for key, value in OPTIONS.items()),
+    st.builds("{}={}".format, st.sampled_from(KEYS) | texts, texts | values.map(json.dumps)),
+)
+
+
+@st.composite
+def commands(draw: st.DrawFn) -> list[str]:
+    """Return a command and its arguments; tiny.yaml, mine.csv and results/ exist."""
+
+    def some(*good: str) -> str:
+        return draw(texts if draw(rarely) else _choice(*good))
+
+    def maybe(*words: str) -> list[str]:
+        return list(words) if draw(st.booleans()) else []
+
+    match draw(_choice("run", "run", "run", "data", "init", "tables", "check", "report")):
+        case "run":
+            words = ["run", some("tiny.yaml"), "--output", some("out")]
+            words += maybe("--set", draw(overrides)) + maybe("--set", draw(overrides))
+            words += maybe("--only", some("rls")) + maybe("--groups", some("15-30"))
+            words += maybe("--repeats", some("1", "1", "0", "1000000000000")) + maybe(
+                some("--quick", "--fresh")
+            )
+            return words + maybe("--dry-run") + ["-q", "-j", some("1")]
+        case "data":
+            column = draw(_choice("--user", "--item", "--rating", "--separator"))
+            describe = ["describe", some("mine.csv", "results"), *maybe(column, some("user"))]
+            verify = ["verify", some("movielens"), "--path", some("mine.csv")]
+            return ["data", *draw(_choice(describe, verify, ["fetch", f"no{some('x')}"]))]
+        case "init":
+            return ["init", some("mine", "tiny"), some("mine.csv", "tiny.yaml", "results")]
+        case "tables":
+            words = ["tables", some("results", "results/tiny"), *maybe("--control", some("rls"))]
+            words += maybe("--format", some("md", "tex", "csv"))
+            return [*words, "--output", draw(_choice("new", "mine.csv"))]
+        case "check":
+            return ["check", some("results"), *maybe("--expected", some("tiny.yaml"))]
+        case _:
+            return ["report", draw(texts)]
+
+
+RATINGS = [[f"u{i // 5}", f"i{i % 5}", str(i % 4)] for i in range(40)]
+DAT = "".join(f"{i // 5 + 1}::{i % 5 + 1}::{i % 5 + 1}::9\n" for i in range(40))
+LETOR = "".join(f"{i % 3} qid:{i // 5} 1:{i / 7:.3f} 2:{i % 4} # doc {i}\n" for i in range(40))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[str, str, bytes]:
+    """Return the kind of a table, its file name and content: ratings, MovieLens, LETOR."""
+    kind = draw(_choice("ratings", "ratings", "movielens", "letor"))
+    if kind == "ratings":
+        mark, ending = draw(_choice((",", ".csv"), ("\t", ".tsv"), (";", ".csv"), (",", ".tsv")))
+        rows = [["user", "item", "rating"], *[list(row) for row in RATINGS]]
+        for _ in range(draw(few)):
+            row = draw(st.sampled_from(rows))
+            row[draw(st.integers(0, 2))] = draw(st.sampled_from(CELLS) | texts)
+        end = draw(_choice("\n", "\r\n", "\r"))
+        content, name = end.join(mark.join(row) for row in rows).encode(), f"table{ending}"
+    elif kind == "movielens":
+        content, name = DAT.encode(), draw(_choice("ratings.dat", "ml-1m.zip"))
+    else:
+        content, name = LETOR.encode(), "letor.txt"
+    content = draw(damaged(content)) if draw(st.booleans()) else content
+    if name.endswith(".zip"):
+        content = draw(damaged(_zipped(content)))
+    return kind, name, content
+
+
+def _zipped(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ml-1m/ratings.dat", content)
+    return packed.getvalue()
+
+
+@st.composite
+def damaged_results(draw: st.DrawFn, files: dict[str, bytes]) -> dict[str, bytes | None]:
+    """Return one or two files of a finished run that are damaged, or None if missing."""
+    found: dict[str, bytes | None] = {}
+    for name in draw(st.lists(st.sampled_from(sorted(files)), min_size=1, max_size=2, unique=True)):
+        content, packed = files[name], name.endswith(".gz")
+        match draw(_choice("bytes", "text", "text", "text", "missing")):
+            case "missing":
+                found[name] = None
+            case "text" if ".csv" in name:
+                lines = (gzip.decompress(content) if packed else content).decode().split("\n")
+                at = draw(st.integers(0, len(lines) - 2))
+                cells = lines[at].split(",")
+                cells[draw(st.integers(0, len(cells) - 1))] = draw(st.sampled_from(CELLS))
+                lines[at : at + 1] = draw(_choice([",".join(cells)], [], [lines[at]] * 2))
+                content = "\n".join(lines).encode()
+                found[name] = gzip.compress(content, mtime=0) if packed else content
+            case "text":
+                found[name] = json.dumps(draw(changed(yaml.safe_load(content)))).encode()
+            case _:
+                found[name] = draw(damaged(content))
+    return found
+
+
+@st.composite
+def store_damages(draw: st.DrawFn) -> Any:
+    """Return a function that damages an SQLite file: its bytes, a column, rows or a table."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    kind = draw(_choice("flip", "flip", "cut", "page", "update", "update", "delete", "drop", "wal"))
+    value = draw(_choice("NULL", "-1", "9e99", "''", "'[[1]]'", "x'ff00'", "'test'"))
+
+    def damage(path: Path) -> None:
+        rng = np.random.default_rng(seed)
+        content = bytearray(path.read_bytes())
+        at = int(rng.integers(len(content)))
+        if kind == "wal":
+            path.with_name(path.name + rng.choice(["-wal", "-journal"])).write_bytes(rng.bytes(600))
+        elif kind in ("update", "delete", "drop"):
+            with closing(sqlite3.connect(path, isolation_level=None)) as store:
+                names = store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                table = rng.choice([name for (name,) in names])
+                columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
+                some = f"WHERE rowid % {rng.integers(1, 4)} = 0"
+                with suppress(sqlite3.Error):  # a constraint of the table
+                    store.execute(
+                        {
+                            "update": f"UPDATE {table} SET {rng.choice(columns)} = {value} {some}",
+                            "delete": f"DELETE FROM {table} {some}",
+                            "drop": f"DROP TABLE {table}",
+                        }[kind]
+                    )
+        else:
+            if kind == "flip":
+                content[at] ^= int(rng.integers(1, 256))
+            elif kind == "page":
+                content[at // 4096 * 4096 :][:4096] = bytes(4096)
+            path.write_bytes(content[:at] if kind == "cut" else content)
+
+    return damage
+
+
+ESTIMATORS = tuple(
+    cls
+    for name in sorted(rankpursuit.__all__)
+    if inspect.isclass(cls := getattr(rankpursuit, name)) and hasattr(cls, "fit")
+)
+MAGNITUDES = (*[1.0] * 9, 1e-300, 1e-100, 1e-8, 1e8, 1e100, 1e300)
+_positive = st.floats(0.1, 3.0) | st.sampled_from(MAGNITUDES)
+_several = st.lists(_positive, min_size=1, max_size=3)
+_kernels = ("rbf", "rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "chi2", "precomputed")
+PARAMETERS: dict[str, st.SearchStrategy[Any]] = {
+    "kernel": st.sampled_from(_kernels),
+    "gamma": _choice(None, "scale") | _positive,
+    "degree": _choice(1, 2, 3, 50),
+    "coef0": _choice(0.0, 1.0, -2.0) | _positive,
+    "alpha": _positive,
+    "C": _positive,
+    "nu": st.just(0.0) | _positive,
+    "ridge": st.just(0.0) | _positive,
+    "group_weight": _choice("pairs", "equal", {0: 1.0, 1: 1e-3, 2: 5.0}, {0: "heavy"}),
+    "tol": _choice(1e-3, 1e-8, 0.5),
+    "beta": _choice(0, 1, 0.5, 1e-300),
+    "loss": _choice("hinge", "squared_hinge"),
+    "n_basis": _choice(1, 3, 7, 100, np.int8(5), 0.5),
+    "fitting": _choice("basic", "backfit", "prefit"),
+    "repeat": st.booleans(),
+    "n_candidates": _choice(None, 1, 2, 5, 1000),
+    "random_state": _choice(0, None),
+    "n_views": st.integers(1, 4) | st.just(1000),
+    "views": _choice("points", "loss", "features", ["rbf", "linear"], ["rbf", "poly", "cosine"]),
+    "shared_basis": st.booleans(),
+    "agreement": _choice("cumulative", "incremental"),
+    "alphas": _several,
+    "gammas": st.none() | _several,
+    "ridges": _several,
+    "nus": _several,
+    "betas": _choice([0.0, 1.0], [0.5]),
+    "scale": st.booleans(),
+    "cv": _choice(2, 3, 40, KFold(2), "x"),
+    "scoring": _choice("pairwise_accuracy", "ndcg@3", "map", "kendall", "r2", "x"),
+    "selection": _choice("best", "sparsest"),
+}
+_arrays = st.sampled_from(
+    [
+        *[lambda rng, shape: rng.normal(size=shape)] * 4,
+        lambda rng, shape: rng.integers(0, 3, shape).astype(float),
+        lambda rng, shape: np.full(shape, 0.5),
+        lambda rng, shape: 1e8 + rng.normal(size=shape),
+    ]
+)
+_containers = (np.asarray, np.asfortranarray, np.ndarray.tolist, pd.DataFrame)
+
+
+@st.composite
+def fits(draw: st.DrawFn) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Return an estimator and what its `fit` gets: points, scores and other arguments."""
+    cls = draw(st.sampled_from(ESTIMATORS))
+    known = sorted(PARAMETERS.keys() & inspect.signature(cls).parameters)
+    names = draw(st.lists(st.sampled_from(known), max_size=6, unique=True))
+    chosen = {name: draw(PARAMETERS[name]) for name in names}
+    if names and draw(rarely):
+        chosen[names[0]] = draw(_choice(None, -1, 0, np.nan, np.inf, "x", 10**400, True, [], {}))
+    n = draw(_choice(30, 20, 15, 12, 8, 3, 2))
+    shape = (n, n if chosen.get("kernel") == "precomputed" else draw(st.integers(1, 4)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X, y = draw(_arrays)(rng, shape), draw(_arrays)(rng, shape[:1])
+    X, y = X * draw(st.sampled_from(MAGNITUDES)), y * draw(st.sampled_from(MAGNITUDES))
+    X = X @ X.T if chosen.get("kernel") == "precomputed" and not draw(rarely) else X
+    if draw(rarely):
+        draw(_choice(X, y)).flat[draw(st.integers(0, n - 1))] = draw(_choice(np.nan, np.inf))
+    groups = rng.integers(0, 3, n)
+    arguments: dict[str, Any] = {}
+    if draw(st.booleans()):
+        arguments["groups"] = draw(_choice(groups, groups, groups.astype(str), list(groups)))
+    elif draw(rarely) and "pairs" in inspect.signature(cls.fit).parameters:
+        arguments["pairs"], y = rng.integers(0, n, (n, 2)), None
+    if draw(rarely):
+        arguments["groups"] = draw(_choice(groups[1:], "one", np.where(groups, groups, np.nan)))
+    if y is not None and draw(rarely):
+        y = draw(_choice(y[1:], y.astype(str), np.column_stack([y, y]), None))
+    return cls(**chosen), draw(st.sampled_from(_containers))(X), y, arguments

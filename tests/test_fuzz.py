@@ -1,0 +1,194 @@
+"""Hostile input is used or refused with a message; many more examples: see CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+import warnings
+from contextlib import chdir, contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import strategies
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from rankpursuit import load_model
+from rankpursuit.datasets import load_letor, load_movielens, load_ratings
+from rankpursuit.errors import RankpursuitError
+from rankpursuit.experiments.config import dump_yaml, load_experiment
+from rankpursuit.reporting.results import load_results
+
+pytestmark = pytest.mark.fuzz
+RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
+
+
+class TimeOut(BaseException):
+    """An example takes too long."""
+
+
+@contextmanager
+def limited(seconds=30):
+    """Give a temporary working directory and limited time."""
+
+    def stop(*_):
+        raise TimeOut(f"more than {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        with tempfile.TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield Path(folder)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def attempt(call, *arguments, refusals=(RankpursuitError,), **options):
+    """Return the result of a call, None if it is refused with a message."""
+    try:
+        return call(*arguments, **options)
+    except refusals as error:
+        assert not isinstance(error, np.linalg.LinAlgError)
+        lines = str(error).splitlines()
+        assert lines and all(len(line) < 3000 for line in lines)
+        return None
+
+
+def invoke(command, *words):
+    """Run a command in this process; check its status and what it prints."""
+    result = CliRunner().invoke(import_module(f"rankpursuit.cli.{command}").main, words)
+    if not isinstance(result.exception, SystemExit | None):
+        raise result.exception
+    assert result.exit_code in (0, 1, 2)
+    assert result.exit_code == 0 or result.output.strip()
+    assert "Traceback" not in result.output
+    assert all(line.isprintable() and len(line) < 3000 for line in result.output.split("\n"))
+    return result
+
+
+def assert_finite(folder):
+    for name in RESULTS[:2]:
+        errors = pd.read_csv(folder / name).filter(regex="error$").to_numpy()
+        assert errors.size and np.isfinite(errors).all()
+
+
+class Files(dict):
+    """Contents of files by name, of which Hypothesis prints only the names."""
+
+    def __repr__(self):
+        return f"Files({list(self)})"
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """Return the files of a finished run by name."""
+    with chdir(tmp_path_factory.mktemp("finished")):
+        Path("tiny.yaml").write_text(json.dumps(strategies.TINY))
+        assert invoke("run", "tiny.yaml", "-q", "-j", "1").exit_code == 0
+        return Files((path.name, path.read_bytes()) for path in Path("results/tiny").iterdir())
+
+
+def write_run(files):
+    """Write the files of a run, and its config, into the working directory."""
+    folder = Path("results/tiny")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        if content is not None:
+            (folder / name).write_bytes(content)
+    Path("tiny.yaml").write_text(json.dumps(strategies.TINY))
+    return folder
+
+
+@given(strategies.config_files(), st.just([]) | st.lists(strategies.overrides, max_size=1))
+def test_a_config_can_be_written_and_read_again_or_is_refused(content, overrides):
+    with limited():
+        Path("config.yaml").write_bytes(content)
+        experiment = attempt(load_experiment, Path("config.yaml"), overrides)
+        if experiment is not None:
+            Path("again.yaml").write_text(dump_yaml(experiment), encoding="utf-8")
+            assert load_experiment(Path("again.yaml")).digest() == experiment.digest()
+
+
+@given(strategies.experiments)
+def test_an_experiment_has_finite_errors_or_is_refused(config):
+    with limited():
+        Path("tiny.yaml").write_text(json.dumps(config))
+        if invoke("run", "tiny.yaml", "-q", "-j", "1").exit_code == 0:
+            assert_finite(Path("results/tiny"))
+
+
+@given(strategies.commands())
+def test_a_command_answers_with_a_status_and_plain_text(finished, command):
+    with limited() as folder:
+        write_run(finished)
+        rows = [["user", "item", "rating"], *strategies.RATINGS]
+        Path("mine.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+        before = sorted(os.walk(folder))
+        result = invoke(*command)
+        if result.exit_code == 2:
+            assert sorted(os.walk(folder)) == before
+        elif result.exit_code == 0:
+            assert "nan" not in result.output.lower().split()
+
+
+@given(strategies.tables())
+def test_a_table_of_data_is_finite_or_refused(table):
+    kind, name, content = table
+    load = {"ratings": load_ratings, "movielens": load_movielens, "letor": load_letor}[kind]
+    with limited():
+        Path(name).write_bytes(content)
+        data = attempt(load, Path(name))
+        if kind == "letor":
+            assert data is None or all(np.isfinite(part).all() for part in data[:2])
+        elif data is not None:
+            assert np.isfinite(data.values).all() and data.counts.min() >= 1
+            assert np.isfinite(data.means).all()
+
+
+@given(st.data())
+def test_damaged_results_are_refused_or_those_of_the_run(finished, data):
+    read = {name: finished[name] for name in (*RESULTS, "config.yaml", "provenance.json")}
+    damage = data.draw(strategies.damaged_results(Files(read)))
+    with limited():
+        if data.draw(st.booleans()):  # without checksums
+            damage["provenance.json"] = b"{}"
+        folder = write_run(finished | damage)
+        results = attempt(load_results, folder)
+        if results is not None and "provenance.json" not in damage:
+            assert results.repeats.equals(load_results(write_run(finished)).repeats)
+        elif results is not None:
+            assert np.isfinite(results.repeats["test_error"]).all()
+
+
+@given(st.lists(strategies.store_damages(), min_size=1, max_size=2))
+def test_a_damaged_store_leads_to_the_same_results_or_is_refused(finished, damages):
+    with limited():
+        folder = write_run(finished)
+        for damage in damages:
+            damage(folder / "results.sqlite")
+        invoke("run", "tiny.yaml", "-q", "-j", "1")
+        for name in RESULTS:
+            assert (folder / name).read_bytes() == finished[name], name
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@given(strategies.fits())
+def test_an_estimator_predicts_finite_numbers_or_refuses(fit):
+    model, X, y, arguments = fit
+    refusals = (ValueError, TypeError, NotFittedError)
+    with limited(), np.errstate(all="raise", under="ignore"):
+        if attempt(model.fit, X, y, **arguments, refusals=refusals) is not None:
+            predictions = model.predict(X)
+            assert predictions.shape == (len(X),) and np.isfinite(predictions).all()
+            model.save(Path("model"))
+            np.testing.assert_array_equal(load_model(Path("model")).predict(X), predictions)
