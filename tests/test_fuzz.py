@@ -18,7 +18,6 @@ import strategies
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
 
 from rankpursuit import load_model
 from rankpursuit.datasets import load_letor, load_movielens, load_ratings
@@ -58,8 +57,7 @@ def invoke(command, *words):
     result = CliRunner().invoke(import_module(f"rankpursuit.cli.{command}").main, words)
     if not isinstance(result.exception, SystemExit | None):
         raise result.exception
-    assert result.exit_code in (0, 1, 2)
-    assert result.exit_code == 0 or result.output.strip()
+    assert result.exit_code == 0 or (result.exit_code in (1, 2) and result.output.strip())
     assert "Traceback" not in result.output
     assert all(line.isprintable() and len(line) < 3000 for line in result.output.split("\n"))
     return result
@@ -76,9 +74,9 @@ class Files(dict):
 def finished(tmp_path_factory):
     """Return the files of a finished run by name."""
     with chdir(tmp_path_factory.mktemp("finished")):
-        Path("tiny.yaml").write_text(json.dumps(strategies.TINY))
+        folder = write_run({})
         assert invoke("run", "tiny.yaml", "-q", "-j", "1").exit_code == 0
-        return Files((path.name, path.read_bytes()) for path in Path("results/tiny").iterdir())
+        return Files((path.name, path.read_bytes()) for path in folder.iterdir())
 
 
 def write_run(files):
@@ -106,10 +104,10 @@ def test_a_config_can_be_written_and_read_again_or_is_refused(content, override)
 def test_an_experiment_has_finite_errors_or_is_refused(overrides):
     options = [word for override in overrides for word in ("--set", override)]
     with limited():
-        Path("tiny.yaml").write_text(json.dumps(strategies.TINY))
+        folder = write_run({})
         if invoke("run", "tiny.yaml", "-q", "-j", "1", *options).exit_code == 0:
             for name in RESULTS[:2]:
-                errors = pd.read_csv(Path("results/tiny", name)).filter(regex="error$").to_numpy()
+                errors = pd.read_csv(folder / name).filter(regex="error$").to_numpy()
                 assert errors.size and np.isfinite(errors).all()
 
 
@@ -133,11 +131,9 @@ def test_a_table_of_data_is_finite_or_refused(table):
     with limited():
         Path(name).write_bytes(content)
         data = attempt(load, Path(name))
-        if kind == "letor":
-            assert data is None or all(np.isfinite(part).all() for part in data[:2])
-        elif data is not None:
-            assert np.isfinite(data.values).all() and data.counts.min() >= 1
-            assert np.isfinite(data.means).all()
+        if data is not None:
+            arrays = data[:2] if kind == "letor" else (data.values, data.means)
+            assert all(len(array) and np.isfinite(array).all() for array in arrays)
 
 
 @given(st.data())
@@ -164,14 +160,11 @@ def test_a_damaged_store_leads_to_the_same_results_or_is_refused(finished, data)
             assert (folder / name).read_bytes() == finished[name], name
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @given(strategies.fits())
 def test_an_estimator_predicts_finite_numbers_or_refuses(fit):
     model, X, y, arguments = fit
-    refusals = (ValueError, TypeError, NotFittedError)
     with limited(), np.errstate(all="raise", under="ignore"):
-        if attempt(model.fit, X, y, **arguments, refusals=refusals) is not None:
+        if attempt(model.fit, X, y, **arguments, refusals=(ValueError, TypeError)) is not None:
             predictions = model.predict(X)
             assert predictions.shape == (len(X),) and np.isfinite(predictions).all()
             model.save(Path("model"))
