@@ -57,22 +57,18 @@ for _label in ("kernel_matching_pursuit", "rank_rls", "sparse_rank_rls", "rankin
     del TINY["algorithms"][_label]
 _SEMI = "algorithms.semi_supervised_ranking_pursuit"
 OPTIONS = {
-    "seed": st.integers(0, 2**32 - 1),
     "tuning": _choice("reported", "own"),
     "metrics": _grid(("disagreement", "squared_error", "ndcg"), 3),
     "data.seed": st.integers(0, 5),
     "data.noise": _choice(0, 1e-300, 1.6, 1e6),
-    "kernel.parameter": _choice("sigma", "gamma"),
     "kernel.widths": _grid(EXTREMES, 3),
     "protocol.groups": _choice([[1, 30]], [[15, 15]], [[20, 60]], [[30, 15]]),
     "protocol.test_user_bounds": _choice([4, 60], [16, 30], [20, 20], [30, 4]),
     "protocol.reference_users": st.integers(1, 8),
     "protocol.train_share": st.floats(0.2, 0.9),
     "protocol.scored_share": _choice(None, 0.2, 0.5, 0.99),
-    "protocol.fill": _choice("median", "mean", "zero"),
     "algorithms.rls.lambda": _grid(EXTREMES),
     "algorithms.rank_svm.C": _grid(EXTREMES[1:6]),
-    "algorithms.rank_svm.loss": _choice("hinge", "squared_hinge"),
     "algorithms.ranking_pursuit.n_basis": _grid((1, 2, 3, 50)),
     "algorithms.ranking_pursuit.fitting": _choice("basic", "backfit", "prefit"),
     "algorithms.ranking_pursuit.ridge": _choice(0, 1, 1e-30, 1e30),
