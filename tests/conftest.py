@@ -13,9 +13,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rankpursuit.datasets import Ratings, load_named, locate
 from rankpursuit.errors import DataNotFoundError
+
+# test_fuzz.py has seven properties, which share the 100,000 examples of the profile "fuzz".
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=100_000 // 7,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("suite")
 
 _OUTSIDE = {name: os.environ.get(name) for name in (locate.DATA_VARIABLE, locate.CACHE_VARIABLE)}
 _WORKING_COPY = locate.working_copy

@@ -1,0 +1,157 @@
+"""Commands write only where they are told, print plain text, and refuse bad options."""
+
+import os
+import stat
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from made_up import write_results
+from made_up_runs import write_run
+from rp_run import write_config
+
+from rankpursuit.cli import check, data, init, report, run, tables
+from rankpursuit.experiments import config as config_module
+
+HOSTILE = "\x1b[2J\x07\x9b31m\u202e\u2066\u200b\x7f\r"
+
+
+def invoke(command, *words):
+    return CliRunner().invoke(command.main, [str(word) for word in words])
+
+
+def assert_one_line(result, *parts, status=1):
+    assert result.exit_code == status, result.output
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    for part in parts:
+        assert part in result.stderr
+
+
+def test_a_report_does_not_replace_a_pipe(tmp_path):
+    folder = write_run(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    assert_one_line(invoke(report, folder, "-o", tmp_path / "pipe"), "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_tables_do_not_follow_links(tmp_path):
+    folder = write_results(tmp_path / "one", repeats=2)
+    (tmp_path / "victim").write_text("mine")
+    (folder / "tables.md").symlink_to(tmp_path / "victim")
+    assert_one_line(invoke(tables, folder), "tables.md: it is a symbolic link")
+    assert (tmp_path / "victim").read_text() == "mine"
+
+
+@pytest.mark.parametrize("link", ["repeats.csv", "results.sqlite"])
+def test_a_run_does_not_write_through_links(tmp_path, link):
+    config = write_config(tmp_path, "rls")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    (tmp_path / "victim").write_text("")
+    (folder / link).symlink_to(tmp_path / "victim")
+    options = ("--output", tmp_path, "-j", 1, "-q", "--repeats", 1)
+    assert_one_line(invoke(run, config, *options, "--set", "protocol.test_users=2"))
+    assert (tmp_path / "victim").read_text() == ""
+    assert (folder / link).is_symlink()
+
+
+@pytest.mark.parametrize("name", ["../..", "/tmp/elsewhere", "a/b", ".hidden", ""])
+def test_a_name_in_the_config_of_results_is_never_a_path(tmp_path, name):
+    folder = write_run(tmp_path / "results")
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    (folder / "config.yaml").write_text(yaml.safe_dump(config | {"name": name}))
+    before = sorted(tmp_path.rglob("*"))
+    words = (folder, "-o", tmp_path / "page.html", "--figures", tmp_path / "figures")
+    assert_one_line(invoke(report, *words), "config.yaml: name: expected letters, digits, _ and -")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("label", ["=1+1", "@SUM", "\\input{x}", "a b", "../x", ""])
+def test_a_label_is_no_formula_command_or_path(tmp_path, label):
+    config = yaml.safe_load(write_config(tmp_path, "rls").read_text())
+    config["algorithms"][label] = {"method": "rls", "lambda": [1]}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
+    result = invoke(run, tmp_path / "small.yaml", "--output", tmp_path / "out")
+    assert_one_line(result, "algorithms", status=2)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    rows = [f"{user},{item},{user * item % 5}" for user in range(9) for item in range(9)]
+    (tmp_path / "mine.csv").write_text("\n".join(["user,item,rating", *rows]) + "\n")
+    return tmp_path / "mine.csv"
+
+
+@pytest.mark.parametrize("plot", ["folder", "picture", "a.txt", "none/a.png"])
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_read(ratings, plot):
+    (ratings.parent / "folder").mkdir()
+    before = sorted(ratings.parent.iterdir())
+    result = invoke(data, "describe", ratings, "--plot", ratings.parent / plot)
+    assert_one_line(result, plot)
+    assert result.stdout == ""
+    assert sorted(ratings.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")]
+)
+def test_a_picture_has_the_format_of_its_ending(ratings, name, start):
+    path = ratings.parent / name
+    assert invoke(data, "describe", ratings, "--plot", path).exit_code == 0
+    assert path.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (run, HOSTILE),
+        (run, f"--{HOSTILE}"),
+        (run, "small.yaml", "--set", f"{HOSTILE}=1"),
+        (run, "small.yaml", "--set", f"name=x{HOSTILE}"),
+        (run, "small.yaml", "--only", HOSTILE),
+        (data, HOSTILE),
+        (data, "describe", f"nowhere{HOSTILE}.csv"),
+        (init, "mine", f"nowhere{HOSTILE}.csv"),
+        (check, HOSTILE),
+        (report, HOSTILE),
+        (tables, HOSTILE),
+    ],
+    ids=lambda words: f"{words[0].__name__} {words[-1]}".encode("unicode_escape").decode(),
+)
+def test_no_command_prints_control_characters(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_config(tmp_path, "rls")
+    result = invoke(*words)
+    assert result.exit_code in (1, 2)
+    assert isinstance(result.exception, SystemExit)
+    assert all(line.isprintable() for line in result.output.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--n-jobs", "0"], "--n-jobs: expected 1 to 256, or -1, got 0"),
+        (["--n-jobs", "1000000"], "--n-jobs: expected 1 to 256, or -1, got 1000000"),
+        *(
+            (["--backend", "dask", "--scheduler", address], f"--scheduler {address}: ")
+            for address in ("foo://h:1", "h", "tcp://h", "tcp://h:99999")
+        ),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_written(tmp_path, options, message):
+    pytest.importorskip("distributed")
+    result = invoke(run, write_config(tmp_path, "rls"), "--output", tmp_path / "out", *options)
+    assert_one_line(result, message, status=2)
+    assert not (tmp_path / "out").exists()
+
+
+def test_lack_of_memory_is_one_line(tmp_path, monkeypatch):
+    def load_experiment(*_):
+        raise MemoryError("Unable to allocate 8 PiB")
+
+    monkeypatch.setattr(config_module, "load_experiment", load_experiment)
+    result = invoke(run, write_config(tmp_path, "rls"), "--output", tmp_path / "out")
+    assert_one_line(result, "out of memory")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,132 @@
+"""Odd ratings files are read as they stand; bad ones are refused with the line."""
+
+import struct
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rankpursuit.datasets import Ratings, load_jester, load_movielens, load_ratings
+from rankpursuit.errors import DataError, DataNotFoundError
+
+HEADER = b"user,item,rating\n"
+
+
+def write(folder, content, name="mine.csv"):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"user,item,rating,rating\na,x,1,5\n", "'rating'"),
+        (HEADER + b"a,x,1\n\xff,y,1\n", "line 3.*UTF-8"),
+        ("user,item,rating\n".encode("utf-16"), "UTF-8"),
+        (HEADER + b"a,x,1\nb,x,1_0\n", "line 3.*'1_0'"),
+        (HEADER + b"a,x,1\nb,x,NaN\n", "line 3.*'NaN'"),
+        (HEADER + b"a,x,1\nb,x,1e400\n", "line 3.*'1e400'"),
+        (HEADER + b'"a\nb",x,1\nc,x,bad\n', "line 4.*'bad'"),
+        (HEADER + b'a,x,1\n"b,x,2\n', "EOF inside string"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_line(tmp_path, content, message):
+    with pytest.raises(DataError, match=rf"mine\.csv.*{message}"):
+        load_ratings(write(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("content", "users"),
+    [
+        (b"\xef\xbb\xbf" + HEADER + b"a,x,1\nb,x,2\n", ["a", "b"]),
+        (HEADER + b"a,x,1\r\nb,x,2\rc,x,3\n", ["a", "b", "c"]),
+        (HEADER + b'"a, ""b""",x,1\n', ['a, "b"']),
+        (HEADER + b"NA,x,1\nnull,x,2\n", ["NA", "null"]),
+        (HEADER + "é,x,1\ne\u0301,x,2\n".encode(), ["e\u0301", "é"]),
+    ],
+    ids=["byte order mark", "line ends", "quotes", "NA", "accents"],
+)
+def test_an_odd_file_is_read_as_it_stands(tmp_path, content, users):
+    assert load_ratings(write(tmp_path, content)).user_ids.tolist() == users
+
+
+@pytest.mark.parametrize("load", [load_ratings, load_movielens, load_jester])
+@pytest.mark.parametrize("name", ["folder", "x" * 300, "~nouser/mine.csv"])
+def test_what_is_no_file_is_refused(tmp_path, monkeypatch, load, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises((DataNotFoundError, DataError)):
+        load(name)
+
+
+@pytest.mark.parametrize("users", [[1, "a"], [None, None], [[1], [2]]])
+def test_labels_without_an_order_are_refused(users):
+    with pytest.raises(DataError):
+        Ratings.from_arrays(np.array(users, dtype=object), [1, 1], [1, 2])
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [float("nan"), 1], [float("inf"), 1]])
+def test_ratings_that_are_no_numbers_are_refused(values):
+    with pytest.raises(DataError):
+        Ratings.from_arrays(["a", "b"], ["x", "x"], values)
+
+
+def test_labels_as_objects_have_the_checksum_of_labels_as_text():
+    rows = (["b", "a", "b"], ["x", "x", "y"], [1, 2, 3])
+    objects = Ratings.from_arrays(*(np.array(column, dtype=object) for column in rows))
+    assert objects.checksum() == Ratings.from_arrays(*rows).checksum()
+
+
+def test_an_archive_with_damaged_content_is_refused(tmp_path):
+    path = tmp_path / "ml-1m.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ml-1m/ratings.dat", np.random.default_rng(0).bytes(5000))
+    content = bytearray(path.read_bytes())
+    content[60:200] = bytes(140)
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"ml-1m\.zip.*damaged"):
+        load_movielens(path)
+
+
+def test_an_error_in_a_spreadsheet_is_no_rating(write_jester, jester_row):
+    """Excel keeps #DIV/0! as the number 7."""
+    folder = write_jester(*[[jester_row({1: 2.5})]] * 3)
+    archive = folder / "jester_dataset_1_1.zip"
+    with zipfile.ZipFile(archive) as opened:
+        content = opened.read("jester-data-1.xls")
+    number = struct.pack("<HHHH3sd", 0x0003, 15, 0, 1, b"\0\0\0", 2.5)
+    error = struct.pack("<HHHH3sBB", 0x0005, 9, 0, 1, b"\0\0\0", 7, 1)
+    assert number in content
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("jester-data-1.xls", content.replace(number, error))
+    with pytest.raises(DataError, match="row 1, column 2: 7 is not a number"):
+        load_jester(folder)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("item", [[1], [2]]),
+        ("rating", pd.to_datetime(["2020-01-01", "2020-01-02"])),
+        ("rating", [True, False]),
+    ],
+)
+def test_a_parquet_column_of_another_type_is_refused(tmp_path, column, values):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"user": ["a", "b"], "item": [1, 2], "rating": [1.0, 2.0]})
+    frame[column] = values
+    frame.to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=f"'{column}'"):
+        load_ratings(tmp_path / "a.parquet")
+
+
+def test_ids_that_are_numbers_keep_the_checksum_of_their_text(tmp_path):
+    """Stores of results identify their data by it."""
+    pytest.importorskip("pyarrow")
+    columns = {"user": [10, 9, 10], "item": [1, 1, 2], "rating": [1.0, 2.0, 3.0]}
+    pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
+    users, items = (np.array(columns[name]).astype(str) for name in ("user", "item"))
+    expected = Ratings.from_arrays(users, items, columns["rating"])
+    assert load_ratings(tmp_path / "a.parquet").checksum() == expected.checksum()
