@@ -1,13 +1,10 @@
 """The program that compares rankers with boosting: what it keeps, resumes and concludes."""
 
-import letor
 import numpy as np
 import pytest
-import ranking_data
-from letor_page import page
-from letor_search import searched
-from ranking_data import Fold, Queries
-from ranking_measures import per_query
+from studies import letor
+from studies.letor import page, searched
+from studies.rankings import DataSet, Fold, Queries, per_query
 
 rng = np.random.default_rng(0)
 
@@ -30,7 +27,7 @@ def fit_of(ndcg):
 def kept(tmp_path, monkeypatch):
     monkeypatch.setattr(letor, "KEPT", tmp_path / "letor.json")
     part = Queries(np.zeros((4, 1)), np.arange(4.0), np.zeros(4, dtype=int))
-    data = ranking_data.DataSet("Made up", "made up", lambda: [Fold("0", part, part)], 1)
+    data = DataSet("Made up", 1, lambda _: [Fold("0", part, part)], "made up")
     monkeypatch.setitem(letor.DATA_SETS, "smooth", data)
     asked = []
 
@@ -53,7 +50,7 @@ def test_finished_fits_are_not_measured_again(kept):
 
 def test_a_method_whose_package_is_not_installed_is_left_out_with_a_word(kept, capsys):
     letor.measure_all(["smooth"], ["xgboost", "ridge"], fresh=False)
-    assert "left out: its package is not installed (pip install '.[bench]')" in (
+    assert "skipped: its package is not installed (pip install '.[bench]')" in (
         capsys.readouterr().out
     )
     assert set(letor.kept_fits()) == {"smooth/0/ridge"}

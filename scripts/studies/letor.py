@@ -1,0 +1,443 @@
+"""Compare the rankers with gradient boosting and linear models, on LETOR and drawn queries."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import click
+import numpy as np
+import pandas as pd
+from benchmarks.harness import environment, in_new_process, peak_megabytes
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from rankpursuit import RankingPursuitCV, RankRLS, RankSVM, SparseRankRLSCV
+from rankpursuit.metrics import ndcg_error
+from rankpursuit.reporting.statistics import Comparison, compare
+from rankpursuit.writing import write_atomically
+from studies.library import RESULTS, Array, markdown_table
+from studies.rankings import DATA_SETS, DataSet, Queries, letor_folder, per_query
+
+KEPT = RESULTS / "letor.json"
+SETS = ("letor", "smooth", "large")
+SIZES, STAGES, RATES = (25, 50, 100, 200), range(20, 301, 20), (0.03, 0.1)
+NO_LIMIT = 10**9
+
+
+class Fitted(NamedTuple):
+    """A fitted ranker: how it predicts, how many bytes it takes, and what was chosen."""
+
+    predict: Callable[[Array], Array]
+    size: int
+    about: str
+
+
+def searched(
+    train: Queries,
+    build: Callable[..., Any],
+    grid: list[dict[str, Any]],
+    stages: Sequence[int] = (),
+) -> Fitted:
+    """Fit with the parameters that have the highest NDCG@10 over five folds of queries.
+
+    Parameters
+    ----------
+    train : Queries
+    build : callable
+        Makes a model with ``fit(X, y, groups)``, ``predict(X)`` and ``size`` from parameters.
+    grid : list of dict
+        The parameters to try.
+    stages : sequence of int
+        Numbers of trees to try of each, for models with ``staged(X, stages)`` that take
+        `n_estimators`.
+    """
+    scores = np.zeros((len(grid), max(1, len(stages))))
+    most = {"n_estimators": max(stages)} if stages else {}
+    for inside, outside in GroupKFold(5).split(train.X, train.y, train.groups):
+        X, y, groups = (array[outside] for array in train)
+        for number, parameters in enumerate(grid):
+            model = build(**parameters, **most).fit(*(array[inside] for array in train))
+            found = model.staged(X, stages) if stages else [model.predict(X)]
+            scores[number] += 1.0 - np.asarray(ndcg_error(y, np.array(found), groups, k=10))
+    best, at = np.unravel_index(scores.argmax(), scores.shape)
+    chosen = grid[best] | ({"n_estimators": stages[at]} if stages else {})
+    model = build(**chosen).fit(*train)
+    about = ", ".join(f"{key} {value:g}" for key, value in chosen.items())
+    return Fitted(model.predict, getattr(model, "size", 0), about)
+
+
+class LightGBM:
+    """A boosted ranker that takes its rows query by query and can stop after fewer trees."""
+
+    package, ranker, options = "lightgbm", "LGBMRanker", {"verbose": -1}
+
+    def __init__(self, **parameters: Any) -> None:
+        ranker = getattr(__import__(self.package), self.ranker)
+        self.model = ranker(**parameters, **self.options, n_jobs=1, random_state=0)
+
+    def fit(self, X: Array, y: Array, groups: np.ndarray) -> Self:
+        """Fit to rows in any order."""
+        order = np.argsort(groups, kind="stable")
+        _, sizes = np.unique(groups, return_counts=True)
+        self.model.fit(X[order], y[order].astype(int), group=sizes)
+        return self
+
+    def predict(self, X: Array) -> Array:
+        """Predict with all trees."""
+        return np.asarray(self.model.predict(X), dtype=float)
+
+    def staged(self, X: Array, stages: Sequence[int]) -> list[Array]:
+        """Predict with the first trees only; the trees between two stages are used once."""
+        steps = zip((0, *stages), stages, strict=False)
+        parts = [{"start_iteration": low, "num_iteration": high - low} for low, high in steps]
+        return list(np.cumsum([self.model.predict(X, raw_score=True, **x) for x in parts], axis=0))
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model as its package writes it."""
+        return len(self.model.booster_.model_to_string())
+
+
+class XGBoost(LightGBM):
+    """The same for XGBoost."""
+
+    package, ranker, options = "xgboost", "XGBRanker", {"objective": "rank:ndcg"}
+
+    def staged(self, X: Array, stages: Sequence[int]) -> list[Array]:
+        """Predict with the first trees only."""
+        return [self.model.predict(X, iteration_range=(0, trees)) for trees in stages]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model as its package writes it."""
+        return len(self.model.get_booster().save_raw())
+
+
+class Linear:
+    """A linear model on scaled features, or on those less their means in the query."""
+
+    def __init__(self, model: Any, *, centred: bool = False) -> None:
+        self.model, self.scaler, self.centred = model, StandardScaler(), centred
+
+    def fit(self, X: Array, y: Array, groups: np.ndarray) -> Self:
+        """Fit to rows in any order."""
+        X = self.scaler.fit_transform(X)
+        if self.centred:
+            rows = pd.DataFrame(np.column_stack([X, y]))
+            rows -= rows.groupby(groups).transform("mean")
+            self.model.fit(rows.to_numpy()[:, :-1], rows.to_numpy()[:, -1])
+        else:
+            self.model.fit(X, y, groups)
+        self.size = 8 * (X.shape[1] + 1)
+        return self
+
+    def predict(self, X: Array) -> Array:
+        """Predict scores."""
+        return self.model.predict(self.scaler.transform(X))
+
+
+def chosen_by(model: Any, train: Queries) -> Fitted:
+    """Fit a ranker that chooses its own parameters."""
+    model.fit(*train)
+    about = ", ".join(f"{key} {value:.3g}" for key, value in model.best_params_.items())
+    return Fitted(model.predict, expansion_bytes(model), about)
+
+
+def expansion_bytes(model: Any) -> int:
+    """Return the bytes of basis points and coefficients."""
+    return sum(function.points.nbytes + function.coef.nbytes for function in model.expansions())
+
+
+def rank_rls(train: Queries) -> Fitted:
+    """Fit RankRLS with all points, with what cross-validation of 200 random ones chooses."""
+    chosen = SparseRankRLSCV([SIZES[-1]], scoring="ndcg@10", random_state=0).fit(*train)
+    gamma, alpha = (chosen.best_params_[name] for name in ("gamma", "alpha"))
+    scale = chosen.scaler_.transform
+    model = RankRLS(alpha, gamma=gamma).fit(scale(train.X), train.y, train.groups)
+    about = f"gamma {gamma:.3g}, alpha {alpha:.3g}"
+    return Fitted(lambda X: model.predict(scale(X)), expansion_bytes(model), about)
+
+
+def rank_svm(train: Queries) -> Fitted:
+    """Fit a linear RankSVM."""
+    options = {"kernel": "linear", "loss": "squared_hinge", "group_weight": "equal"}
+    grid = [{"C": 10.0**power} for power in range(-4, 2)]
+    return searched(train, lambda C: Linear(RankSVM(C, **options)), grid)
+
+
+def centred_ridge(train: Queries) -> Fitted:
+    """Fit a linear ridge regression on scores and features less their means in the query."""
+    grid = [{"alpha": 10.0**power} for power in range(-2, 5)]
+
+    def build(alpha: float) -> Linear:
+        return Linear(Ridge(alpha=alpha, fit_intercept=False), centred=True)
+
+    return searched(train, build, grid)
+
+
+def boosted(build: Callable[..., Any], size: str, values: Sequence[int], train: Queries) -> Fitted:
+    """Fit boosting, with the size of its trees, its rate and its number of trees chosen."""
+    grid = [{size: one, "learning_rate": rate} for one, rate in product(values, RATES)]
+    return searched(train, build, grid, STAGES)
+
+
+class Method(NamedTuple):
+    """A ranker, and the most rows that it is given."""
+
+    title: str
+    fit: Callable[[Queries], Fitted]
+    most_rows: int = NO_LIMIT
+
+
+def _by_ndcg(ranker: type, n_basis: Any) -> Callable[[Queries], Fitted]:
+    return partial(chosen_by, ranker(n_basis, scoring="ndcg@10", random_state=0))
+
+
+METHODS = {
+    "nothing-set": Method(
+        "`RankingPursuitCV()`, nothing set but the seed",
+        partial(chosen_by, RankingPursuitCV(random_state=0)),
+    ),
+    **{
+        f"pursuit-{n}": Method(
+            f"ranking pursuit, at most {n} functions", _by_ndcg(RankingPursuitCV, n)
+        )
+        for n in SIZES
+    },
+    **{
+        f"random-{n}": Method(f"sparse RankRLS, {n} random points", _by_ndcg(SparseRankRLSCV, [n]))
+        for n in SIZES
+    },
+    "rank-rls": Method("RankRLS, all points", rank_rls, 10_000),
+    "rank-svm": Method("RankSVM, linear", rank_svm),
+    "ridge": Method("linear ridge on centred scores", centred_ridge),
+    "lightgbm": Method("LightGBM lambdarank", partial(boosted, LightGBM, "num_leaves", (7, 31))),
+    "xgboost": Method("XGBoost rank:ndcg", partial(boosted, XGBoost, "max_depth", (3, 6))),
+}
+
+
+def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
+    """Fit a method to a fold and test it; return None if its package is not installed."""
+    return in_new_process(_measure, method, data, fold)
+
+
+def _measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
+    """Measure with one thread and in processor time, so that other programs add little."""
+    warnings.simplefilter("ignore")
+    threadpool_limits(1)
+    _, train, test = next(one for one in DATA_SETS[data].folds() if one.name == fold)
+    reset_peak = Path("/proc/self/clear_refs")
+    if reset_peak.exists():
+        reset_peak.write_text("5")
+    before, begun = peak_megabytes(), time.process_time()
+    try:
+        fitted = METHODS[method].fit(train)
+    except ImportError:
+        return None
+    done, memory = time.process_time(), peak_megabytes() - before
+    predictions = fitted.predict(test.X)
+    return {
+        "fit_seconds": done - begun,
+        "predict_seconds": time.process_time() - done,
+        "predicted": len(predictions),
+        "memory_mb": memory,
+        "size_kb": fitted.size / 1e3,
+        "about": fitted.about,
+        "queries": {
+            name: [round(value, 6) for value in values]
+            for name, values in per_query(test, predictions).items()
+        },
+    }
+
+
+def kept_fits() -> dict[str, Any]:
+    """Return the finished fits, by data set, fold and method."""
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+
+
+def measure_all(sets: Iterable[str], methods: Collection[str], *, fresh: bool) -> None:
+    """Measure every method on every fold, and keep each as it ends."""
+    folds = [(name, fold) for name in sets for fold in DATA_SETS[name].folds()]
+    for (name, fold), method in product(folds, methods):
+        key = f"{name}/{fold.name}/{method}"
+        too_large = len(fold.train.y) > METHODS[method].most_rows
+        if too_large or (key in kept_fits() and not fresh):
+            continue
+        click.echo(f"{key} ... ", nl=False)
+        found = measure(method, name, fold.name)
+        if found is None:
+            click.echo("skipped: its package is not installed (pip install '.[bench]')")
+            continue
+        write_atomically(KEPT, json.dumps(kept_fits() | {key: found}).encode())
+        click.echo(f"{found['fit_seconds']:.1f} s, {found['about']}")
+
+
+MEASURES = {"ndcg": "NDCG@10", "map": "MAP", "error": "pairwise error"}
+REFERENCES = {"lightgbm": "NDCG@10 minus LightGBM's", "pursuit-100": "minus that of 100 functions"}
+HEAD = """# Ranking pursuit beside gradient boosting
+Made by `python scripts/study.py letor` (`pip install '.[bench]'` for LightGBM and XGBoost; LETOR
+MQ2008 under `$RANKPURSUIT_DATA/letor`, of which nothing is kept here).
+
+Every method learns from some queries and is judged on others. Its parameters are chosen by NDCG@10
+(linear gains) in five-fold cross-validation over the queries to learn from, and it is then fitted
+to all of those: for the pursuit the width, the ridge and the number of functions, for RankRLS the
+width and the ridge (with all points: those that 200 random points choose), for boosting the size
+of the trees, the rate and the number of trees, for the linear models the penalty. Nothing is tuned
+by hand for a data set; but the defaults of the pursuit, and the widths that it tries, were chosen
+with a look at errors on LETOR and on the smooth utility among others (results/defaults.md), which
+may favour it a little here. `RankingPursuitCV()` with nothing set but the seed chooses by pairwise
+accuracy among up to 100 functions.
+
+Measures are means over the test queries that have documents of different grades; the gain of a
+document is 2^grade - 1, and one of a grade above 0 is relevant. Differences are paired over these
+queries, with 95% bootstrap intervals. Times are seconds of the processor, all methods in one
+thread, so that other work on the machine adds little: of a fit with the choice of its parameters,
+and of predicting 1,000 rows. Memory is the peak that a fit adds to a process of its own; a model's
+size is that of its points and coefficients, or of the file of its package.
+"""
+
+Folds = list[dict[str, Any]]
+"""The fits of one method, a fold each."""
+
+
+def page(kept: dict[str, Any], names: Sequence[str], before: str = "") -> str:
+    """Return the tables of all data sets that were measured.
+
+    Parameters
+    ----------
+    kept : dict
+        The fits, by data set, fold and method. A method counts if all folds are there.
+    names : sequence of str
+        The data sets.
+    before : str
+        The page before: its tables of other data sets stay, if they were measured on the same
+        machine with the same versions.
+    """
+    machine = f"{environment()}."
+    sections = re.split(r"^(?=## )", before, flags=re.M)[1:] if machine in before else []
+    earlier = {part.partition("\n")[0].removeprefix("## "): part.rstrip() for part in sections}
+    parts = [HEAD, machine, ""]
+    for name in names:
+        data, measured = DATA_SETS[name], {}
+        for method in METHODS:
+            keys = sorted(k for k in kept if k.startswith(f"{name}/") and k.endswith(f"/{method}"))
+            if len(keys) == data.n_folds:
+                measured[method] = [kept[key] for key in keys]
+        if measured:
+            parts += _section(data, measured)
+        elif data.title in earlier:
+            parts.append(f"{earlier[data.title]}\n")
+    return "\n".join(parts)
+
+
+def _section(data: DataSet, measured: dict[str, Folds]) -> list[str]:
+    parts = [f"## {data.title}", f"{data.about[0].upper()}{data.about[1:]}.", ""]
+    parts += [_quality(measured), "", _verdict(measured)]
+    missing = [
+        f"{title} (given at most {most:,} rows)" if most < NO_LIMIT else title
+        for name, (title, _, most) in METHODS.items()
+        if name not in measured
+    ]
+    parts += [f"Not measured: {'; '.join(missing)}."] if missing else []
+    parts += ["", _costs(measured), ""]
+    if any(f"random-{size}" in measured for size in SIZES):
+        rows = []
+        for size in SIZES:
+            chosen, drawn = measured.get(f"pursuit-{size}"), measured.get(f"random-{size}")
+            if chosen and drawn:
+                rows.append([size, _interval_text(_against(chosen, drawn))])
+        table = markdown_table(["functions", "NDCG@10"], rows, "rr")
+        parts += ["Chosen points minus as many random ones:", "", table, ""]
+    return parts
+
+
+def _values(folds: Folds, measure: str = "ndcg") -> Array:
+    return np.concatenate([fold["queries"][measure] for fold in folds])
+
+
+def _against(folds: Folds, others: Folds) -> Comparison:
+    return compare(_values(folds), _values(others))
+
+
+def _interval_text(found: Comparison) -> str:
+    low, high = found.interval
+    return f"{found.mean:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def _quality(measured: dict[str, Folds]) -> str:
+    references = {name: title for name, title in REFERENCES.items() if name in measured}
+    headers = ["method", *MEASURES.values(), *references.values()]
+    rows = []
+    for method, folds in measured.items():
+        row = [METHODS[method].title]
+        row += [f"{_values(folds, name).mean():.3f}" for name in MEASURES]
+        for other in references:
+            against = _against(folds, measured[other])
+            row.append("" if method == other else _interval_text(against))
+        rows.append(row)
+    return markdown_table(headers, rows, "l" + "r" * (len(headers) - 1))
+
+
+def _verdict(measured: dict[str, Folds]) -> str:
+    """Return which methods are ahead of LightGBM or behind it, by the intervals."""
+    reference = measured.get("lightgbm")
+    if reference is None:
+        return "LightGBM was not measured."
+    others = {name: _against(folds, reference) for name, folds in measured.items()}
+    del others["lightgbm"]
+    ahead = [METHODS[name].title for name, found in others.items() if found.interval[0] > 0]
+    behind = [METHODS[name].title for name, found in others.items() if found.interval[1] < 0]
+    others.pop("xgboost", None)
+    intervals = f"by the intervals over {len(_values(reference))} queries"
+    if others and all(found.interval[1] < 0 for found in others.values()):
+        best = max(others, key=lambda name: _values(measured[name]).mean())
+        return (
+            f"Boosting wins: {intervals}, LightGBM is ahead of every method that is not boosting, "
+            f"of the best of them ({METHODS[best].title}) by {-others[best].mean:.3f}."
+        )
+    return (
+        f"{intervals.capitalize()}, ahead of LightGBM: {'; '.join(ahead) or 'none'}. "
+        f"Behind it: {'; '.join(behind) or 'none'}. Any others are level with it."
+    )
+
+
+def _costs(measured: dict[str, Folds]) -> str:
+    headers = ["method", "fit, s", "predict, ms", "memory, MB", "model, kB", "chosen, first fold"]
+    rows = []
+    for method, folds in measured.items():
+        found = pd.DataFrame(folds)
+        per_1000 = (1e6 * found["predict_seconds"] / found["predicted"]).mean()
+        row = [f"{found['fit_seconds'].mean():.1f}", f"{per_1000:.1f}"]
+        row += [f"{found['memory_mb'].max():.0f}", f"{found['size_kb'].mean():.1f}"]
+        rows.append([METHODS[method].title, *row, folds[0]["about"]])
+    return markdown_table(headers, rows, "lrrrrl")
+
+
+@click.command()
+@click.option("--only", multiple=True, type=click.Choice(list(METHODS)), help="These methods.")
+@click.option("--data", multiple=True, type=click.Choice(SETS), help="These data sets.")
+@click.option("--fresh", is_flag=True, help="Measure finished fits again.")
+def main(only: tuple[str, ...], data: tuple[str, ...], fresh: bool) -> None:
+    """Compare rankers with gradient boosting and linear models.
+
+    Writes results/letor.md. Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor (parts S1 to S3, see
+    data/README.md), and LightGBM and XGBoost (pip install '.[bench]') for their rows. Finished fits
+    are kept in results/letor.json: re-run the same command to resume.
+    """
+    if "letor" in (data or SETS) and not letor_folder().is_dir():
+        raise click.ClickException("no LETOR MQ2008: set RANKPURSUIT_DATA, or use --data smooth")
+    measure_all(data or SETS, only or METHODS, fresh=fresh)
+    path = RESULTS / "letor.md"
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    write_atomically(path, page(kept_fits(), SETS, before).encode())
+    click.echo(f"wrote {path}")
