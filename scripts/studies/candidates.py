@@ -8,6 +8,7 @@ from itertools import product
 import click
 import numpy as np
 from benchmarks.harness import environment
+from pages import write_part
 from sklearn.cluster import kmeans_plusplus
 from tabulate import tabulate
 from tqdm import tqdm
@@ -15,22 +16,11 @@ from tqdm import tqdm
 from rankpursuit import RankingPursuit
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.metrics import disagreement_error, ndcg_error
-from rankpursuit.writing import write_atomically
 from studies.library import RESULTS, Array
-from studies.rankings import DATA_SETS, Fold, Queries
+from studies.rankings import Fold, Queries, load_folds
 
 NUMBERS = (25, 100, 400)
 N_BASIS, RIDGE, SEEDS = 25, 1.0, 10
-
-NOTE = f"""\
-Ranking pursuit with {N_BASIS} functions and refits, ridge {RIDGE:g}, queries of equal weight,
-features scaled, gamma 1 / number of features, on {{parts}} parts of {{rows:,}} rows in all: each
-part is the test part once, with {SEEDS} seeds. Drawn N candidates: *by query*, as many from each;
-*k-means++*, far from each other; *leverage*, by the ridge leverage scores of all rows, estimated
-with N uniform points. The last two look at all rows and N points first, so the uniform candidates
-that they are compared with are more, at the same cost. The gain is the error with uniform
-candidates less that of the other, with a standard error over the test queries, each with its mean
-over the seeds."""
 
 Draw = Callable[[Queries, int, np.random.Generator], np.ndarray]
 
@@ -102,7 +92,7 @@ def errors(folds: list[Fold], draw: Draw, number: int) -> Array:
 @click.command()
 def main() -> None:
     """Compare ways to draw candidates on LETOR MQ2008; writes results/candidates.md."""
-    folds = [fold.scaled() for fold in DATA_SETS["letor"].folds()]
+    folds = [fold.scaled() for fold in load_folds("letor")]
     rows = []
     for number, way in tqdm(list(product(NUMBERS, WAYS)), "draws", leave=False):
         n_uniform = same_cost(way, number, folds[0].test.X.shape[1])
@@ -113,8 +103,6 @@ def main() -> None:
         for error, gain, width in zip(base.mean(axis=1), gains.mean(axis=1), spread, strict=True):
             rows[-1] += [f"{error:.4f}", f"{gain:+.4f} ± {width:.4f}"]
     headers = ["drawn", "N", "uniform N", "error of uniform", "gain", "1 - NDCG@10", "gain"]
-    note = NOTE.format(parts=len(folds), rows=sum(len(fold.test.y) for fold in folds))
     table = tabulate(rows, headers, "pipe", disable_numparse=True)
-    head = f"# Candidates\n`python scripts/study.py candidates`; {environment()}."
-    write_atomically(RESULTS / "candidates.md", f"{head}\n\n{note}\n\n{table}\n".encode())
+    write_part(RESULTS / "candidates.md", "candidates", f"{environment()}.\n\n{table}")
     click.echo(table)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import click
 import numpy as np
 import pandas as pd
+from pages import write_part
 from tqdm import tqdm
 
 from rankpursuit import RankingPursuit, RankSVM, SparseRankRLS
@@ -16,60 +17,14 @@ from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences, GroupWeight
 from rankpursuit.solvers import pursue_gram, ridge_gram
 from rankpursuit.solvers.pursuit import Fitting, GramSums
-from rankpursuit.writing import write_atomically
 from studies.library import RESULTS, Array, markdown_table
-from studies.rankings import DATA_SETS, Fold, per_query
+from studies.rankings import Fold, load_folds, per_query
 
 SETS = ["letor", "smooth", "uneven", "linear", "diabetes"]
 HELD_BACK = ["ratings", "wine", "cancer"]
 FITTINGS, WEIGHTS = get_args(Fitting), get_args(GroupWeight)
 RIDGES, SIZES = (0.0, 0.01, 0.1, 1.0, 10.0, 100.0), (10, 25, 50, 100, 200)
 CANDIDATES, FUNCTIONS, SVM_POINTS = 1000, 100, 500
-
-PAGE = """# The defaults of the rankers
-Made by `python scripts/study.py defaults`. With nothing set, a ranker does what does well over data
-of different kinds:
-
-{sets}
-
-It was then tried on data that took no part in the choice:
-
-{held_back_sets}
-
-Numbers are pairwise errors, the share of pairs in the wrong order: means over the test queries in
-which scores differ. Features are scaled, and gamma is "scale".
-
-`RankingPursuit()` is back-fitted, with the ridge 1, `group_weight="equal"`, and 100 functions of
-1,000 candidates. The paper's pursuit, which the experiments run, is basic, with the ridge 0,
-`group_weight="pairs"` and all points as candidates.
-
-## Fitting, weight of groups and ridge
-How far the error is above the lowest of any combination, mean over the data sets, with {functions}
-functions of 1,000 candidates:
-
-{ridges}
-
-## Number of functions
-The same with the ridge 1 and `group_weight="equal"`, by the number of functions:
-
-{sizes}
-
-The error itself, back-fitted, and the lowest of any combination:
-
-{by_size}
-
-## Data that took no part in the choice
-Ranking pursuit with the defaults, and the paper's with half of the points as functions, which was
-the default before:
-
-{held_back}
-
-## Weight of groups in the other rankers
-With their other defaults: sparse RankRLS with 200 points, and RankSVM with the squared hinge on
-data of up to {svm} training points.
-
-{others}
-"""
 
 
 def measure_pursuits(fold: Fold) -> Iterator[dict[str, Any]]:
@@ -120,18 +75,14 @@ def _error(fold: Fold, predictions: Array) -> float:
 
 def mean_errors(names: list[str], measure: Any) -> pd.DataFrame:
     """Return mean errors over folds, a column for each data set, a row for each combination."""
-    folds = [(name, fold.scaled()) for name in names for fold in DATA_SETS[name].folds()]
+    folds = [(name, fold.scaled()) for name in names for fold in load_folds(name)]
     rows = [row | {"data": name} for name, fold in tqdm(folds) for row in measure(fold)]
     found = pd.DataFrame(rows)
     keys = [key for key in found if key != "error"]
     return found.groupby(keys).error.mean().unstack()[names]
 
 
-def _listed(names: list[str]) -> str:
-    return "\n".join(f"- {name}: {DATA_SETS[name].about}" for name in names)
-
-
-def _table(keys: list[str], frame: pd.DataFrame) -> str:
+def to_markdown(keys: list[str], frame: pd.DataFrame) -> str:
     """Return a data frame with its index as the first columns."""
     rows = []
     for key, values in frame.iterrows():
@@ -154,16 +105,12 @@ def main() -> None:
     sizes = excess.xs(("equal", 1.0), level=("weight", "ridge")).unstack().loc[list(FITTINGS)]
     by_size = errors.xs(("backfit", "equal", 1.0))
     by_size.loc["lowest"] = errors.min()
-    text = PAGE.format(
-        sets=_listed(SETS),
-        held_back_sets=_listed(HELD_BACK),
-        functions=FUNCTIONS,
-        svm=SVM_POINTS,
-        ridges=_table(["fitting", "group_weight"], ridges),
-        sizes=_table(["fitting"], sizes),
-        by_size=_table(["functions"], by_size),
-        held_back=_table(["pursuit"], mean_errors(HELD_BACK, measure_defaults)),
-        others=_table(["method", "group_weight"], mean_errors(SETS, measure_others)),
-    )
-    write_atomically(RESULTS / "defaults.md", text.encode())
-    click.echo(f"wrote {RESULTS / 'defaults.md'}")
+    parts = {
+        "ridges": (["fitting", "group_weight"], ridges),
+        "sizes": (["fitting"], sizes),
+        "errors-by-size": (["functions"], by_size),
+        "held-back": (["pursuit"], mean_errors(HELD_BACK, measure_defaults)),
+        "others": (["method", "group_weight"], mean_errors(SETS, measure_others)),
+    }
+    for name, (keys, frame) in parts.items():
+        write_part(RESULTS / "defaults.md", name, to_markdown(keys, frame))

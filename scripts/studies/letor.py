@@ -16,6 +16,7 @@ import click
 import numpy as np
 import pandas as pd
 from benchmarks.harness import environment, in_new_process, peak_megabytes
+from pages import write_part
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
@@ -26,7 +27,7 @@ from rankpursuit.metrics import ndcg_error
 from rankpursuit.reporting.statistics import Comparison, compare
 from rankpursuit.writing import write_atomically
 from studies.library import RESULTS, Array, markdown_table
-from studies.rankings import DATA_SETS, DataSet, Queries, letor_folder, per_query
+from studies.rankings import DATA_SETS, Queries, letor_folder, load_folds, per_query
 
 KEPT = RESULTS / "letor.json"
 SETS = ("letor", "smooth", "large")
@@ -235,7 +236,7 @@ def _measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
     """Measure with one thread and in processor time, so that other programs add little."""
     warnings.simplefilter("ignore")
     threadpool_limits(1)
-    _, train, test = next(one for one in DATA_SETS[data].folds() if one.name == fold)
+    _, train, test = next(one for one in load_folds(data) if one.name == fold)
     reset_peak = Path("/proc/self/clear_refs")
     if reset_peak.exists():
         reset_peak.write_text("5")
@@ -267,7 +268,7 @@ def kept_fits() -> dict[str, Any]:
 
 def measure_all(sets: Iterable[str], methods: Collection[str], *, fresh: bool) -> None:
     """Measure every method on every fold, and keep each as it ends."""
-    folds = [(name, fold) for name in sets for fold in DATA_SETS[name].folds()]
+    folds = [(name, fold) for name in sets for fold in load_folds(name)]
     for (name, fold), method in product(folds, methods):
         key = f"{name}/{fold.name}/{method}"
         too_large = len(fold.train.y) > METHODS[method].most_rows
@@ -284,123 +285,76 @@ def measure_all(sets: Iterable[str], methods: Collection[str], *, fresh: bool) -
 
 MEASURES = {"ndcg": "NDCG@10", "map": "MAP", "error": "pairwise error"}
 REFERENCES = {"lightgbm": "NDCG@10 minus LightGBM's", "pursuit-100": "minus that of 100 functions"}
-HEAD = """# Ranking pursuit beside gradient boosting
-Made by `python scripts/study.py letor` (`pip install '.[bench]'` for LightGBM and XGBoost; LETOR
-MQ2008 under `$RANKPURSUIT_DATA/letor`, of which nothing is kept here).
-
-Every method learns from some queries and is judged on others. Its parameters are chosen by NDCG@10
-(linear gains) in five-fold cross-validation over the queries to learn from, and it is then fitted
-to all of those: for the pursuit the width, the ridge and the number of functions, for RankRLS the
-width and the ridge (with all points: those that 200 random points choose), for boosting the size
-of the trees, the rate and the number of trees, for the linear models the penalty. Nothing is tuned
-by hand for a data set; but the defaults of the pursuit, and the widths that it tries, were chosen
-with a look at errors on LETOR and on the smooth utility among others (results/defaults.md), which
-may favour it a little here. `RankingPursuitCV()` with nothing set but the seed chooses by pairwise
-accuracy among up to 100 functions.
-
-Measures are means over the test queries that have documents of different grades; the gain of a
-document is 2^grade - 1, and one of a grade above 0 is relevant. Differences are paired over these
-queries, with 95% bootstrap intervals. Times are seconds of the processor, all methods in one
-thread, so that other work on the machine adds little: of a fit with the choice of its parameters,
-and of predicting 1,000 rows. Memory is the peak that a fit adds to a process of its own; a model's
-size is that of its points and coefficients, or of the file of its package.
-"""
 
 Folds = list[dict[str, Any]]
 """The fits of one method, a fold each."""
 
 
-def page(kept: dict[str, Any], names: Sequence[str], before: str = "") -> str:
-    """Return the tables of all data sets that were measured.
-
-    Parameters
-    ----------
-    kept : dict
-        The fits, by data set, fold and method. A method counts if all folds are there.
-    names : sequence of str
-        The data sets.
-    before : str
-        The page before: its tables of other data sets stay, if they were measured on the same
-        machine with the same versions.
-    """
-    machine = f"{environment()}."
-    sections = re.split(r"^(?=## )", before, flags=re.M)[1:] if machine in before else []
-    earlier = {part.partition("\n")[0].removeprefix("## "): part.rstrip() for part in sections}
-    parts = [HEAD, machine, ""]
-    for name in names:
-        data, measured = DATA_SETS[name], {}
-        for method in METHODS:
-            keys = sorted(k for k in kept if k.startswith(f"{name}/") and k.endswith(f"/{method}"))
-            if len(keys) == data.n_folds:
-                measured[method] = [kept[key] for key in keys]
-        if measured:
-            parts += _section(data, measured)
-        elif data.title in earlier:
-            parts.append(f"{earlier[data.title]}\n")
-    return "\n".join(parts)
-
-
-def _section(data: DataSet, measured: dict[str, Folds]) -> list[str]:
-    parts = [f"## {data.title}", f"{data.about[0].upper()}{data.about[1:]}.", ""]
-    parts += [_quality(measured), "", _verdict(measured)]
+def section(kept: dict[str, Any], data: str) -> str:
+    """Return the tables of a data set, of methods that all folds are kept of; empty if none."""
+    measured: dict[str, Folds] = {}
+    for method in METHODS:
+        keys = sorted(key for key in kept if re.fullmatch(f"{data}/[^/]*/{method}", key))
+        if len(keys) == DATA_SETS[data][0]:
+            measured[method] = [kept[key] for key in keys]
+    if not measured:
+        return ""
+    parts = [f"{environment()}.", quality_table(measured), verdict(measured)]
     missing = [
         f"{title} (given at most {most:,} rows)" if most < NO_LIMIT else title
         for name, (title, _, most) in METHODS.items()
         if name not in measured
     ]
-    parts += [f"Not measured: {'; '.join(missing)}."] if missing else []
-    parts += ["", _costs(measured), ""]
-    if any(f"random-{size}" in measured for size in SIZES):
-        rows = []
-        for size in SIZES:
-            chosen, drawn = measured.get(f"pursuit-{size}"), measured.get(f"random-{size}")
-            if chosen and drawn:
-                rows.append([size, _interval_text(_against(chosen, drawn))])
-        table = markdown_table(["functions", "NDCG@10"], rows, "rr")
-        parts += ["Chosen points minus as many random ones:", "", table, ""]
-    return parts
+    parts[-1] += f"\nNot measured: {'; '.join(missing)}." if missing else ""
+    parts.append(cost_table(measured))
+    pairs = [(measured.get(f"pursuit-{n}"), measured.get(f"random-{n}"), n) for n in SIZES]
+    rows = [[n, interval_text(against(one, two))] for one, two, n in pairs if one and two]
+    if rows:
+        parts.append("Chosen points minus as many random ones:")
+        parts.append(markdown_table(["functions", "NDCG@10"], rows, "rr"))
+    return "\n\n".join(parts)
 
 
-def _values(folds: Folds, measure: str = "ndcg") -> Array:
+def values(folds: Folds, measure: str = "ndcg") -> Array:
+    """Return a measure of all test queries."""
     return np.concatenate([fold["queries"][measure] for fold in folds])
 
 
-def _against(folds: Folds, others: Folds) -> Comparison:
-    return compare(_values(folds), _values(others))
+def against(folds: Folds, others: Folds) -> Comparison:
+    """Compare the NDCG@10 of two methods, query by query."""
+    return compare(values(folds), values(others))
 
 
-def _interval_text(found: Comparison) -> str:
+def interval_text(found: Comparison) -> str:
+    """Return a mean difference with its interval."""
     low, high = found.interval
     return f"{found.mean:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _quality(measured: dict[str, Folds]) -> str:
+def quality_table(measured: dict[str, Folds]) -> str:
+    """Return the mean measures of each method, and its differences from the references."""
     references = {name: title for name, title in REFERENCES.items() if name in measured}
-    headers = ["method", *MEASURES.values(), *references.values()]
-    rows = []
+    headers, rows = ["method", *MEASURES.values(), *references.values()], []
     for method, folds in measured.items():
-        row = [METHODS[method].title]
-        row += [f"{_values(folds, name).mean():.3f}" for name in MEASURES]
+        row = [METHODS[method].title, *(f"{values(folds, name).mean():.3f}" for name in MEASURES)]
         for other in references:
-            against = _against(folds, measured[other])
-            row.append("" if method == other else _interval_text(against))
+            text = interval_text(against(folds, measured[other]))
+            row.append("" if method == other else text)
         rows.append(row)
     return markdown_table(headers, rows, "l" + "r" * (len(headers) - 1))
 
 
-def _verdict(measured: dict[str, Folds]) -> str:
+def verdict(measured: dict[str, Folds]) -> str:
     """Return which methods are ahead of LightGBM or behind it, by the intervals."""
-    reference = measured.get("lightgbm")
-    if reference is None:
+    if "lightgbm" not in measured:
         return "LightGBM was not measured."
-    others = {name: _against(folds, reference) for name, folds in measured.items()}
-    del others["lightgbm"]
-    ahead = [METHODS[name].title for name, found in others.items() if found.interval[0] > 0]
-    behind = [METHODS[name].title for name, found in others.items() if found.interval[1] < 0]
-    others.pop("xgboost", None)
-    intervals = f"by the intervals over {len(_values(reference))} queries"
-    if others and all(found.interval[1] < 0 for found in others.values()):
-        best = max(others, key=lambda name: _values(measured[name]).mean())
+    found = {name: against(folds, measured["lightgbm"]) for name, folds in measured.items()}
+    ahead = [METHODS[name].title for name, one in found.items() if one.interval[0] > 0]
+    behind = [METHODS[name].title for name, one in found.items() if one.interval[1] < 0]
+    intervals = f"by the intervals over {len(values(measured['lightgbm']))} queries"
+    others = {name: one for name, one in found.items() if name not in ("lightgbm", "xgboost")}
+    if others and all(one.interval[1] < 0 for one in others.values()):
+        best = max(others, key=lambda name: values(measured[name]).mean())
         return (
             f"Boosting wins: {intervals}, LightGBM is ahead of every method that is not boosting, "
             f"of the best of them ({METHODS[best].title}) by {-others[best].mean:.3f}."
@@ -411,7 +365,8 @@ def _verdict(measured: dict[str, Folds]) -> str:
     )
 
 
-def _costs(measured: dict[str, Folds]) -> str:
+def cost_table(measured: dict[str, Folds]) -> str:
+    """Return times, memory and size of each method."""
     headers = ["method", "fit, s", "predict, ms", "memory, MB", "model, kB", "chosen, first fold"]
     rows = []
     for method, folds in measured.items():
@@ -430,14 +385,13 @@ def _costs(measured: dict[str, Folds]) -> str:
 def main(only: tuple[str, ...], data: tuple[str, ...], fresh: bool) -> None:
     """Compare rankers with gradient boosting and linear models.
 
-    Writes results/letor.md. Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor (parts S1 to S3, see
+    Writes the tables of results/letor.md. Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor (see
     data/README.md), and LightGBM and XGBoost (pip install '.[bench]') for their rows. Finished fits
     are kept in results/letor.json: re-run the same command to resume.
     """
     if "letor" in (data or SETS) and not letor_folder().is_dir():
         raise click.ClickException("no LETOR MQ2008: set RANKPURSUIT_DATA, or use --data smooth")
     measure_all(data or SETS, only or METHODS, fresh=fresh)
-    path = RESULTS / "letor.md"
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    write_atomically(path, page(kept_fits(), SETS, before).encode())
-    click.echo(f"wrote {path}")
+    for name in SETS:
+        if text := section(kept_fits(), name):
+            write_part(RESULTS / "letor.md", name, text)

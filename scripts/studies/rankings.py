@@ -41,19 +41,6 @@ class Fold(NamedTuple):
         return Fold(self.name, *parts)
 
 
-class DataSet(NamedTuple):
-    """A data set: its title, its number of folds, how they are made, and its description."""
-
-    title: str
-    n_folds: int
-    make: Callable[[int], list[Fold]]
-    about: str
-
-    def folds(self) -> list[Fold]:
-        """Load or draw the folds."""
-        return self.make(self.n_folds)
-
-
 def letor_folder() -> Path:
     """Return where the parts of MQ2008 are expected."""
     return Path(os.environ.get("RANKPURSUIT_DATA", "data")) / "letor" / "MQ2008"
@@ -117,78 +104,32 @@ def one_ranking(load: Callable[..., tuple[Array, Array]], n_folds: int) -> list[
     """Split data of scikit-learn as one ranking, without groups."""
     X, y = load(return_X_y=True)
     whole = Queries(X, y.astype(float), np.zeros(len(y), dtype=np.int64))
-    splits = KFold(n_folds, shuffle=True, random_state=0).split(X)
-    parts = (
-        tuple(Queries(*(array[rows] for array in whole)) for rows in rows2) for rows2 in splits
-    )
-    return [Fold(str(number), *two) for number, two in enumerate(parts)]
+    folds = []
+    for rows in KFold(n_folds, shuffle=True, random_state=0).split(X):
+        train, test = (Queries(*(array[part] for array in whole)) for part in rows)
+        folds.append(Fold(str(len(folds)), train, test))
+    return folds
 
 
-DATA_SETS = {
-    "letor": DataSet(
-        "LETOR MQ2008",
-        3,
-        letor,
-        "parts S1 to S3 of LETOR MQ2008, each once to judge by and the other two to learn from: "
-        "471 queries, 9,630 documents, 46 features, grades 0 to 2",
-    ),
-    "smooth": DataSet(
-        "Smooth utility, 2,000 rows",
-        3,
-        partial(drawn, smooth, 100),
-        "3 draws of 100 queries to learn from and 100 to judge by, of 20 documents, 50 normal "
-        "features x, utility sin(2 x1) + x2 x3 + |x4| + (x5 + ... + x10) / 4 and normal noise of a "
-        "third of its spread, grades 0 to 4 by fifths of the query",
-    ),
-    "uneven": DataSet(
-        "Queries of uneven size",
-        3,
-        partial(drawn, uneven, 60),
-        "3 draws of 60 queries of 2 to 200 documents (uniform in the logarithm), 10 normal "
-        "features x, scores x1 + sin(2 x2) + x3 x4 + t'x / 2 and normal noise of spread 1, with "
-        "normal tastes t of the query",
-    ),
-    "linear": DataSet(
-        "Linear utility",
-        5,
-        partial(drawn, linear, 30),
-        "5 draws of 30 queries of 10 documents, 20 normal features x, scores x1 + ... + x5 and "
-        "normal noise of the same spread",
-    ),
-    "diabetes": DataSet(
-        "Diabetes",
-        5,
-        partial(one_ranking, load_diabetes),
-        "scikit-learn's diabetes data as one ranking, without groups, in 5 folds: 442 points, 10 "
-        "features",
-    ),
-    "wine": DataSet(
-        "Wine",
-        5,
-        partial(one_ranking, load_wine),
-        "scikit-learn's wine data, 178 points, 13 features, ranked by the number of the class",
-    ),
-    "cancer": DataSet(
-        "Breast cancer",
-        5,
-        partial(one_ranking, load_breast_cancer),
-        "scikit-learn's breast cancer data, 569 points, 30 features, benign above malignant",
-    ),
-    "ratings": DataSet(
-        "Ratings",
-        3,
-        partial(drawn, ratings, 40),
-        "3 draws of 40 users who rate 8 to 40 items from 1 to 5: 15 uniform features x, utility "
-        "10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5, normal noise of spread 2 and a level "
-        "of the user, rounded",
-    ),
-    "large": DataSet(
-        "Smooth utility, 40,000 rows",
-        1,
-        partial(drawn, smooth, 2000),
-        "one draw of 2,000 queries to learn from and 400 to judge by, of the same utility",
-    ),
+DATA_SETS: dict[str, tuple[int, Callable[[int], list[Fold]]]] = {
+    "letor": (3, letor),
+    "smooth": (3, partial(drawn, smooth, 100)),
+    "uneven": (3, partial(drawn, uneven, 60)),
+    "linear": (5, partial(drawn, linear, 30)),
+    "diabetes": (5, partial(one_ranking, load_diabetes)),
+    "wine": (5, partial(one_ranking, load_wine)),
+    "cancer": (5, partial(one_ranking, load_breast_cancer)),
+    "ratings": (3, partial(drawn, ratings, 40)),
+    "large": (1, partial(drawn, smooth, 2000)),
 }
+"""The number of folds of each data set, and how they are made."""
+
+
+def load_folds(name: str) -> list[Fold]:
+    """Load or draw the folds of a data set."""
+    n_folds, make = DATA_SETS[name]
+    return make(n_folds)
+
 
 MEASURES: dict[str, Callable[[Array, Array], float]] = {
     "ndcg": lambda y, f: 1.0 - float(ndcg_error(y, f, k=10, gain="exponential")),
