@@ -41,7 +41,7 @@ def main() -> None:
     missed = []
     with threadpool_limits(limits=1):
         for name in names:
-            missed += measure(SUBJECTS[name], options, arguments.markdown)
+            missed += measure(name, SUBJECTS[name], options, arguments.markdown)
     if missed:
         sys.exit("goal missed: " + "; ".join(missed))
 

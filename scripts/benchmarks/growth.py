@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
 
 from benchmarks.harness import Entries, Options, Subject, alternate, is_met, save_figure
 from benchmarks.runs import run, sized
@@ -24,12 +22,8 @@ POINTS, UNSCORED = (500, 1000, 2000, 4000, 8000), (2000, 4000, 8000, 16000, 3200
 TASKS = (40, 160, 640)
 EXPONENTS = ("growth", "exponent", "goal", "met")
 DETAILS = ("growth", "size", "measured")
-PANELS = {
-    "s": ("Time of a fit", "seconds"),
-    "MB": ("Peak memory of a fit", "MB"),
-    "ms a task": ("Time per task", "milliseconds a task"),
-}
-STYLES = (("#d1500a", "o"), ("#1b74b3", "s"))
+UNITS = {"s": "Time of a fit", "MB": "Peak memory of a fit", "ms a task": "Time per task"}
+COLORS = ("#d1500a", "#1b74b3")
 
 NOTE = f"""\
 Fits have {N_BASIS} basis functions and one BLAS thread; a time is the lowest over the rounds, each
@@ -138,38 +132,21 @@ def rows(options: Options) -> Entries:
 
 def draw(path: Path, found: Sequence[Curve]) -> None:
     """Write the figure, a panel for each unit, with lines of the exponents that are the goals."""
-    units = [unit for unit in PANELS if any(curve.unit == unit for curve in found)]
+    units = list(dict.fromkeys(curve.unit for curve in found))
     with figure_style():
         figure = Figure(figsize=(3.5 * len(units), 5.2))
-        panels = figure.subplots(1, len(units), squeeze=False)[0]
-        for axes, unit in zip(panels, units, strict=True):
+        for axes, unit in zip(figure.subplots(1, len(units)), units, strict=True):
             drawn = [curve for curve in found if curve.unit == unit]
-            _draw_panel(axes, drawn)
-            title, ylabel = PANELS[unit]
+            for curve, color in zip(drawn, COLORS, strict=False):
+                sizes = np.array(curve.sizes, dtype=float)
+                goal = curve.values[0] * (sizes / sizes[0]) ** curve.goal
+                label = f"{curve.title}: {curve.exponent:.2f}"
+                axes.loglog(sizes, curve.values, "o-", color=color, label=label)
+                axes.loglog(sizes, goal, ":", color=color, label=f"goal: at most {curve.goal:g}")
             counted = " or ".join(dict.fromkeys(curve.counted for curve in drawn))
-            axes.set(title=title, xlabel=f"number of {counted}", ylabel=ylabel)
+            axes.set(title=UNITS[unit], xlabel=f"number of {counted}", ylabel=unit)
+            axes.legend(loc="upper left", bbox_to_anchor=(-0.08, -0.18), title="exponents")
         save_figure(figure, path)
-
-
-def _draw_panel(axes: Axes, found: Sequence[Curve]) -> None:
-    for curve, (color, marker) in zip(found, STYLES, strict=False):
-        sizes = np.array(curve.sizes, dtype=float)
-        goal = curve.values[0] * (sizes / sizes[0]) ** curve.goal
-        label = f"{curve.title}: {curve.exponent:.2f}"
-        axes.loglog(sizes, curve.values, marker=marker, color=color, label=label)
-        axes.loglog(sizes, goal, color=color, ls=":", label=f"goal: at most {curve.goal:g}")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(LogFormatter())
-    axes.xaxis.set_major_locator(FixedLocator(sorted({x for one in found for x in one.sizes})))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
-    axes.tick_params(axis="x", rotation=45)
-    low, high = axes.get_ylim()
-    if high < 10 * low:  # a flat curve: half a decade on either side shows that it is flat
-        middle = np.sqrt(low * high)
-        axes.set_ylim(middle / 10**0.5, middle * 10**0.5)
-    place = {"loc": "upper left", "bbox_to_anchor": (-0.08, -0.28), "alignment": "left"}
-    axes.legend(title="exponents", title_fontsize=9, **place)
 
 
 SUBJECT = Subject("Growth", NOTE, rows, "growth.svg")

@@ -6,9 +6,10 @@ import operator
 import os
 import platform
 import re
+import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -108,8 +109,6 @@ def peak_megabytes() -> float:
     status = Path("/proc/self/status")
     if status.exists():
         return float(re.search(r"VmHWM:\s*(\d+)", status.read_text())[1]) / 1024
-    import resource
-
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
@@ -120,7 +119,7 @@ def save_figure(figure: Figure, path: Path) -> None:
         figure.savefig(file, format=path.suffix[1:], **options)
 
 
-def measure(subject: Subject, options: Options, markdown: Path | None) -> list[str]:
+def measure(name: str, subject: Subject, options: Options, markdown: Path | None) -> list[str]:
     """Measure a subject and print its tables; return the titles of rows that miss their goal.
 
     The file is rewritten after every row, so that an interrupted benchmark keeps what it has.
@@ -129,7 +128,8 @@ def measure(subject: Subject, options: Options, markdown: Path | None) -> list[s
 
     def write(state: str) -> None:
         picture = f"![{subject.title}]({subject.figure})" if subject.figure else ""
-        parts = [subject.note, picture, state, render(tables, "pipe")]
+        made = f"`python scripts/bench.py {name}`, {date.today()}."
+        parts = [made, subject.note, picture, state, render(tables, "pipe")]
         if markdown:
             write_section(markdown, subject.title, "\n\n".join(filter(None, parts)))
 
@@ -145,15 +145,9 @@ def measure(subject: Subject, options: Options, markdown: Path | None) -> list[s
 
 def render(tables: dict[tuple[str, ...], list[Row]], style: str) -> str:
     """Return the tables as text; values that are strings stay as they are."""
+    options = {"tablefmt": style, "floatfmt": ".2f", "intfmt": ","}
     return "\n\n".join(
-        tabulate(
-            rows,
-            headers,
-            style,
-            floatfmt=".2f",
-            intfmt=",",
-            disable_numparse=isinstance(rows[0][1], str),
-        )
+        tabulate(rows, headers, disable_numparse=isinstance(rows[0][1], str), **options)
         for headers, rows in tables.items()
     )
 
@@ -167,7 +161,7 @@ def write_section(path: Path, title: str, body: str) -> None:
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     kept = re.split(r"^## ", text, flags=re.MULTILINE)[1:] if text.startswith(head) else []
     sections = {section.partition("\n")[0]: section.partition("\n")[2] for section in kept}
-    sections[title] = f"`{command(sys.argv)}`, {date.today()}.\n\n{body}\n"
+    sections[title] = f"{body}\n"
     parts = [f"## {name}\n{text.rstrip()}\n" for name, text in sections.items()]
     write_atomically(path, "\n".join([head, *parts]).encode())
 
@@ -187,9 +181,3 @@ def environment() -> str:
         f"{processor}, {joblib.cpu_count()} cores, {gigabytes:.0f} GB, {platform.system()}; "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
     )
-
-
-def command(words: Sequence[str]) -> str:
-    """Return the command that runs, without the folders of this machine."""
-    names = [Path(word).name if Path(word).is_absolute() else word for word in words[1:]]
-    return " ".join(["python", f"scripts/{Path(words[0]).name}", *names])

@@ -59,14 +59,8 @@ def fit(folder: Path, n_rows: int) -> tuple[float, float, float]:
     y = np.fromfile(folder / "y", count=n_rows)
     sizes = np.random.default_rng(1).integers(15, 26, size=n_rows // 15 + 1)
     groups = np.repeat(np.arange(len(sizes)), sizes)[:n_rows]
-    model = RankingPursuit(
-        N_BASIS,
-        fitting="backfit",
-        ridge=1.0,
-        n_candidates=N_CANDIDATES,
-        gamma=GAMMA,
-        random_state=0,
-    )
+    options = {"fitting": "backfit", "ridge": 1.0, "gamma": GAMMA, "random_state": 0}
+    model = RankingPursuit(N_BASIS, n_candidates=N_CANDIDATES, **options)
     floors = [floor_seconds(X)]
     begun = time.perf_counter()
     model.fit(X, y, groups)
