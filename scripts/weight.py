@@ -11,6 +11,7 @@ import io
 import sys
 import tokenize
 import tomllib
+import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -57,16 +58,11 @@ def call_row(title: str, function: Callable[[], object]) -> list[Any]:
         code = frame.f_code  # neither <module> nor <lambda>, <listcomp>, ...
         return code.co_filename.startswith(str(PACKAGE)) and not code.co_name.startswith("<")
 
-    def record(frame: FrameType | None, event: str, _: object) -> None:
+    def record(frame: FrameType, event: str, _: object) -> None:
         nonlocal deepest
-        if event != "call" or not is_own(frame):
-            return
-        functions.add((frame.f_code.co_filename, frame.f_code.co_qualname))
-        depth = 0
-        while frame is not None:
-            depth += is_own(frame)
-            frame = frame.f_back
-        deepest = max(deepest, depth)
+        if event == "call" and is_own(frame):
+            functions.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+            deepest = max(deepest, sum(is_own(one) for one, _ in traceback.walk_stack(frame)))
 
     sys.setprofile(record)
     try:
@@ -77,10 +73,8 @@ def call_row(title: str, function: Callable[[], object]) -> list[Any]:
     finally:
         sys.setprofile(None)
     files = {file for file, _ in functions}
-    names = {file: {x.name for x in ast.walk(ast.parse(Path(file).read_text()))
-                    if isinstance(x, ast.ClassDef)} for file in files}  # fmt: skip
     heads = {(file, name.split(".")[0]) for file, name in functions if "." in name}
-    classes = [name for file, name in heads if name in names[file]]
+    classes = [1 for file, name in heads if f"\nclass {name}" in Path(file).read_text()]
     return [title, len(files), len(functions), len(classes), deepest]
 
 
@@ -116,9 +110,11 @@ def main() -> None:
     print(tabulate([call_row(*call) for call in calls.items()], headers), end="\n\n")
 
     public = {name: getattr(rankpursuit, name) for name in rankpursuit.__all__}
-    behind = [[name, sum(x.__module__.startswith("rankpursuit") for x in found.__mro__)]
-              for name, found in public.items()
-              if isinstance(found, type) and issubclass(found, BaseEstimator)]  # fmt: skip
+    behind = []
+    for name, found in public.items():
+        if isinstance(found, type) and issubclass(found, BaseEstimator):
+            own = [x for x in found.__mro__ if x.__module__.startswith("rankpursuit")]
+            behind.append([name, len(own)])
     print(tabulate(behind, ["estimator", "own classes in its MRO"]))
 
 

@@ -145,7 +145,13 @@ def draw(path: Path, found: Sequence[Curve]) -> None:
                 axes.loglog(sizes, goal, ":", color=color, label=f"goal: at most {curve.goal:g}")
             counted = " or ".join(dict.fromkeys(curve.counted for curve in drawn))
             axes.set(title=UNITS[unit], xlabel=f"number of {counted}", ylabel=unit)
-            axes.legend(loc="upper left", bbox_to_anchor=(-0.08, -0.18), title="exponents")
+            all_sizes = sorted({size for curve in drawn for size in curve.sizes})
+            axes.minorticks_off()
+            axes.set_xticks(all_sizes, [f"{size:,}" for size in all_sizes], rotation=45)
+            low, high = axes.get_ylim()
+            if high < 10 * low:  # a flat curve: show that it is flat
+                axes.set_ylim(low / 3, high * 3)
+            axes.legend(loc="upper left", bbox_to_anchor=(-0.08, -0.28), title="exponents")
         save_figure(figure, path)
 
 

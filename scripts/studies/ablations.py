@@ -138,13 +138,19 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
                     continue
                 errors = users["error"][[first, second]].dropna()
                 difference = compare(errors[first], errors[second])
+                low, high = difference.interval
                 yield {
-                    **{"section": section, "question": title, "data": data},
-                    **{"first": first, "second": second, "users": len(errors)},
+                    "section": section,
+                    "question": title,
+                    "data": data,
+                    "first": first,
+                    "second": second,
+                    "users": len(errors),
                     "first_error": errors[first].mean(),
                     "second_error": errors[second].mean(),
                     "difference": difference.mean,
-                    **dict(zip(("low", "high"), difference.interval, strict=True)),
+                    "low": low,
+                    "high": high,
                     "first_share": users["share"][first].mean(),
                 }
 

@@ -101,7 +101,7 @@ def main() -> None:
     errors = mean_errors(SETS, measure_pursuits)
     excess = (errors - errors.min()).mean(axis=1)
     ridges = excess.xs(FUNCTIONS, level="functions").unstack()
-    ridges = ridges.loc[list(product(FITTINGS, WEIGHTS))].add_prefix("ridge ")
+    ridges = ridges.loc[list(product(FITTINGS, WEIGHTS))].rename(columns="ridge {:g}".format)
     sizes = excess.xs(("equal", 1.0), level=("weight", "ridge")).unstack().loc[list(FITTINGS)]
     by_size = errors.xs(("backfit", "equal", 1.0))
     by_size.loc["lowest"] = errors.min()

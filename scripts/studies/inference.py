@@ -63,25 +63,12 @@ class Grid(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule of choice.
+    """A rule of choice."""
 
-    Attributes
-    ----------
-    holdout : int
-        Number of hold-out units; 0: all but the one that is tested.
-    power : int or None
-        Fix lambda of RLS and both RankRLS at this power of two; None: tune it.
-    shared : bool
-        Use one width for all methods: that with the lowest sum of their errors, each relative to
-        its lowest.
-    size : {"holdout", "pursuit"}
-        Choose the size of sparse RankRLS's subset on the hold-out, or use ranking pursuit's P.
-    """
-
-    holdout: int = 0
-    power: int | None = None
-    shared: bool = False
-    size: str = "holdout"
+    holdout: int = 0  # number of hold-out units; 0: all but the one that is tested
+    power: int | None = None  # of two, at which lambda is fixed; None: lambda is tuned
+    shared: bool = False  # one width for all methods: lowest sum of errors relative to the lowest
+    size: str = "holdout"  # "pursuit": sparse RankRLS has as many functions as ranking pursuit
 
     def __str__(self) -> str:
         users = f"{UNIT_USERS * self.holdout} hold-out users" if self.holdout else "hold-out"
@@ -179,24 +166,13 @@ def _at_pursuit_size(here: dict[str, Grid], sums: Array, places: NDArray[np.intp
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a published table next to what a set-up measured.
-
-    Attributes
-    ----------
-    table : int
-    keys : list
-        Metric, group and algorithm of each cell.
-    published, spread : ndarray of shape (cells,)
-        The error, and its standard deviation over users in the run with the text's set-up.
-    units : ndarray of shape (cells, units)
-        Errors of each unit of users.
-    """
+    """The cells of a published table next to the errors of each unit of users in a set-up."""
 
     table: int
     keys: list[Key]
-    published: Array
-    spread: Array
-    units: Array
+    published: Array  # (cells,)
+    spread: Array  # (cells,): standard deviation over users in the run with the text's set-up
+    units: Array  # (cells, units)
 
     @property
     def measured(self) -> Array:
@@ -269,43 +245,37 @@ Setups = dict[tuple[int, Rule], dict[int, Cells]]
 def explore(data: str, folder: Path) -> Setups:
     """Return the cells of each table in every set-up of a data set, on the users that all have.
 
-    Numbers of reference users without results of the fitted table are skipped, and other tables
-    without results.
+    Tables without results are skipped, and numbers of reference users without the fitted table.
     """
     numbers = sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
-    names = list(dict.fromkeys(TABLES[data].values()))
-    grids = {
-        (number, name): load_grids(folder / str(number) / name)
-        for number, name in itertools.product(numbers, names)
-        if RunFolder(folder / str(number) / name).has_results
-    }
-    common: dict[str, int] = {}
-    for (_, name), found in grids.items():
-        common[name] = min(common.get(name, 10**9), *(len(one.errors) for one in found.values()))
+    fitted, *_ = names = list(dict.fromkeys(TABLES[data].values()))
+    grids: dict[str, dict[int, dict[Key, Grid]]] = {}
+    for name in names:
+        places = {number: folder / str(number) / name for number in numbers}
+        found = {n: load_grids(path) for n, path in places.items() if RunFolder(path).has_results}
+        common = min((len(x.errors) for one in found.values() for x in one.values()), default=0)
+        grids[name] = {
+            number: {key: Grid(grid.axes, grid.errors[:common]) for key, grid in one.items()}
+            for number, one in found.items()
+        }
     setups: Setups = {}
-    for number, rule in itertools.product(numbers, RULES):
-        errors = {}
-        for name in names if (number, names[0]) in grids else ():
-            if found := grids.get((number, name)):
-                first = {k: Grid(one.axes, one.errors[: common[name]]) for k, one in found.items()}
-                errors[name] = dict(tested(first, rule))
-        if errors:
-            tables = {t: errors[name] for t, name in TABLES[data].items() if name in errors}
-            setups[number, rule] = {t: cells_of(t, of_table) for t, of_table in tables.items()}
+    for number, rule in itertools.product(grids[fitted], RULES):
+        errors = {k: dict(tested(one[number], rule)) for k, one in grids.items() if number in one}
+        tables = {table: errors[name] for table, name in TABLES[data].items() if name in errors}
+        setups[number, rule] = {table: cells_of(table, found) for table, found in tables.items()}
     return setups
 
 
 def describe(data: str, setups: Setups) -> pd.DataFrame:
     """Return a row for each set-up and table."""
+    names = ["reference_users", *Rule._fields, "table", "chi_square", "cells", "within_tolerance"]
+    names += ["comparisons_agree", "comparisons", "data"]
     rows = []
     for (number, rule), tables in setups.items():
         for table, cells in tables.items():
-            right, total = cells.agreeing
-            found = {"chi_square": float(cells.chi_square()), "cells": len(cells.keys)}
-            found |= {"within_tolerance": cells.within}
-            found |= {"comparisons_agree": right, "comparisons": total, "data": data}
-            rows.append({"reference_users": number, **rule._asdict(), "table": table, **found})
-    return pd.DataFrame(rows)
+            found = [float(cells.chi_square()), len(cells.keys), cells.within, *cells.agreeing]
+            rows.append([number, *rule, table, *found, data])
+    return pd.DataFrame(rows, columns=names)
 
 
 def interval(setups: Setups, table: int) -> dict[int, float]:

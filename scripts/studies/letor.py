@@ -51,16 +51,8 @@ def searched(
 ) -> Fitted:
     """Fit with the parameters that have the highest NDCG@10 over five folds of queries.
 
-    Parameters
-    ----------
-    train : Queries
-    build : callable
-        Makes a model with ``fit(X, y, groups)``, ``predict(X)`` and ``size`` from parameters.
-    grid : list of dict
-        The parameters to try.
-    stages : sequence of int
-        Numbers of trees to try of each, for models with ``staged(X, stages)`` that take
-        `n_estimators`.
+    `build` makes a model from parameters of the grid; `stages` are numbers of trees to try of each,
+    for models with ``staged(X, stages)``.
     """
     scores = np.zeros((len(grid), max(1, len(stages))))
     most = {"n_estimators": max(stages)} if stages else {}
@@ -127,7 +119,7 @@ class XGBoost(LightGBM):
 class Linear:
     """A linear model on scaled features, or on those less their means in the query."""
 
-    def __init__(self, model: Any, *, centred: bool = False) -> None:
+    def __init__(self, model: Any, centred: bool = False) -> None:
         self.model, self.scaler, self.centred = model, StandardScaler(), centred
 
     def fit(self, X: Array, y: Array, groups: np.ndarray) -> Self:
@@ -147,11 +139,15 @@ class Linear:
         return self.model.predict(self.scaler.transform(X))
 
 
-def chosen_by(model: Any, train: Queries) -> Fitted:
-    """Fit a ranker that chooses its own parameters."""
-    model.fit(*train)
-    about = ", ".join(f"{key} {value:.3g}" for key, value in model.best_params_.items())
-    return Fitted(model.predict, expansion_bytes(model), about)
+def chosen_by(ranker: type, *sizes: Any, **options: Any) -> Callable[[Queries], Fitted]:
+    """Return the fit of a ranker that chooses its own parameters."""
+
+    def fit(train: Queries) -> Fitted:
+        model = ranker(*sizes, random_state=0, **options).fit(*train)
+        about = ", ".join(f"{key} {value:.3g}" for key, value in model.best_params_.items())
+        return Fitted(model.predict, expansion_bytes(model), about)
+
+    return fit
 
 
 def expansion_bytes(model: Any) -> int:
@@ -179,11 +175,7 @@ def rank_svm(train: Queries) -> Fitted:
 def centred_ridge(train: Queries) -> Fitted:
     """Fit a linear ridge regression on scores and features less their means in the query."""
     grid = [{"alpha": 10.0**power} for power in range(-2, 5)]
-
-    def build(alpha: float) -> Linear:
-        return Linear(Ridge(alpha=alpha, fit_intercept=False), centred=True)
-
-    return searched(train, build, grid)
+    return searched(train, lambda alpha: Linear(Ridge(alpha, fit_intercept=False), True), grid)
 
 
 def boosted(build: Callable[..., Any], size: str, values: Sequence[int], train: Queries) -> Fitted:
@@ -200,25 +192,18 @@ class Method(NamedTuple):
     most_rows: int = NO_LIMIT
 
 
-def _by_ndcg(ranker: type, n_basis: Any) -> Callable[[Queries], Fitted]:
-    return partial(chosen_by, ranker(n_basis, scoring="ndcg@10", random_state=0))
-
-
 METHODS = {
     "nothing-set": Method(
-        "`RankingPursuitCV()`, nothing set but the seed",
-        partial(chosen_by, RankingPursuitCV(random_state=0)),
-    ),
-    **{
-        f"pursuit-{n}": Method(
-            f"ranking pursuit, at most {n} functions", _by_ndcg(RankingPursuitCV, n)
-        )
-        for n in SIZES
-    },
-    **{
-        f"random-{n}": Method(f"sparse RankRLS, {n} random points", _by_ndcg(SparseRankRLSCV, [n]))
-        for n in SIZES
-    },
+        "`RankingPursuitCV()`, nothing set but the seed", chosen_by(RankingPursuitCV)
+    )
+}
+for n in SIZES:
+    fit = chosen_by(RankingPursuitCV, n, scoring="ndcg@10")
+    METHODS[f"pursuit-{n}"] = Method(f"ranking pursuit, at most {n} functions", fit)
+for n in SIZES:
+    fit = chosen_by(SparseRankRLSCV, [n], scoring="ndcg@10")
+    METHODS[f"random-{n}"] = Method(f"sparse RankRLS, {n} random points", fit)
+METHODS |= {
     "rank-rls": Method("RankRLS, all points", rank_rls, 10_000),
     "rank-svm": Method("RankSVM, linear", rank_svm),
     "ridge": Method("linear ridge on centred scores", centred_ridge),
@@ -286,8 +271,7 @@ def measure_all(sets: Iterable[str], methods: Collection[str], *, fresh: bool) -
 MEASURES = {"ndcg": "NDCG@10", "map": "MAP", "error": "pairwise error"}
 REFERENCES = {"lightgbm": "NDCG@10 minus LightGBM's", "pursuit-100": "minus that of 100 functions"}
 
-Folds = list[dict[str, Any]]
-"""The fits of one method, a fold each."""
+Folds = list[dict[str, Any]]  # the fits of one method
 
 
 def section(kept: dict[str, Any], data: str) -> str:
