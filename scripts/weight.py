@@ -89,15 +89,13 @@ def run_demo() -> None:
 
 def main() -> None:
     """Measure and print."""
-    runner = {part: sorted((PACKAGE / part).rglob("*.py")) for part in RUNNER}
-    of_runner = [path for paths in runner.values() for path in paths]
-    rest = sorted(set(PACKAGE.rglob("*.py")) - set(of_runner))
-    parts = {"runner's half": of_runner} | {f"- {part}": runner[part] for part in RUNNER}
-    parts |= {"library's half": rest}
+    parts = {f"- {part}": sorted((PACKAGE / part).rglob("*.py")) for part in RUNNER}
+    runner = [path for paths in parts.values() for path in paths]
+    rest = sorted(set(PACKAGE.rglob("*.py")) - set(runner))
+    parts = {"runner's half": runner, **parts, "library's half": rest}
     parts |= {name: sorted((ROOT / name).rglob("*.py")) for name in ("scripts", "tests")}
     sizes = [size_row(title, paths) for title, paths in parts.items()]
     print(tabulate(sizes, ["part", "files", "lines", "code lines", "longest"]), end="\n\n")
-
     rng = np.random.default_rng(0)
     X, y, groups = rng.normal(size=(60, 5)), rng.normal(size=60), np.repeat(np.arange(6), 10)
     one, chosen = rankpursuit.RankingPursuit(), rankpursuit.RankingPursuitCV()
@@ -109,9 +107,9 @@ def main() -> None:
     headers = ["one call passes through", "files", "functions", "classes", "frames deep"]
     print(tabulate([call_row(*call) for call in calls.items()], headers), end="\n\n")
 
-    public = {name: getattr(rankpursuit, name) for name in rankpursuit.__all__}
     behind = []
-    for name, found in public.items():
+    for name in rankpursuit.__all__:
+        found = getattr(rankpursuit, name)
         if isinstance(found, type) and issubclass(found, BaseEstimator):
             own = [x for x in found.__mro__ if x.__module__.startswith("rankpursuit")]
             behind.append([name, len(own)])

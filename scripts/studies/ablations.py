@@ -111,6 +111,8 @@ QUESTIONS: dict[str, list[tuple[str, str, str, str]]] = {
         for m in (3, 5)
     ],
 }
+COLUMNS = ("section", "question", "data", "first", "second", "users", "first_error")
+COLUMNS += ("second_error", "difference", "low", "high", "first_share")
 SECTIONS = {title: [Question(*one) for one in found] for title, found in QUESTIONS.items()}
 
 
@@ -127,32 +129,21 @@ def users_of(folder: Path) -> pd.DataFrame | None:
 def answers(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the answer to every question, on each data set that was run."""
     names = dict.fromkeys(one.run for questions in SECTIONS.values() for one in questions)
-    found = {
+    runs = {
         (data, run): users_of(folder / f"{data}_{run}") for data in DATA_TITLES for run in names
     }
     for section, questions in SECTIONS.items():
         for data in DATA_TITLES:
             for run, first, second, title in questions:
-                users = found[data, run]
+                users = runs[data, run]
                 if users is None:
                     continue
                 errors = users["error"][[first, second]].dropna()
                 difference = compare(errors[first], errors[second])
-                low, high = difference.interval
-                yield {
-                    "section": section,
-                    "question": title,
-                    "data": data,
-                    "first": first,
-                    "second": second,
-                    "users": len(errors),
-                    "first_error": errors[first].mean(),
-                    "second_error": errors[second].mean(),
-                    "difference": difference.mean,
-                    "low": low,
-                    "high": high,
-                    "first_share": users["share"][first].mean(),
-                }
+                means = errors[first].mean(), errors[second].mean(), difference.mean
+                share = users["share"][first].mean()
+                found = [section, title, data, first, second, len(errors), *means]
+                yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
 
 
 def to_markdown(found: pd.DataFrame) -> str:
