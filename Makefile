@@ -50,24 +50,17 @@ inference: $(READY)  ## infer the paper's set-up from its figures; resumable
 		$(BIN)/rp-run configs/inference/*.yaml --set protocol.reference_users=$$number \
 			--output results/inference/$$number $(OPTIONS) || exit 1; \
 	done
-	$(BIN)/python scripts/inference.py
+	$(BIN)/python scripts/study.py inference
 
 ablations: $(READY)  ## what is behind the claims that fail; resumable
 	$(BIN)/rp-run configs/ablations/*.yaml --output results/ablations $(OPTIONS)
-	$(BIN)/python scripts/ablations.py
+	$(BIN)/python scripts/study.py ablations
 
 test: $(DEV)  ## set up and run the tests
 	$(BIN)/python -m pytest -n auto
 
 bench: $(DEV)  ## measure speed and growth against their goals, into results/benchmarks.md
-	@status=0; \
-	$(BIN)/python scripts/bench_startup.py --markdown results/benchmarks.md || status=1; \
-	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md || status=1; \
-	$(BIN)/python scripts/growth.py --figure results/growth.svg --markdown results/benchmarks.md \
-		|| status=1; \
-	$(BIN)/python scripts/million.py --figure results/million.svg \
-		--markdown results/benchmarks.md || status=1; \
-	exit $$status
+	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md
 
 $(VENV)/.docs: $(READY)
 	@echo 'Setting up the tools of the documentation, once: pip takes a minute or more.'

@@ -1,20 +1,16 @@
 """The ablations ask what their configs answer, and tell it as it was measured."""
 
-import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from small_experiment import run_into, run_of, small_config
+from studies import ablations
 
 from rankpursuit.experiments.config import load_experiment
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
-ablations = importlib.import_module("ablations")
-sys.path.remove(str(ROOT / "scripts"))
 
 CONFIGS = {path.stem: path for path in (ROOT / "configs" / "ablations").glob("*.yaml")}
 QUESTIONS = [one for questions in ablations.SECTIONS.values() for one in questions]

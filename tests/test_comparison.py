@@ -1,13 +1,10 @@
 """The program that compares rankers with boosting: what it keeps, resumes and concludes."""
 
-import letor
 import numpy as np
 import pytest
-import ranking_data
-from letor_page import page
-from letor_search import searched
-from ranking_data import Fold, Queries
-from ranking_measures import per_query
+from studies import letor
+from studies.letor import searched, section
+from studies.rankings import DATA_SETS, Fold, Queries, per_query
 
 rng = np.random.default_rng(0)
 
@@ -30,8 +27,7 @@ def fit_of(ndcg):
 def kept(tmp_path, monkeypatch):
     monkeypatch.setattr(letor, "KEPT", tmp_path / "letor.json")
     part = Queries(np.zeros((4, 1)), np.arange(4.0), np.zeros(4, dtype=int))
-    data = ranking_data.DataSet("Made up", "made up", lambda: [Fold("0", part, part)], 1)
-    monkeypatch.setitem(letor.DATA_SETS, "smooth", data)
+    monkeypatch.setitem(DATA_SETS, "smooth", (1, lambda _: [Fold("0", part, part)]))
     asked = []
 
     def measure(method, data, fold):
@@ -53,7 +49,7 @@ def test_finished_fits_are_not_measured_again(kept):
 
 def test_a_method_whose_package_is_not_installed_is_left_out_with_a_word(kept, capsys):
     letor.measure_all(["smooth"], ["xgboost", "ridge"], fresh=False)
-    assert "left out: its package is not installed (pip install '.[bench]')" in (
+    assert "skipped: its package is not installed (pip install '.[bench]')" in (
         capsys.readouterr().out
     )
     assert set(letor.kept_fits()) == {"smooth/0/ridge"}
@@ -61,7 +57,7 @@ def test_a_method_whose_package_is_not_installed_is_left_out_with_a_word(kept, c
 
 def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
     figures = {"pursuit-100": 0.8, "random-100": 0.6, "lightgbm": 0.7, "ridge": 0.7}
-    text = page({f"large/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, ["large"])
+    text = section({f"large/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, "large")
     assert "ahead of LightGBM: ranking pursuit, at most 100 functions. Behind it: " in text
     assert "Behind it: sparse RankRLS, 100 random points. Any others are level" in text
     assert "|         100 | +0.200 (+0.200 to +0.200) |" in text
@@ -69,29 +65,23 @@ def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
 
 def test_the_page_says_where_boosting_wins():
     figures = {"pursuit-100": 0.6, "ridge": 0.5, "lightgbm": 0.7, "xgboost": 0.8}
-    text = page({f"large/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, ["large"])
+    text = section({f"large/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, "large")
     assert "Boosting wins: by the intervals over 60 queries" in text
     assert "(ranking pursuit, at most 100 functions) by 0.100." in text
 
 
-def test_the_page_leaves_out_methods_of_which_folds_are_missing_and_names_them():
+def test_methods_with_missing_folds_are_left_out_and_named():
     kept = {f"smooth/{fold}/lightgbm": fit_of(0.7) for fold in (0, 1, 2)}
-    text = page(kept | {"smooth/0/ridge": fit_of(0.7)}, ["smooth", "letor"])
+    text = section(kept | {"smooth/0/ridge": fit_of(0.7)}, "smooth")
     assert "| LightGBM lambdarank" in text
-    assert "| linear ridge" not in text and "## LETOR MQ2008" not in text
+    assert "| linear ridge" not in text
     missing = next(line for line in text.splitlines() if line.startswith("Not measured"))
     assert "linear ridge on centred scores" in missing and "LightGBM" not in missing
     assert "RankRLS, all points (given at most 10,000 rows)" in missing
 
 
-def test_the_page_keeps_what_it_has_of_other_data_sets_of_the_same_machine():
-    before = page({"large/0/lightgbm": fit_of(0.7)}, ["smooth", "large"])
-    added = {f"smooth/{fold}/ridge": fit_of(0.6) for fold in (0, 1, 2)}
-    text = page(added, ["smooth", "large"], before)
-    assert text.index("## Smooth utility, 2,000 rows") < text.index("## Smooth utility, 40,000")
-    assert text.endswith(before[before.index("## Smooth") :])
-    elsewhere = page(added, ["smooth", "large"], before.replace("rankpursuit 0", "rankpursuit 9"))
-    assert "## Smooth utility, 40,000" not in elsewhere
+def test_a_data_set_without_finished_fits_keeps_its_part_of_the_page():
+    assert section({"smooth/0/ridge": fit_of(0.7)}, "smooth") == ""
 
 
 def test_queries_of_one_grade_are_not_judged():

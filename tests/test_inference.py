@@ -1,23 +1,14 @@
 """Rules of choice are judged from errors over grids as a run with that rule would judge them."""
 
-import importlib
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from studies import inference
+from studies.inference import Grid, Rule, cells_of
 
 from rankpursuit.reporting.published import published_tables
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
-grids_of = importlib.import_module("inference_grids")
-inference = importlib.import_module("inference")
-cells_module = importlib.import_module("inference_cells")
-sys.path.remove(str(ROOT / "scripts"))
-
-Rule = grids_of.Rule
 WIDTHS, LAMBDAS = (1.0, 2.0, 4.0), tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5, 7))
 N_UNITS = 6
 AXES = {
@@ -31,9 +22,7 @@ AXES = {
 def grids():
     rng = np.random.default_rng(0)
     return {
-        ("disagreement", group, label): grids_of.Grid(
-            axes, rng.random((N_UNITS, *map(len, axes.values())))
-        )
+        ("disagreement", group, label): Grid(axes, rng.random((N_UNITS, *map(len, axes.values()))))
         for group in ("20-40", "40-60")
         for label, axes in AXES.items()
     }
@@ -84,15 +73,15 @@ def by_hand(grids, rule, group):
     ids=str,
 )
 def test_a_rule_chooses_as_one_would_by_hand(grids, rule):
-    found = dict(grids_of.tested(grids, rule))
+    found = dict(inference.tested(grids, rule))
     for group in ("20-40", "40-60"):
         for label, expected in by_hand(grids, rule, group).items():
             np.testing.assert_array_equal(found["disagreement", group, label], expected)
 
 
 def test_every_rule_is_there_once_and_the_default_is_one_of_them():
-    assert len(set(grids_of.RULES)) == len(grids_of.RULES) == 96
-    assert inference.DEFAULT in grids_of.RULES
+    assert len(set(inference.RULES)) == len(inference.RULES) == 96
+    assert inference.DEFAULT in inference.RULES
 
 
 def errors_around(table, shift, spread=0.01, n_units=8):
@@ -104,21 +93,19 @@ def errors_around(table, shift, spread=0.01, n_units=8):
 
 
 def test_chi_square_is_in_standard_errors_of_both_means_and_of_rounding():
-    cells = cells_module.cells_of(1, errors_around(1, 0.005))
-    users = cells_module.runs()[1].users
+    cells = cells_of(1, errors_around(1, 0.005))
+    users = inference.runs()[1].users
     total = 0.0
     for metric, group, label in cells.keys:
         own = users[(users["group"] == group) & (users["algorithm"] == label)]["error"]
         total += 0.005**2 / (own.var() * (1 / 80 + 1 / 3000) + 0.001**2 / 12)
         assert metric == "disagreement"
     assert cells.chi_square() == pytest.approx(total)
-    assert cells_module.cells_of(1, errors_around(1, 0.0)).chi_square() == pytest.approx(
-        0, abs=1e-20
-    )
+    assert cells_of(1, errors_around(1, 0.0)).chi_square() == pytest.approx(0, abs=1e-20)
 
 
 def test_table_5_counts_what_table_1_does_not_have():
-    cells = cells_module.cells_of(5, errors_around(5, 0.0))
+    cells = cells_of(5, errors_around(5, 0.0))
     assert len(cells.keys) == 24
     assert {key[2] for key in cells.keys if key[0] == "disagreement"} == {
         "combined_ranking_regression_pursuit"
@@ -127,16 +114,16 @@ def test_table_5_counts_what_table_1_does_not_have():
 
 def test_published_errors_are_within_tolerance_and_make_the_comparisons_agree():
     for table in (1, 2, 3, 4):
-        cells = cells_module.cells_of(table, errors_around(table, 0.0))
-        assert cells_module.within(table, cells) == len(cells.keys)
-        agreeing, total = cells_module.agreeing(table, cells)
+        cells = cells_of(table, errors_around(table, 0.0))
+        assert cells.within == len(cells.keys)
+        agreeing, total = cells.agreeing
         assert agreeing == total > 0
 
 
 def test_the_number_of_reference_users_that_made_the_cells_is_found():
     shifts = {10: 0.03, 20: 0.0, 300: -0.04}
     setups = {
-        (number, Rule()): {3: cells_module.cells_of(3, errors_around(3, shift))}
+        (number, Rule()): {3: cells_of(3, errors_around(3, shift))}
         for number, shift in shifts.items()
     }
     assert inference.interval(setups, 3) == {10: 0.0, 20: 1.0, 300: 0.0}

@@ -1,20 +1,15 @@
 """A reading differs from the paper's configs in what its title says, and in nothing else."""
 
-import importlib
-import sys
 from pathlib import Path
 
 import pytest
+from studies import readings
 
 from rankpursuit.experiments.config import load_experiment
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = ROOT / "configs"
 SIZE = {"protocol.test_users", "protocol.holdout_users", "repeats", "name"}
-
-sys.path.insert(0, str(ROOT / "scripts"))
-readings = importlib.import_module("readings")
-sys.path.remove(str(ROOT / "scripts"))
 
 
 def resolved(path):

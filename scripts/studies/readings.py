@@ -1,18 +1,17 @@
-"""Compare readings of the paper: ``python scripts/readings.py [--markdown FILE]``.
+"""Compare interpretations of the paper, from the runs of ``configs/readings``.
 
-Reads the runs that ``rp-run configs/readings/*.yaml --output results/readings`` leaves: for each
-published table a run with the default readings and with those of single algorithms, and runs named
-``TABLE-READING`` for what concerns all of them. A reading takes the place of the default where it
-was run; all else stays, so that each row of the table answers what that reading alone changes.
+There is, for each published table, a run with the default interpretation and variants of single
+algorithms, and runs named ``TABLE-NAME`` for what concerns all of them. An interpretation replaces
+the default where it was run, so that each row of the table shows what it alone changes.
 """
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 from pages import EXPERIMENTS, write_part
@@ -21,31 +20,29 @@ from tabulate import tabulate
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_claims, published_tables
 from rankpursuit.reporting.results import Results, load_results
-from rankpursuit.writing import write_atomically
+from studies.library import RESULTS, markdown_table, write_csv
 
-RUNS = Path(__file__).parents[1] / "results" / "readings"
 KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
 SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursuit"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A reading: where it was run, and the options that it changes, which its title names.
+    """An interpretation: where it was run, and the options that it changes, as its title says.
 
     Attributes
     ----------
     title : str
     changes : dict of str to Any
-        The options, as configs call them, that differ from the default: of the algorithms in
-        `variants`, or else of the experiment.
+        The options that differ from the default: of the algorithms in `variants`, or else of the
+        experiment.
     variants : dict of str to str
-        For each method that it concerns, the end of the label of its variant.
+        For each method that it concerns, the suffix of the label of its variant.
     run : str, optional
-        The end of the name of the run to take all from.
+        The suffix of the name of the run that replaces the default.
     """
 
     title: str
@@ -58,7 +55,7 @@ BASIC, AGAIN = {"fitting": "basic"}, {"repeat": True}
 BACKFIT, PREFIT = {"fitting": "backfit"}, {"fitting": "prefit"}
 RIDGES = {"ridge": [2.0**power for power in (-6, -3, 0, 3, 6)]}
 COUNTS = {"n_basis": list(range(2, 61, 2))}
-PURSUITS = (KMP, RP, SS, CRRP)
+AGREEMENT, LOSS, FEATURES = {"agreement": "incremental"}, {"views": "loss"}, {"views": "features"}
 
 READINGS = [
     Reading("the configs of the paper"),
@@ -70,18 +67,12 @@ READINGS = [
     Reading("ranking pursuit pre-fitted", PREFIT, {RP: "prefit"}),
     Reading("ranking pursuit stops at a number of functions", COUNTS, {RP: "count"}),
     Reading("ranking pursuit with a ridge term", RIDGES, {RP: "ridge"}),
-    Reading("all pursuits back-fitted", BACKFIT, dict.fromkeys(PURSUITS, "backfit")),
+    Reading("all pursuits back-fitted", BACKFIT, dict.fromkeys((KMP, RP, SS, CRRP), "backfit")),
     Reading("RankSVM with the hinge", {"loss": "hinge"}, {"rank_svm": "hinge"}),
     Reading("SS ranking pursuit back-fitted", BACKFIT, {SS: "backfit"}),
-    Reading(
-        "SS ranking pursuit, incremental agreement",
-        {"agreement": "incremental"},
-        {SS: "incremental"},
-    ),
-    Reading("SS ranking pursuit, views split the loss", {"views": "loss"}, {SS: "loss"}),
-    Reading(
-        "SS ranking pursuit, views split the features", {"views": "features"}, {SS: "features"}
-    ),
+    Reading("SS ranking pursuit, incremental agreement", AGREEMENT, {SS: "incremental"}),
+    Reading("SS ranking pursuit, views split the loss", LOSS, {SS: "loss"}),
+    Reading("SS ranking pursuit, views split the features", FEATURES, {SS: "features"}),
     Reading("CRRP back-fitted", BACKFIT, {CRRP: "backfit"}),
     Reading("CRRP pre-fitted", PREFIT, {CRRP: "prefit"}),
     Reading("methods tuned by their own error", {"tuning": "own"}, run="tuning_own"),
@@ -93,13 +84,12 @@ READINGS = [
 
 
 def results_of(reading: Reading, folder: Path) -> tuple[dict[int, Results], set[int]]:
-    """Return the results of each table under a reading, and which tables it changes."""
+    """Return the results of each table in an interpretation, and which tables it changes."""
     found, changed = {}, set()
     for number, name in EXPERIMENTS.items():
-        default = folder / name
-        if not RunFolder(default).has_results:
+        if not RunFolder(folder / name).has_results:
             continue
-        runs = [load_results(default)]
+        runs = [load_results(folder / name)]
         other = folder / f"{name}-{reading.run}"
         if reading.run and RunFolder(other).has_results:
             runs.insert(0, load_results(other))
@@ -107,9 +97,9 @@ def results_of(reading: Reading, folder: Path) -> tuple[dict[int, Results], set[
         parts = []
         for method in next(iter(published_tables()[number].cells.values())):
             label = f"{method}_{reading.variants.get(method)}"
-            for run in runs:
-                wanted = label if label in set(run.repeats["algorithm"]) else method
-                rows = run.repeats[run.repeats["algorithm"] == wanted]
+            for repeats in (run.repeats for run in runs):
+                wanted = label if label in set(repeats["algorithm"]) else method
+                rows = repeats[repeats["algorithm"] == wanted]
                 if len(rows):
                     parts.append(rows.assign(algorithm=method))
                     changed |= {number} if wanted == label else set()
@@ -118,32 +108,25 @@ def results_of(reading: Reading, folder: Path) -> tuple[dict[int, Results], set[
     return found, changed
 
 
-def cells_of(runs: dict[int, Results]) -> pd.DataFrame:
-    """Return each cell, published and measured, with its tolerance."""
-    expected = load_expected().model_copy(update={"known_deviations": ()})
-    checked = check_results(list(runs.values()), expected).cells
-    values = ("published", "measured", "tolerance")
-    return pd.DataFrame(
-        [one.cell._asdict() | {name: getattr(one, name) for name in values} for one in checked]
-    )
-
-
 def describe(reading: Reading, folder: Path) -> tuple[list[Any], pd.DataFrame]:
-    """Return a row of the table of readings, and the cells behind it."""
+    """Return a row of the table of interpretations, and the cells behind it."""
     runs, changed = results_of(reading, folder)
-    cells = cells_of(runs)
-    off = (cells["measured"] - cells["published"]).to_numpy()
-    within = np.abs(off) <= cells["tolerance"] + 1e-9
-    ranking = (cells["metric"] == "disagreement").to_numpy()
-    jester = cells["table"].isin([1, 2, 5]).to_numpy()
-    verdicts = judge_claims(list(runs.values()))
-    comparisons = [one.agrees for verdict in verdicts for one in verdict.evidence]
+    results = list(runs.values())
+    expected = load_expected().model_copy(update={"known_deviations": ()})
+    values = ("published", "measured", "tolerance")
+    cells = pd.DataFrame(
+        one.cell._asdict() | {name: getattr(one, name) for name in values}
+        for one in check_results(results, expected).cells
+    )
+    off = cells["measured"] - cells["published"]
+    ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
+    verdicts = judge_claims(results)
     row = [
         reading.title,
         " ".join(map(str, sorted(changed))) or "none",
-        int(within.sum()),
+        int((off.abs() <= cells["tolerance"] + 1e-9).sum()),
         sum(verdict.outcome == "holds" for verdict in verdicts),
-        sum(comparisons),
+        sum(one.agrees for verdict in verdicts for one in verdict.evidence),
         _mean_and_size(off[ranking & jester], 3),
         _mean_and_size(off[ranking & ~jester], 3),
         _mean_and_size(off[~ranking], 1),
@@ -151,38 +134,28 @@ def describe(reading: Reading, folder: Path) -> tuple[list[Any], pd.DataFrame]:
     return row, cells.assign(reading=reading.title)
 
 
-def _mean_and_size(off: np.ndarray, digits: int) -> str:
-    if not len(off):
-        return ""
-    return f"{off.mean():+.{digits}f} ({np.abs(off).mean():.{digits}f})"
+def _mean_and_size(off: pd.Series, digits: int) -> str:
+    return f"{off.mean():+.{digits}f} ({np.abs(off).mean():.{digits}f})" if len(off) else ""
 
 
-def main() -> None:
-    """Print the table of readings."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=RUNS, help="default: %(default)s")
-    parser.add_argument("--markdown", type=Path, help="also put the table into this page")
-    parser.add_argument("--csv", type=Path, help="also write all cells to this file")
-    arguments = parser.parse_args()
-    rows, cells = zip(*(describe(one, arguments.folder) for one in READINGS), strict=True)
-    n_cells, n_claims = len(cells[0]), len(published_claims())
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "readings")
+def main(folder: Path) -> None:
+    """Compare interpretations of the paper, from the runs of configs/readings.
+
+    Writes results/readings.md and readings.csv.
+    """
+    rows, cells = zip(*(describe(one, folder) for one in READINGS), strict=True)
     headers = [
         "reading",
         "tables",
-        f"cells within tolerance, of {n_cells}",
-        f"claims that hold, of {n_claims}",
+        f"cells within tolerance, of {len(cells[0])}",
+        f"claims that hold, of {len(published_claims())}",
         "comparisons that agree",
         "Jester, ranking",
         "MovieLens, ranking",
         "Jester, squared error",
     ]
-    print(tabulate(rows, headers=headers, maxheadercolwidths=12))
-    if arguments.markdown:
-        write_part(arguments.markdown, "readings", markdown_columns(headers, rows, "llrrrrrr"))
-    if arguments.csv:
-        text = pd.concat(cells).to_csv(index=False, float_format="%.6g")
-        write_atomically(arguments.csv, text.encode())
-
-
-if __name__ == "__main__":
-    main()
+    click.echo(tabulate(rows, headers=headers, maxheadercolwidths=12))
+    write_part(RESULTS / "readings.md", "readings", markdown_table(headers, rows, "llrrrrrr"))
+    write_csv(RESULTS / "readings.csv", pd.concat(cells))

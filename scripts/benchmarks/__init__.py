@@ -1,0 +1,1 @@
+"""Subjects of ``scripts/bench.py``."""

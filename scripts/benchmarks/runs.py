@@ -1,0 +1,106 @@
+"""Time whole runs: two workers, a Dask cluster, the store."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import (
+    CONFIGS,
+    Entries,
+    Options,
+    Subject,
+    alternate,
+    is_met,
+    load,
+    overrides,
+    ratio_row,
+)
+from rankpursuit.cli.run import main
+from rankpursuit.experiments.run.evaluate import evaluate_unit
+from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run.store import Identity, Store
+
+INSTEAD = ("ours / instead", "ours, ms a task", "instead, ms", "ratio", "spread", "goal", "met")
+CHECK = ("check", "value", "goal", "met")
+BACKENDS = ("run with two workers", "local, s", "Dask, s", "ratio", "spread", "goal", "met")
+STORE = ("hold-out unit", "work, ms CPU", "store, ms CPU", "cores it can feed", "goal", "met")
+WITHOUT_PROFILER = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+
+
+def run(name: str, settings: dict[str, object], *words: str) -> None:
+    """Run a config of the repository with ``rp-run``, in this process and a temporary folder."""
+    values = [f"{key}={value}" for key, value in settings.items()] + overrides(name)
+    options = [word for value in values for word in ("--set", value)]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(CONFIGS / f"{name}.yaml"), "--quiet", "--output", folder, *words]
+        main([*command, *options], standalone_mode=False)
+
+
+def sized(users: int, repeats: int = 1) -> dict[str, object]:
+    """Return the settings of a run with so many test and hold-out users a group."""
+    return {"protocol.test_users": users, "protocol.holdout_users": users, "repeats": repeats}
+
+
+def worker_rows(options: Options) -> Entries:
+    """Compare a run of about 20 seconds with one worker and with two, started before the clock."""
+    if (os.cpu_count() or 1) < 2:
+        return
+    users, repeats = (10, 1) if options.small else (60, 2)
+    cold, warm = alternate(2, lambda: run("jester_supervised", sized(20), "-j", "2"))[0]
+    work = partial(run, "jester_supervised", sized(users, repeats), "-j")
+    one, two = alternate(options.rounds, lambda: work("1"), lambda: work("2"))
+    scale = 1e3 / (2 * 3 * users * repeats)  # both roles, three groups
+    title = "whole run, two workers / one"
+    yield INSTEAD, ratio_row(title, two, one, one / two, scale, "at least 1.9")
+    yield CHECK, ["starting two workers, once a run", f"{cold - warm:.1f} s", "", ""]
+
+
+def cluster_rows(options: Options) -> Entries:
+    """Compare two workers of a Dask cluster with two local ones; then time the store."""
+    from dask_cluster import DaskCluster  # an optional dependency
+
+    users = 20 if options.small else 120
+    with tempfile.TemporaryDirectory() as folder, DaskCluster(Path(folder)) as cluster:
+        for _ in range(2):
+            cluster.add_worker(**WITHOUT_PROFILER)
+        dask = ("--backend", "dask", "--scheduler", cluster.address)
+        work = partial(run, "jester_supervised", sized(users))
+        alternate(1, lambda: work("-j", "2"), lambda: work(*dask))  # workers read the ratings
+        local, remote = alternate(options.rounds, lambda: work("-j", "2"), lambda: work(*dask))
+    title = f"jester_supervised, {users} users"
+    yield BACKENDS, ratio_row(title, local, remote, remote / local, 1.0, "at most 1.10")
+    yield STORE, store_row("at least 250")
+
+
+def store_row(goal: str, n_saved: int = 30) -> list[object]:
+    """Return the processor time of evaluating a unit and of saving it, and their ratio."""
+    plan = Run.of(load("jester_supervised", "protocol.holdout_users=40"), 1)
+    unit = plan.plan.units[plan.plan.cells[0], "holdout"][0]
+    begun = time.process_time()
+    result = evaluate_unit(plan.experiment, unit, plan.labels, {})
+    work, taken = time.process_time() - begun, []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
+    ):
+        for number in range(n_saved):
+            begun = time.process_time()
+            store.save(replace(result, unit=replace(unit, chunk=number)))
+            taken.append(time.process_time() - begun)
+    stored = float(np.median(taken))
+    title = f"{len(unit.users)} users, all algorithms"
+    return [title, 1e3 * work, 1e3 * stored, work / stored, goal, is_met(goal, work / stored)]
+
+
+NOTE = """\
+Whole runs with two workers, local and of a Dask cluster on this machine without Dask's profiler, as
+in the README. The store is measured in processor time; a disk adds one write for each unit."""
+
+SUBJECT = Subject("On a cluster", NOTE, cluster_rows)

@@ -1,0 +1,1 @@
+"""Studies behind the pages in ``results/``; ``python scripts/study.py`` runs them."""

@@ -1,0 +1,217 @@
+"""Answer what is behind the claims that fail, from the runs of ``make ablations``.
+
+Every difference is of two algorithms on the same test users, with a 95% bootstrap interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pandas as pd
+from matplotlib.axes import Axes
+from pages import write_part
+
+from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.reporting.published import small_difference
+from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.statistics import compare
+from rankpursuit.reporting.tables import signed
+from studies.library import DATA_TITLES, RESULTS, ROOT, draw_panels, markdown_table, write_csv
+
+SHARES = ("05", "10", "20", "40")
+RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
+RP_RIDGE = "ranking_pursuit_ridge"
+
+
+class Question(NamedTuple):
+    """A difference: in which run, of which algorithm minus which, and its title."""
+
+    run: str
+    first: str
+    second: str
+    title: str
+
+
+BASELINES = {
+    "rls": "RLS",
+    "kernel_matching_pursuit": "matching pursuit",
+    "rank_svm": "RankSVM",
+    RLS: "RankRLS",
+    "sparse_rank_rls": "sparse RankRLS",
+    RP: "ranking pursuit",
+    "backfit_ridge": "ranking pursuit back-fitted with a ridge",
+}
+QUESTIONS: dict[str, list[tuple[str, str, str, str]]] = {
+    "What the gain of SS ranking pursuit over ranking pursuit is made of": [
+        ("gain", SS, RP, "SS ranking pursuit minus ranking pursuit"),
+        ("gain", "halves", RP, "mean of two halves of the dictionary minus ranking pursuit"),
+        ("gain", "no_agreement", RP, "SS with nu = 0 minus ranking pursuit"),
+        ("gain", SS, "no_agreement", "SS minus the same with nu = 0: what agreement adds"),
+        ("gain", SS, "scored_agreement", "SS minus agreement on scored points only"),
+        ("gain", SS, "scored_dictionary", "SS minus functions on scored points only"),
+        ("gain", SS, RLS, "SS minus RankRLS"),
+    ],
+    "Where unscored points pay, by the scored share of the training items": [
+        (f"scored_{share}", first, second, f"{int(share)}%: {title}")
+        for share in ("05", "10", "20", "50")
+        for first, second, title in (
+            (SS, RP, "SS minus ranking pursuit"),
+            (SS, "no_agreement", "SS minus nu = 0"),
+            ("ss_ridge", RP_RIDGE, "with ridges: SS minus ranking pursuit"),
+            (RP_RIDGE, SS, "ranking pursuit with a ridge minus SS"),
+        )
+    ],
+    "Ranking pursuit with a ridge, supervised": [
+        ("ridge", RP, RLS, "basic, no ridge, minus RankRLS"),
+        ("ridge", RP_RIDGE, RLS, "basic, ridge, minus RankRLS"),
+        ("ridge", "backfit", RLS, "back-fitted, no ridge, minus RankRLS"),
+        ("ridge", "backfit_ridge", RLS, "back-fitted, ridge, minus RankRLS"),
+        ("ridge", "prefit", RLS, "pre-fitted, no ridge, minus RankRLS"),
+        ("ridge", "prefit_ridge", RLS, "pre-fitted, ridge, minus RankRLS"),
+        ("ridge", "backfit_ridge", "rank_svm", "back-fitted, ridge, minus RankSVM"),
+    ],
+    "SS ranking pursuit with a ridge against every baseline": [
+        ("ridge_semi_supervised", first, other, f"{fitting}, minus {title}")
+        for first, fitting, plain in (
+            ("ss_basic_ridge", "basic", SS),
+            ("ss_backfit_ridge", "back-fitted", "ss_backfit"),
+        )
+        for other, title in (BASELINES | {plain: "the same without a ridge"}).items()
+    ],
+    "Equal numbers of basis functions": [
+        ("equal_sizes", f"{first}_{share}", f"{second}_{share}", f"{int(share)}%: {title}")
+        for share in SHARES
+        for first, second, title in (
+            ("chosen", "random", "chosen minus random, no ridge"),
+            ("chosen_ridge", "random_ridge", "chosen minus random, with a ridge"),
+            ("chosen_ridge", "chosen", "chosen: with a ridge minus without"),
+        )
+    ]
+    + [
+        ("equal_sizes", f"chosen_ridge_{share}", RLS, f"{int(share)}%: chosen minus RankRLS")
+        for share in SHARES
+    ],
+    "Aggregation of M near-optimal solutions": [
+        ("aggregation", f"points_{m}_{how}", f"points_{m}_mean", f"M = {m}: {how} minus mean")
+        for m, how in ((2, "borda"), (3, "median"), (3, "borda"), (5, "median"), (5, "borda"))
+    ]
+    + [
+        (
+            *("aggregation", f"loss_{m}_weighted", f"loss_{m}_mean"),
+            f"M = {m}, views split the loss: weighted minus mean",
+        )
+        for m in (2, 3, 5)
+    ]
+    + [
+        ("aggregation", f"points_{m}_mean", "points_2_mean", f"mean: M = {m} minus M = 2")
+        for m in (3, 5)
+    ],
+}
+COLUMNS = ("section", "question", "data", "first", "second", "users", "first_error")
+COLUMNS += ("second_error", "difference", "low", "high", "first_share")
+SECTIONS = {title: [Question(*one) for one in found] for title, found in QUESTIONS.items()}
+
+
+def users_of(folder: Path) -> pd.DataFrame | None:
+    """Return errors and shares of basis functions of the test users, a column an algorithm."""
+    if not RunFolder(folder).has_results:
+        return None
+    users = load_results(folder).users.query("metric == 'disagreement'")
+    users = users.assign(share=users["n_basis"] / users["n_points"])
+    keys = ["group", "repeat", "user"]
+    return users.pivot_table(index=keys, columns="algorithm", values=["error", "share"])
+
+
+def answers(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the answer to every question, on each data set that was run."""
+    names = dict.fromkeys(one.run for questions in SECTIONS.values() for one in questions)
+    runs = {
+        (data, run): users_of(folder / f"{data}_{run}") for data in DATA_TITLES for run in names
+    }
+    for section, questions in SECTIONS.items():
+        for data in DATA_TITLES:
+            for run, first, second, title in questions:
+                users = runs[data, run]
+                if users is None:
+                    continue
+                errors = users["error"][[first, second]].dropna()
+                difference = compare(errors[first], errors[second])
+                means = errors[first].mean(), errors[second].mean(), difference.mean
+                share = users["share"][first].mean()
+                found = [section, title, data, first, second, len(errors), *means]
+                yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
+
+
+def to_markdown(found: pd.DataFrame) -> str:
+    """Return a table for each section, with differences beyond chance marked, or called small."""
+    parts = []
+    for section, rows in found.groupby("section", sort=False):
+        data_sets = [data for data in DATA_TITLES if data in set(rows["data"])]
+        by_key = {(row["question"], row["data"]): row for _, row in rows.iterrows()}
+        lines = []
+        for question in dict.fromkeys(rows["question"]):
+            cells = [_cells(by_key.get((question, data))) for data in data_sets]
+            lines.append([question, *(word for pair in cells for word in pair)])
+        titles = [(f"{DATA_TITLES[data]}: difference", "functions") for data in data_sets]
+        headers = ["error of", *(word for pair in titles for word in pair)]
+        table = markdown_table(headers, lines, "l" + "r" * (len(headers) - 1))
+        n_users = ", ".join(
+            f"{DATA_TITLES[data]} {rows[rows['data'] == data]['users'].max()}" for data in data_sets
+        )
+        parts.append(f"### {section}\n\n{table}\n\nTest users: {n_users}.")
+    return "\n\n".join(parts)
+
+
+def _cells(row: pd.Series | None) -> list[str]:
+    if row is None:
+        return ["", ""]
+    text = f"{signed(row['difference'], 4)} ({signed(row['low'], 4)} to {signed(row['high'], 4)})"
+    if row["low"] > 0 or row["high"] < 0:
+        small = abs(row["difference"]) < small_difference("disagreement")
+        text = f"{text}, small" if small else f"**{text}**"
+    return [text, f"{row['first_share']:.0%}"]
+
+
+def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
+    """Draw errors against the share of basis functions, chosen and random, with ridge or not."""
+    for label, way, color, marker, line in (
+        ("chosen, no ridge", "chosen", "#d1500a", "P", "-"),
+        ("chosen, ridge", "chosen_ridge", "#00906a", "X", "-"),
+        ("random, no ridge", "random", "#c4659b", "v", ":"),
+        ("random, ridge", "random_ridge", "#8a5cb5", "*", ":"),
+    ):
+        shares = [float(share) for share in SHARES]
+        errors = [means[f"{way}_{share}"] for share in SHARES]
+        axes.plot(shares, errors, color=color, marker=marker, ls=line, label=label)
+    axes.axhline(means[RLS], color="#1b74b3", ls="--", label="RankRLS, all points")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "ablations")
+def main(folder: Path) -> None:
+    """Answer the questions about the runs of ``make ablations``.
+
+    Writes results/ablations.md, ablations.csv and basis_functions.svg.
+    """
+    found = pd.DataFrame(answers(folder))
+    if found.empty:
+        raise click.ClickException(f"{folder}: no complete runs; make ablations")
+    names = sorted(path.stem for path in (ROOT / "configs" / "ablations").glob("*.yaml"))
+    absent = [name for name in names if not RunFolder(folder / name).has_results]
+    text = to_markdown(found) + (f"\n\nNot run yet: {', '.join(absent)}." if absent else "")
+    click.echo(text)
+    write_part(RESULTS / "ablations.md", "ablations", text)
+    write_csv(RESULTS / "ablations.csv", found)
+    sizes = {title: users_of(folder / f"{data}_equal_sizes") for data, title in DATA_TITLES.items()}
+    panels = {
+        title: partial(draw_equal_sizes, means=users["error"].mean())
+        for title, users in sizes.items()
+        if users is not None
+    }
+    if panels:
+        xlabel = "basis functions (% of the training points)"
+        draw_panels(RESULTS / "basis_functions.svg", 4.0, xlabel, panels)

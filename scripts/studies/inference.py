@@ -1,0 +1,400 @@
+"""Infer which set-up the published figures are consistent with.
+
+A set-up is a number of reference users and a rule of choice. It is fitted, for each data set, to
+its supervised table, and judged on the others. The chi-square of a cell is the squared difference
+of measured and published error in standard errors, ours and the paper's together.
+
+Runs keep errors over whole grids for units of ten random users: the hold-out users of one repeat.
+Parameters are chosen on some units and tested on another, so that any rule of choice, and any size
+of the hold-out, is judged from the same runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from numpy.typing import NDArray
+from pages import runs, write_part
+from tabulate import tabulate
+
+from rankpursuit.experiments.catalogue import METHODS, METRICS
+from rankpursuit.experiments.config import group_name, load_experiment, ratings_of
+from rankpursuit.experiments.run.evaluate import tasks_of
+from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run.selection import grid_axes
+from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.reporting.expected import load_expected
+from rankpursuit.reporting.published import (
+    published_claims,
+    published_size,
+    published_tables,
+    small_difference,
+)
+from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, markdown_table, write_csv
+
+TABLES = {
+    "jester": {1: "jester_supervised", 2: "jester_semi_supervised", 5: "jester_supervised"},
+    "movielens": {3: "movielens_supervised", 4: "movielens_semi_supervised"},
+}
+"""The run behind each published table; the first table of a data set is fitted."""
+UNIT_USERS, DRAWS = 10, 1000
+PURSUIT, SPARSE = "ranking_pursuit", "sparse_rank_rls"
+
+Key = tuple[str, str, str]
+"""Metric, group and algorithm."""
+
+
+class Grid(NamedTuple):
+    """Errors of an algorithm on the units of a group, shape (units, widths, *axes)."""
+
+    axes: dict[str, tuple[float, ...]]
+    errors: Array
+
+
+class Rule(NamedTuple):
+    """A rule of choice."""
+
+    holdout: int = 0  # number of hold-out units; 0: all but the one that is tested
+    power: int | None = None  # of two, at which lambda is fixed; None: lambda is tuned
+    shared: bool = False  # one width for all methods: lowest sum of errors relative to the lowest
+    size: str = "holdout"  # "pursuit": sparse RankRLS has as many functions as ranking pursuit
+
+    def __str__(self) -> str:
+        users = f"{UNIT_USERS * self.holdout} hold-out users" if self.holdout else "hold-out"
+        lam = "lambda tuned" if self.power is None else f"lambda 2^{self.power}"
+        width = "one width" if self.shared else "own widths"
+        size = "random subset as large as ranking pursuit's P" if self.size == "pursuit" else ""
+        return ", ".join(filter(None, [users, lam, width, size]))
+
+
+DEFAULT = Rule()
+POWERS = (None, -5, -3, -1, 1, 3, 5, 7)
+RULES = [
+    Rule(*options)
+    for options in itertools.product((0, 1, 3), POWERS, (False, True), ("holdout", "pursuit"))
+]
+
+
+def load_grids(folder: Path) -> dict[Key, Grid]:
+    """Read the errors over the grids of a run, of every unit that has all algorithms."""
+    experiment = load_experiment(RunFolder(folder).config)
+    identity = Identity(experiment.digest(), ratings_of(experiment.data).checksum())
+    found: dict[Key, list[Array]] = {}
+    with Store(RunFolder(folder).store, identity) as store:
+        run = Run.of(experiment, 1).everything(store)
+        for cell in run.plan.cells:
+            results = {label: run.results(store, cell, "holdout", label) for label in run.labels}
+            if all(results.values()):
+                for label, (result,) in results.items():
+                    for metric, sums in result.sums.items():
+                        key = (metric, group_name(cell.group), label)
+                        found.setdefault(key, []).append(sums / UNIT_USERS)
+    axes = {
+        label: grid_axes(spec, experiment.kernel.widths)
+        for label, spec in experiment.algorithms.items()
+    }
+    return {key: Grid(axes[key[2]], np.stack(units)) for key, units in found.items()}
+
+
+def tested(grids: dict[Key, Grid], rule: Rule) -> Iterator[tuple[Key, Array]]:
+    """Yield the errors of each unit, shape (units,), with parameters chosen on others."""
+    for metric, group in dict.fromkeys(key[:2] for key in grids):
+        here = {key[2]: grid for key, grid in grids.items() if key[:2] == (metric, group)}
+        errors = {label: _at_fixed_lambda(grid, rule) for label, grid in here.items()}
+        sums = {label: _holdout_sums(values, rule) for label, values in errors.items()}
+        if rule.shared:
+            _keep_one_width(sums)
+        places = {label: _lowest(values) for label, values in sums.items()}
+        if rule.size == "pursuit":
+            places[SPARSE] = _lowest(_at_pursuit_size(here, sums[SPARSE], places[PURSUIT]))
+        for label, values in errors.items():
+            at = np.arange(len(values)), places[label]
+            yield (metric, group, label), values.reshape(len(values), -1)[at]
+
+
+def _at_fixed_lambda(grid: Grid, rule: Rule) -> Array:
+    """Errors at the rule's lambda; its axis stays, with one value."""
+    if rule.power is None or "lambdas" not in grid.axes:
+        return grid.errors
+    at = grid.axes["lambdas"].index(2.0**rule.power)
+    return grid.errors.take([at], axis=1 + list(grid.axes).index("lambdas"))
+
+
+def _holdout_sums(errors: Array, rule: Rule) -> Array:
+    """For each unit, the sums of errors over the units on which its parameters are chosen."""
+    if not rule.holdout:
+        return errors.sum(axis=0) - errors
+    after = np.arange(len(errors))[:, None] + np.arange(1, rule.holdout + 1)
+    return errors[after % len(errors)].sum(axis=1)
+
+
+def _lowest(sums: Array) -> NDArray[np.intp]:
+    return sums.reshape(len(sums), -1).argmin(axis=1)
+
+
+def _keep_one_width(sums: dict[str, Array]) -> None:
+    """Set all widths to infinity but the best for all methods together."""
+    by_width = [s.reshape(*s.shape[:2], -1).min(axis=2) for s in sums.values()]
+    best = np.sum([s / s.min(axis=1, keepdims=True) for s in by_width], axis=0).argmin(axis=1)
+    for label, values in sums.items():
+        other = np.arange(values.shape[1]) != best[:, None]
+        sums[label] = np.where(
+            other.reshape(*other.shape, *[1] * (values.ndim - 2)), np.inf, values
+        )
+
+
+def _at_pursuit_size(here: dict[str, Grid], sums: Array, places: NDArray[np.intp]) -> Array:
+    """Set all sizes of the random subset to infinity but that nearest to ranking pursuit's P."""
+    at = np.unravel_index(places, here[PURSUIT].errors.shape[1:])[-1]
+    chosen = np.asarray(here[PURSUIT].axes["n_basis"])[at]
+    sizes = np.asarray(here[SPARSE].axes["n_basis"])
+    nearest = np.abs(sizes - chosen[:, None]).argmin(axis=1)
+    other = np.arange(len(sizes)) != nearest[:, None]
+    return np.where(other[:, None, :, None], np.inf, sums)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a published table next to the errors of each unit of users in a set-up."""
+
+    table: int
+    keys: list[Key]
+    published: Array  # (cells,)
+    spread: Array  # (cells,): standard deviation over users in the run with the text's set-up
+    units: Array  # (cells, units)
+
+    @property
+    def measured(self) -> Array:
+        """Mean errors, shape (cells,)."""
+        return self.units.mean(axis=1)
+
+    def chi_square(self, measured: Array | None = None) -> Array:
+        """Sum over cells; with means of several draws, shape (draws, cells), of each draw."""
+        measured = self.measured if measured is None else measured
+        size = published_size()
+        ours, theirs = UNIT_USERS * self.units.shape[1], size.users * size.repeats
+        step = np.array([10.0 ** -METRICS[metric].decimals for metric, *_ in self.keys])
+        variance = self.spread**2 * (1 / ours + 1 / theirs) + step**2 / 12  # the paper rounds
+        return ((measured - self.published) ** 2 / variance).sum(axis=-1)
+
+    @property
+    def within(self) -> int:
+        """Number of cells within the tolerance of full-size results."""
+        tolerances = load_expected().tolerances
+        limits = np.array([tolerances[self.table, metric] for metric, *_ in self.keys])
+        return int((np.abs(self.measured - self.published) <= limits + 1e-9).sum())
+
+    @property
+    def agreeing(self) -> tuple[int, int]:
+        """Number of comparisons of the claims about this table that hold by means, and of all."""
+        means = dict(zip(self.keys, self.measured, strict=True))
+        right = total = 0
+        for claim in published_claims():
+            if claim.tables != (self.table,) or claim.rule not in COMPARISONS:
+                continue
+            metric = claim.options.get("metric", "disagreement")
+            limit = small_difference(metric) if claim.rule == "comparable" else 0.0
+            sides = claim.options["first"], claim.options["second"]
+            groups = dict.fromkeys(group for _, group, _ in self.keys)
+            for group, one, two in itertools.product(groups, *sides):
+                first, second = (means.get((metric, group, label)) for label in (one, two))
+                if first is not None and second is not None:
+                    right += first - second < limit
+                    total += 1
+        return right, total
+
+
+COMPARISONS = ("outperforms", "lower_mean", "comparable")
+
+
+@cache
+def spreads(table: int) -> dict[Key, float]:
+    """Return the standard deviation over users of each cell of a committed run."""
+    users = runs()[table].users
+    return users.groupby(["metric", "group", "algorithm"])["error"].std().to_dict()
+
+
+def cells_of(table: int, errors: dict[Key, Array]) -> Cells:
+    """Put the errors of units next to the cells that a table is the first to print."""
+    published = {
+        (metric, group, label): value
+        for metric, label, group, value in published_tables()[table].each_cell()
+        if table != 5 or metric != "disagreement" or label.startswith("combined")
+    }  # Table 5 repeats Table 1
+    spread = [spreads(table)[key] for key in published]
+    units = np.stack([errors[key] for key in published])
+    values = np.array(list(published.values()))
+    return Cells(table, list(published), values, np.array(spread), units)
+
+
+Setups = dict[tuple[int, Rule], dict[int, Cells]]
+"""The cells of each table, by number of reference users and rule of choice."""
+
+
+def explore(data: str, folder: Path) -> Setups:
+    """Return the cells of each table in every set-up of a data set, on the users that all have.
+
+    Tables without results are skipped, and numbers of reference users without the fitted table.
+    """
+    numbers = sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    fitted, *_ = names = list(dict.fromkeys(TABLES[data].values()))
+    grids: dict[str, dict[int, dict[Key, Grid]]] = {}
+    for name in names:
+        places = {number: folder / str(number) / name for number in numbers}
+        found = {n: load_grids(path) for n, path in places.items() if RunFolder(path).has_results}
+        common = min((len(x.errors) for one in found.values() for x in one.values()), default=0)
+        grids[name] = {
+            number: {key: Grid(grid.axes, grid.errors[:common]) for key, grid in one.items()}
+            for number, one in found.items()
+        }
+    setups: Setups = {}
+    for number, rule in itertools.product(grids[fitted], RULES):
+        errors = {k: dict(tested(one[number], rule)) for k, one in grids.items() if number in one}
+        tables = {table: errors[name] for table, name in TABLES[data].items() if name in errors}
+        setups[number, rule] = {table: cells_of(table, found) for table, found in tables.items()}
+    return setups
+
+
+def describe(data: str, setups: Setups) -> pd.DataFrame:
+    """Return a row for each set-up and table."""
+    names = ["reference_users", *Rule._fields, "table", "chi_square", "cells", "within_tolerance"]
+    names += ["comparisons_agree", "comparisons", "data"]
+    rows = []
+    for (number, rule), tables in setups.items():
+        for table, cells in tables.items():
+            found = [float(cells.chi_square()), len(cells.keys), cells.within, *cells.agreeing]
+            rows.append([number, *rule, table, *found, data])
+    return pd.DataFrame(rows, columns=names)
+
+
+def interval(setups: Setups, table: int) -> dict[int, float]:
+    """Return how often each number of reference users fits best, over draws of the users.
+
+    A number of reference users fits as well as its best rule does. Users are the same for all
+    numbers, so that units are drawn for all of them together.
+    """
+    n_units = next(iter(setups.values()))[table].units.shape[1]
+    drawn = np.random.default_rng(0).integers(n_units, size=(DRAWS, n_units))
+    weights = np.stack([np.bincount(one, minlength=n_units) for one in drawn]) / n_units
+    lowest: dict[int, Array] = {}
+    for (number, _), tables in setups.items():
+        value = tables[table].chi_square(weights @ tables[table].units.T)
+        lowest[number] = np.minimum(lowest.get(number, np.inf), value)
+    best = np.stack(list(lowest.values())).argmin(axis=0)
+    return {number: float((best == at).mean()) for at, number in enumerate(lowest)}
+
+
+def report(data: str, setups: Setups) -> str:
+    """Return the chi-square table of a data set, and the numbers that cannot be told apart."""
+    tables = list(TABLES[data])
+    fitted = {setup: float(cells[tables[0]].chi_square()) for setup, cells in setups.items()}
+    best = min(fitted, key=fitted.__getitem__)
+    rows = []
+    for number in dict.fromkeys(number for number, _ in setups):
+        lowest = min((s for s in setups if s[0] == number), key=fitted.__getitem__)
+        for setup in dict.fromkeys([(number, DEFAULT), lowest]):
+            cells = setups[setup]
+            chi = {t: float(one.chi_square()) for t, one in cells.items()}
+            counts = [{t: one.within for t, one in cells.items()}]
+            counts += [{t: one.agreeing[0] for t, one in cells.items()}]
+            row = [number, f"{setup[1]}{' (**best**)' * (setup == best)}"]
+            row += [f"{chi[t]:.0f}" if t in chi else "" for t in tables]
+            row += [f"{sum(chi.values()):.0f}" if len(chi) == len(tables) else ""]
+            row += [" ".join(str(count.get(t, "-")) for t in tables) for count in counts]
+            rows.append(row)
+    full = next(cells for cells in setups.values() if len(cells) == len(tables))
+    headers = [
+        "reference users",
+        "rule of choice",
+        *(f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables),
+        "chi² in all",
+        f"cells within tolerance, Tables {' '.join(map(str, tables))}",
+        f"comparisons that agree, of {' '.join(str(full[t].agreeing[1]) for t in tables)}",
+    ]
+    shares = interval(setups, tables[0])
+    told = ", ".join(f"{number}: {share:.0%}" for number, share in shares.items() if share > 0)
+    similar = ", ".join(str(number) for number, share in shares.items() if share >= 0.025)
+    n_users = UNIT_USERS * setups[best][tables[0]].units.shape[1]
+    return (
+        f"### {DATA_TITLES[data]}\n\n"
+        f"{markdown_table(headers, rows, 'rl' + 'r' * (len(headers) - 2))}\n\n"
+        f"{len(setups)} set-ups were tried, with {n_users} users a group, fitted to Table "
+        f"{tables[0]} and judged on the others. Over {DRAWS} draws of the users the best fit has "
+        f"this number of reference users in this share of draws: {told}. Not to be told apart: "
+        f"{similar}."
+    )
+
+
+def draw_errors(axes: Axes, curves: dict[int, Cells]) -> None:
+    """Draw errors against the number of reference users, with the published levels as lines."""
+    numbers = sorted(curves)
+    first = curves[numbers[0]]
+    for label in dict.fromkeys(key[2] for key in first.keys):
+        look, own = METHODS[label].look, [key[2] == label for key in first.keys]
+        values = [curves[number].measured[own].mean() for number in numbers]
+        style = {"color": look.color, "marker": look.marker, "ms": 5}
+        axes.plot(numbers, values, label=METHODS[label].title, **style)
+        axes.axhline(first.published[own].mean(), color=look.color, ls=":", lw=1.2)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(numbers))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "inference")
+def main(folder: Path) -> None:
+    """Infer the paper's set-up from the runs of ``make inference``.
+
+    Writes results/inference.md, inference.csv and reference_users.svg.
+    """
+    frames, parts, panels = [], [], {}
+    for data, tables in TABLES.items():
+        setups = explore(data, folder)
+        if not setups:
+            raise click.ClickException(f"{folder}: no complete runs of {data}; make inference")
+        frames.append(describe(data, setups))
+        parts.append(report(data, setups))
+        table = next(iter(tables))
+        curves = {n: cells[table] for (n, rule), cells in setups.items() if rule == DEFAULT}
+        title = f"{DATA_TITLES[data]}, supervised (Table {table})"
+        panels[title] = partial(draw_errors, curves=curves)
+    write_csv(RESULTS / "inference.csv", pd.concat(frames))
+    write_part(RESULTS / "inference.md", "inference", "\n\n".join(parts))
+    xlabel = "reference users (dotted: published)"
+    draw_panels(RESULTS / "reference_users.svg", 4.4, xlabel, panels)
+    click.echo("\n\n".join(parts))
+
+
+@click.command()
+@click.argument("configs", nargs=-1, required=True)
+def alike_items(configs: tuple[str, ...]) -> None:
+    """Print how many items of a test user have equal features, as means over the test users.
+
+    Items that no reference user rated have the same features, and no method can tell them apart.
+    """
+    rows = []
+    for config in configs:
+        experiment = load_experiment(config)
+        for (cell, role), units in Run.of(experiment, 1).plan.units.items():
+            if role == "test":
+                shares = []
+                for task in (task for unit in units for task in tasks_of(experiment, unit)):
+                    _, sizes = np.unique(task.features, axis=0, return_counts=True)
+                    shares.append([sizes.max(), sizes[sizes > 1].sum()] / sizes.sum())
+                words = [f"{share:.0%}" for share in np.mean(shares, axis=0)]
+                users = experiment.protocol.reference_users
+                rows.append([config, users, group_name(cell.group), *words])
+    headers = ["config", "reference users", "group", "largest class of equals", "with an equal"]
+    click.echo(tabulate(rows, headers))

@@ -1,0 +1,22 @@
+"""Run a study and write its page in ``results/``: ``python scripts/study.py NAME``."""
+
+from __future__ import annotations
+
+import click
+from studies import ablations, candidates, defaults, inference, letor, readings
+
+main = click.Group(
+    help=__doc__,
+    commands={
+        "ablations": ablations.main,
+        "alike-items": inference.alike_items,
+        "candidates": candidates.main,
+        "defaults": defaults.main,
+        "inference": inference.main,
+        "letor": letor.main,
+        "readings": readings.main,
+    },
+)
+
+if __name__ == "__main__":
+    main()
