@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -237,7 +237,8 @@ def check_results(
             check.problems.append(f"{path}: too small to check. {size_note(run)}")
             continue
         runs[number] = run
-        _check_cells(run, expected, check)
+        check.cells += check_cells(run, expected)
+        check.problems += _record_problems(expected)
     verdicts = {id_: v for one in expectations.values() for id_, v in one.claims.items()}
     unknown = sorted(verdicts.keys() - {claim.id for claim in published_claims()})
     check.problems += [f"claim {name}: on record, but the paper has none" for name in unknown]
@@ -264,36 +265,40 @@ def _narrowed(
     return {n: one for n, one in expectations.items() if not only or one.name in only}
 
 
-def _check_cells(run: Results, expected: Expectation, check: Check) -> None:
+def check_cells(run: Results, expected: Expectation) -> list[CellCheck]:
+    """Compare every published cell of a run's table with what is expected of it."""
     means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean().to_dict()
+    cells = []
+    for metric, label, group, published in published_tables()[expected.table].each_cell():
+        if metric not in expected.tolerances or metric not in expected.pinned:
+            continue  # reported by `_record_problems`
+        known = expected.known_deviations.get(metric, {}).get(label, {}).get(group)
+        target, tolerance = published, expected.tolerances[metric].tolerance
+        if known is not None:
+            target, tolerance = known, expected.pinned[metric]
+        measured = means.get((metric, label, group))
+        status: Status = "within tolerance" if known is None else "known deviation"
+        if measured is None:
+            status = "missing"
+        elif abs(measured - target) > tolerance + _SLACK:
+            status = "unexpected"
+        cell = (expected.table, metric, label, group)
+        cells.append(CellCheck(*cell, published, measured, target, tolerance, status))
+    return cells
+
+
+def _record_problems(expected: Expectation) -> Iterator[str]:
+    """Return a line for each tolerance that is missing and each deviation of no cell."""
     table = published_tables()[expected.table]
     for metric in table.cells:
         if metric not in expected.tolerances or metric not in expected.pinned:
-            check.problems.append(f"Table {expected.table}: no tolerance on record for {metric}")
+            yield f"Table {expected.table}: no tolerance on record for {metric}"
     for metric, rows in expected.known_deviations.items():
         for label, row in rows.items():
             for group in row:
                 if table.value(metric, label, group) is None:
                     where = f"Table {expected.table}: {metric}, {label}, {group}"
-                    check.problems.append(f"{where}: a deviation on record, but no such cell")
-    for metric, label, group, published in table.each_cell():
-        if metric not in expected.tolerances or metric not in expected.pinned:
-            continue
-        known = expected.known_deviations.get(metric, {}).get(label, {}).get(group)
-        target = published if known is None else known
-        tolerance = (
-            expected.tolerances[metric].tolerance if known is None else expected.pinned[metric]
-        )
-        measured = means.get((metric, label, group))
-        status: Status
-        if measured is None:
-            status = "missing"
-        elif abs(measured - target) > tolerance + _SLACK:
-            status = "unexpected"
-        else:
-            status = "within tolerance" if known is None else "known deviation"
-        cell = (expected.table, metric, label, group)
-        check.cells.append(CellCheck(*cell, published, measured, target, tolerance, status))
+                    yield f"{where}: a deviation on record, but no such cell"
 
 
 def recompute(

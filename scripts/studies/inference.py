@@ -34,7 +34,7 @@ from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.selection import grid_axes
 from rankpursuit.experiments.run.store import Identity, Store
-from rankpursuit.reporting.expected import load_expected
+from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.published import (
     published_claims,
     published_size,
@@ -191,7 +191,7 @@ class Cells:
     @property
     def within(self) -> int:
         """Number of cells within the tolerance of full-size results."""
-        tolerances = load_expected().tolerances
+        tolerances = published_tolerances()
         limits = np.array([tolerances[self.table, metric] for metric, *_ in self.keys])
         return int((np.abs(self.measured - self.published) <= limits + 1e-9).sum())
 

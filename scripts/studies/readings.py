@@ -18,9 +18,8 @@ from pages import EXPERIMENTS, write_part
 from tabulate import tabulate
 
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.reporting.check import check_results
+from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_claims, published_tables
 from rankpursuit.reporting.results import Results, load_results
 from studies.library import RESULTS, markdown_table, write_csv
@@ -112,12 +111,12 @@ def describe(reading: Reading, folder: Path) -> tuple[list[Any], pd.DataFrame]:
     """Return a row of the table of interpretations, and the cells behind it."""
     runs, changed = results_of(reading, folder)
     results = list(runs.values())
-    expected = load_expected().model_copy(update={"known_deviations": ()})
-    values = ("published", "measured", "tolerance")
+    plain = {"known_deviations": {}}
     cells = pd.DataFrame(
-        one.cell._asdict() | {name: getattr(one, name) for name in values}
-        for one in check_results(results, expected).cells
-    )
+        one
+        for number, expected in load_expectations(expectation_folder()).items()
+        for one in check_cells(runs[number], expected.model_copy(update=plain))
+    ).drop(columns=["target", "status"])
     off = cells["measured"] - cells["published"]
     ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
     verdicts = judge_claims(results)
