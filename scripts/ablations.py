@@ -18,11 +18,10 @@ from pages import ROOT, write_part
 from study_figures import draw_basis_functions
 
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.published import small_difference
+from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare
-from rankpursuit.reporting.tables import signed
 from rankpursuit.writing import write_atomically
 
 RUNS = ROOT / "results" / "ablations"

@@ -24,7 +24,7 @@ from tqdm import tqdm
 from rankpursuit import RankingPursuit, RankSVM, SparseRankRLS
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences, GroupWeight
-from rankpursuit.reporting.columns import markdown_columns
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.solvers import pursue_gram, ridge_gram
 from rankpursuit.solvers.pursuit import Fitting, GramSums
 from rankpursuit.writing import write_atomically

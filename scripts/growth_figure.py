@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
 from study_figures import save_figure
 
-from rankpursuit.reporting.figures.style import figure_style
+from rankpursuit.reporting.figures import figure_style
 
 _PANELS = {
     "s": ("Time of a fit", "seconds"),

@@ -31,7 +31,7 @@ from pages import ROOT, write_part
 from study_figures import draw_reference_users
 
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.reporting.columns import markdown_columns
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.writing import write_atomically
 
 RUNS = ROOT / "results" / "inference"

@@ -11,7 +11,7 @@ from bench_file import environment
 from letor_methods import METHODS, NO_LIMIT, SIZES
 from ranking_data import DATA_SETS, DataSet
 
-from rankpursuit.reporting.columns import markdown_columns
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.statistics import Comparison, compare
 
 MEASURES = {"ndcg": "NDCG@10", "map": "MAP", "error": "pairwise error"}

@@ -17,9 +17,9 @@ from readme_parts import headline_of_both_tasks, times, verdicts
 from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import Verdict, judge_claims
-from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.writing import write_atomically
 

@@ -21,9 +21,9 @@ from tabulate import tabulate
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import published_claims, published_tables
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.writing import write_atomically
 

@@ -8,8 +8,8 @@ from typing import get_args
 from rankpursuit.experiments.catalogue import METHODS, METRICS
 from rankpursuit.experiments.syntax.shipped import shipped_experiments
 from rankpursuit.reporting.claims import Outcome, judge_claims
-from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results
 from rankpursuit.wording import duration
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from rankpursuit.experiments.catalogue import METHODS
-from rankpursuit.reporting.figures.style import figure_style, metric_title
+from rankpursuit.reporting.figures import figure_style, metric_title
 from rankpursuit.writing import replacing
 
 TITLES = {"jester": "Jester, supervised (Table 1)", "movielens": "MovieLens, supervised (Table 3)"}

@@ -9,12 +9,11 @@ from typing import Any, Literal
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.reporting.claims import Verdict, judge_claims
-from rankpursuit.reporting.coverage import is_full_size, size_note
 from rankpursuit.reporting.expected import CellKey, Deviation, Expected
 from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.render import EMPTY, Table, Value, signed
 from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
-from rankpursuit.reporting.tables import signed
+from rankpursuit.reporting.tables import is_full_size, size_note
 
 Status = Literal["within tolerance", "known deviation", "unexpected", "missing", "too small"]
 
@@ -195,40 +194,40 @@ def check_tables(check: Check) -> list[Table]:
     tables = []
     for number in dict.fromkeys(one.cell.table for one in check.cells):
         here = [one for one in check.cells if one.cell.table == number]
-        parts = tuple(
-            Part(METRICS[metric].task, dict(_row(one) for one in here if one.cell.metric == metric))
+        blocks = {
+            METRICS[metric].task: dict(_row(one) for one in here if one.cell.metric == metric)
             for metric in dict.fromkeys(one.cell.metric for one in here)
-        )
+        }
         title = published_tables()[number].full_title
         columns = ("published", "measured", "diff.", "expected", "status")
-        tables.append(Table(f"check-{number}", title, columns, parts))
+        tables.append(Table(f"check-{number}", title, columns, blocks))
     if check.claims:
-        rows: dict[str, tuple[Cell, ...]] = {
+        rows: dict[str, tuple[Value, ...]] = {
             one.verdict.claim.id: (
-                Cell(one.verdict.outcome),
-                Cell(one.expected or "not on record"),
-                Cell(one.verdict.reason),
-                Cell(one.verdict.size),
+                Value(one.verdict.outcome),
+                Value(one.expected or "not on record"),
+                Value(one.verdict.reason),
+                Value(one.verdict.size),
             )
             for one in check.claims
         }
         columns = ("verdict", "on record", "because", "mean difference")
-        tables.append(Table("check-claims", "Claims", columns, (Part("claim", rows),), align="l"))
+        tables.append(Table("check-claims", "Claims", columns, {"claim": rows}, align="l"))
     return tables
 
 
-def _row(one: CellCheck) -> tuple[str, tuple[Cell, ...]]:
+def _row(one: CellCheck) -> tuple[str, tuple[Value, ...]]:
     digits = METRICS[one.cell.metric].decimals
     found = (EMPTY, EMPTY)
     if one.measured is not None:
         found = (
-            Cell(f"{one.measured:.{digits + 1}f}"),
-            Cell(signed(one.measured - one.published, digits + 1)),
+            Value(f"{one.measured:.{digits + 1}f}"),
+            Value(signed(one.measured - one.published, digits + 1)),
         )
     cells = (
-        Cell(f"{one.published:.{digits}f}"),
+        Value(f"{one.published:.{digits}f}"),
         *found,
-        Cell(f"{one.target:.{digits}f} ± {one.tolerance:.{digits}f}"),
-        Cell(one.status, best=one.status in ("unexpected", "missing")),
+        Value(f"{one.target:.{digits}f} ± {one.tolerance:.{digits}f}"),
+        Value(one.status, best=one.status in ("unexpected", "missing")),
     )
     return f"{title_of(one.cell.algorithm)}, {one.cell.group}", cells

@@ -18,11 +18,9 @@ import yaml
 from fuzzing.finished_run import finished_run
 from rankpursuit.errors import RankpursuitError
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.reporting.documents import main_tables
-from rankpursuit.reporting.render import to_markdown
+from rankpursuit.reporting.render import Table, to_markdown
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.table import Table
-from rankpursuit.reporting.tables import parameter_table
+from rankpursuit.reporting.tables import main_tables, parameter_table
 
 _CELLS = (
     "",

@@ -5,13 +5,13 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from rankpursuit.reporting.documents import all_tables
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.experiments import methods
 from rankpursuit.experiments.catalogue import AXES, METHODS, METRICS, Metric
 from rankpursuit.experiments.config import parse_experiment
 from rankpursuit.metrics import squared_error
-from rankpursuit.reporting.documents import all_tables
 from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import load_results

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from rankpursuit.reporting.latex import to_latex
+from rankpursuit.reporting.table import Cell, Part, Table
 from small_experiment import run_into, run_of, small_config
 
 import rankpursuit.cli
 from rankpursuit.cli import check, data, report, run, tables
 from rankpursuit.cli._common import Failure, echo
 from rankpursuit.experiments.syntax.sections import LABEL
-from rankpursuit.reporting.latex import to_latex
 from rankpursuit.reporting.render import to_csv
-from rankpursuit.reporting.table import Cell, Part, Table
 from rankpursuit.visible import visible
 
 HOSTILE = ["\x1b[2J", "\x07", "\x9b31m", "\u202e", "\u2066", "\u200b", "\x7f", "\r"]

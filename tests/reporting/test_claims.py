@@ -1,7 +1,7 @@
 import pytest
 from made_up import write_results
-
 from rankpursuit.reporting.claim_rules import RULES
+
 from rankpursuit.reporting.claims import claims_table, judge_claims
 from rankpursuit.reporting.published import published_claims
 from rankpursuit.reporting.results import load_results

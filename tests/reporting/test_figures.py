@@ -10,25 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
+from rankpursuit.reporting.comparisons import proposed_algorithm
+from rankpursuit.reporting.figures.dodge import dodged
+from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
 
 from rankpursuit.experiments.catalogue import METHODS
-from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.figures import (
+    GRID,
+    INK,
+    WIDTH,
     average_ranks,
     critical_difference,
     draw_figures,
     error_against_basis,
     error_against_sparsity,
     error_against_width,
+    looks,
+    on_dark,
     overview,
     paired_differences,
     published_against_measured,
     save,
     to_svg,
 )
-from rankpursuit.reporting.figures.dodge import dodged
-from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
-from rankpursuit.reporting.figures.style import GRID, INK, WIDTH, looks, on_dark
 from rankpursuit.reporting.results import load_results
 
 METRIC = "disagreement"

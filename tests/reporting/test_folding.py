@@ -2,10 +2,10 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from rankpursuit.reporting.folding import GAP, fold_columns, fold_sentences
-from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.table import Cell, Part, Table
+
+from rankpursuit.reporting.render import to_text
 
 
 def rows(*lines):

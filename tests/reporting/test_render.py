@@ -7,12 +7,12 @@ from typing import get_args
 
 import pytest
 from made_up import write_results
+from rankpursuit.reporting.documents import all_tables, write_tables
+from rankpursuit.reporting.table import Cell, Format, Part, Table
 
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.documents import all_tables, write_tables
 from rankpursuit.reporting.render import FORMATS, to_csv, to_latex, to_markdown, to_text
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.table import Cell, Format, Part, Table
 
 ROWS = {
     "A & B": (Cell("0.5", " ± 0.1", True, {"mean": 0.5}), Cell("50%")),

@@ -12,18 +12,18 @@ from jinja2 import UndefinedError
 from made_up import write_results
 from made_up_runs import ALGORITHMS, write_run
 from matplotlib.figure import Figure
+from rankpursuit.reporting.coverage import size_note
+from rankpursuit.reporting.html import inline_svg, render
+from rankpursuit.reporting.report_content import Section, Topic, section_of
+from rankpursuit.reporting.report_story import Story
+from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting import html
 from rankpursuit.reporting.claims import Outcome
-from rankpursuit.reporting.coverage import size_note
 from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
-from rankpursuit.reporting.html import inline_svg, render
 from rankpursuit.reporting.report import COUNTED, render_report, write_report
-from rankpursuit.reporting.report_content import Section, Topic, section_of
-from rankpursuit.reporting.report_story import Story
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
 
 TEMPLATES = Path(html.__file__).parent / "templates"
 VOID = {"meta", "link", "br", "img", "hr", "input"}

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from made_up import write_results
 from made_up_runs import write_run
+from rankpursuit.reporting.report_story import finding, tell
 
 from rankpursuit.reporting.published import published_tables
-from rankpursuit.reporting.report_story import finding, tell
 from rankpursuit.reporting.results import load_results
 
 CELLS = published_tables()[1].cells["disagreement"]

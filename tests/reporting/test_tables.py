@@ -1,9 +1,6 @@
 import pytest
 import yaml
 from made_up import GROUPS, write_results
-
-from rankpursuit.errors import ResultsError
-from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.coverage import (
     SYNTHETIC_NOTE,
     is_full_size,
@@ -12,10 +9,13 @@ from rankpursuit.reporting.coverage import (
     size_note,
 )
 from rankpursuit.reporting.documents import all_tables, verdict_tables
+from rankpursuit.reporting.wilcoxon_tables import control_table, matrix_table
+
+from rankpursuit.errors import ResultsError
+from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table, parameter_table, saving, sparsity_table
-from rankpursuit.reporting.wilcoxon_tables import control_table, matrix_table
 
 
 @pytest.fixture
