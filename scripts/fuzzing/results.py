@@ -85,8 +85,8 @@ def attack(seed: int, folder: Path) -> str | None:
     numbers = [
         n
         for table in made
-        for part in table.parts
-        for row in part.rows.values()
+        for rows in table.blocks.values()
+        for row in rows.values()
         for cell in row
         for n in cell.numbers.values()
     ]
@@ -94,7 +94,7 @@ def attack(seed: int, folder: Path) -> str | None:
 
 
 def _all_finite(tables: list[Table]) -> bool:
-    rows = (row for table in tables for part in table.parts for row in part.rows.values())
+    rows = (row for table in tables for block in table.blocks.values() for row in block.values())
     return all(math.isfinite(n) for row in rows for cell in row for n in cell.numbers.values())
 
 

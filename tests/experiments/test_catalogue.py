@@ -5,7 +5,6 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
-from rankpursuit.reporting.documents import all_tables
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.experiments import methods
@@ -15,6 +14,7 @@ from rankpursuit.metrics import squared_error
 from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.tables import all_tables
 
 SCORES = np.array([[3.0, 1.0, 2.0, 2.0], [1.0, 2.0, 4.0, 0.0]])
 

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
-from rankpursuit.reporting.latex import to_latex
-from rankpursuit.reporting.table import Cell, Part, Table
 from small_experiment import run_into, run_of, small_config
 
 import rankpursuit.cli
 from rankpursuit.cli import check, data, report, run, tables
 from rankpursuit.cli._common import Failure, echo
 from rankpursuit.experiments.syntax.sections import LABEL
-from rankpursuit.reporting.render import to_csv
+from rankpursuit.reporting.render import Table, Value, to_csv, to_latex
 from rankpursuit.visible import visible
 
 HOSTILE = ["\x1b[2J", "\x07", "\x9b31m", "\u202e", "\u2066", "\u200b", "\x7f", "\r"]
@@ -85,8 +83,8 @@ def test_a_label_is_no_formula_command_or_path(word):
 
 
 def table_of(word):
-    cell = Cell("0.5", numbers={word: -0.5})
-    return Table(word, word, (word,), (Part(word, {word: (cell,)}),), (word,))
+    value = Value("0.5", numbers={word: -0.5})
+    return Table(word, word, (word,), {word: {word: (value,)}}, (word,))
 
 
 def test_latex_obeys_no_word():

@@ -3,9 +3,9 @@
 import inspect
 
 import pytest
-from rankpursuit.reporting.claim_rules import RULES
 
 from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.reporting.claims import RULES
 from rankpursuit.reporting.published import published_claims, published_size, published_tables
 
 SUPERVISED = [
