@@ -93,7 +93,7 @@ LOOKS = {
 
 def looks(results: Results) -> dict[str, Look]:
     """Return the look of each algorithm."""
-    labels = list(results.algorithms)
+    labels = list(results.declared)
     free = cycle([LOOKS[name] for name in LOOKS if name not in labels] or LOOKS.values())
     return {label: LOOKS[label] if label in LOOKS else next(free) for label in labels}
 

@@ -40,6 +40,15 @@ def test_results_that_are_not_there_are_an_error_in_one_line(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
+def test_without_arguments_the_reference_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "results" / "reference", name="one", table=1)
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "Table 1: results/reference/one (the reference)\n"
+    assert (tmp_path / "report.html").exists()
+
+
 @pytest.mark.parametrize("module", ["jinja2", "matplotlib", "pandas", "scipy", "tabulate"])
 def test_help_does_not_wait_for_heavy_imports(module):
     code = (

@@ -90,7 +90,7 @@ def test_a_claim_without_a_verdict_on_record_cannot_fail_and_says_so(checked):
     check = checked(expecting())
     assert any(one.verdict.outcome == "does not hold" for one in check.claims)
     assert "not on record" in {
-        row[1].text for row in check_tables(check)[-1].parts[0].rows.values()
+        row[1].text for row in check_tables(check)[-1].blocks["claim"].values()
     }
 
 

@@ -10,16 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
-from rankpursuit.reporting.comparisons import proposed_algorithm
-from rankpursuit.reporting.figures.dodge import dodged
-from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
 
 from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.figures import (
     GRID,
     INK,
+    LOOKS,
     WIDTH,
     average_ranks,
+    cliques,
     critical_difference,
     draw_figures,
     error_against_basis,
@@ -29,21 +28,22 @@ from rankpursuit.reporting.figures import (
     on_dark,
     overview,
     paired_differences,
-    published_against_measured,
+    rank_blocks,
     save,
+    separate,
     to_svg,
 )
 from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.statistics import proposed_algorithm
 
 METRIC = "disagreement"
-MARKERS = {method.look.marker for method in METHODS.values()}
+MARKERS = {look.marker for look in LOOKS.values()}
 DRAW = {
     "sparsity": error_against_sparsity,
     "basis": error_against_basis,
     "width": error_against_width,
     "paired": paired_differences,
     "ranks": average_ranks,
-    "published": published_against_measured,
 }
 LABELS = {
     "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
@@ -55,7 +55,6 @@ LABELS = {
         "60-80 ratings",
     ],
     "ranks": ["Average rank over 6 pairs of group and repeat", "critical difference", "1.00"],
-    "published": ["Test disagreement error (share of pairs)", "published", "measured"],
 }
 
 
@@ -121,9 +120,7 @@ def test_all_figures_of_all_metrics_are_drawn(tmp_path):
     metrics = ("disagreement", "squared_error")
     results = load_results(write_run(tmp_path, table=1, metrics=metrics))
     names = [drawn.name for drawn in draw_figures(results)]
-    assert names.count("published-disagreement") == 1
-    assert "published-squared_error" not in names
-    assert len(names) == len(set(names)) == 11
+    assert len(names) == len(set(names)) == 10
 
 
 def test_counts_of_basis_functions_are_not_called_shares(full):
@@ -181,8 +178,8 @@ def test_points_that_coincide_stand_side_by_side(full):
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), min_size=1, max_size=9))
-def test_dodged_points_do_not_cover_each_other(points):
-    moves = dodged(points, (1.0, 1.0))
+def test_separated_points_do_not_cover_each_other(points):
+    moves = separate(points, (1.0, 1.0))
     assert moves[0] == 0
     placed = [(x + move, y) for (x, y), move in zip(points, moves, strict=True)]
     for (a, b), (c, d) in itertools.combinations(placed, 2):
@@ -196,8 +193,8 @@ def test_interval_of_differences_is_hollow_where_it_holds_zero(full):
     users["error"] += np.where(users["algorithm"] == "rank_rls", 0, turns)
     axis = paired_differences(replace(full, users=users), METRIC, "rank_rls").axes[0]
     faces = {line.get_marker(): line.get_markerfacecolor() for line in axis.lines}
-    assert faces[METHODS["rls"].look.marker] == "none"
-    assert faces[METHODS["ranking_pursuit"].look.marker] != "none"
+    assert faces[LOOKS["rls"].marker] == "none"
+    assert faces[LOOKS["ranking_pursuit"].marker] != "none"
 
 
 def test_overview_has_a_point_for_every_published_cell_and_the_diagonal(full):
@@ -230,10 +227,9 @@ def test_differences_are_the_users_own(full):
 
 
 def test_control_is_the_last_of_the_paper_that_has_results(full):
-    assert proposed_algorithm(full, METRIC) == "own_pursuit"
+    assert proposed_algorithm(full) == "own_pursuit"
     rows = full.repeats[full.repeats["algorithm"] != "own_pursuit"]
-    assert proposed_algorithm(replace(full, repeats=rows), METRIC) == "ranking_pursuit"
-    assert proposed_algorithm(replace(full, repeats=rows[:0]), METRIC) == "own_pursuit"
+    assert proposed_algorithm(replace(full, repeats=rows)) == "ranking_pursuit"
 
 
 @pytest.mark.parametrize(("k", "q"), [(2, 1.960), (5, 2.728), (10, 3.164)])

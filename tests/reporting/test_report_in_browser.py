@@ -149,7 +149,7 @@ def test_page_does_not_overflow_and_nothing_is_cut(browser, width, opened):
     assert ask(browser, "cutOff()") == []
 
 
-def test_first_screen_tells_the_story_beside_the_figure(browser, width):
+def test_first_screen_has_the_summary_next_to_the_figure(browser, width):
     browser.execute_script("scrollTo(0, 0)")
     bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
     assert browser.execute_script(bottom, ".counts") < HEIGHTS[width]
