@@ -18,13 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
-from scipy.stats import studentized_range
 
 from rankpursuit.experiments.catalogue import METRICS, N_BASIS, Axis
 from rankpursuit.experiments.catalogue import WIDTH as KERNEL_WIDTH
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.statistics import SIGNIFICANT, proposed_algorithm
+from rankpursuit.reporting.statistics import proposed_algorithm
 from rankpursuit.reporting.tables import SYNTHETIC_NOTE, published_cells
 from rankpursuit.writing import replacing, write_atomically
 
@@ -191,15 +190,11 @@ def overview(runs: Sequence[Results]) -> Figure | None:
 
     A point is a method in a group of users; below the diagonal, the measured error is lower. None
     if no run reproduces a published table.
-
-    Parameters
-    ----------
-    runs : sequence of Results
     """
     found = []
     for run in runs:
         for metric in run.metrics:
-            cells = published_cells(run, metric).dropna(subset="published")
+            cells = published_cells(run, metric)
             if len(cells) and run.table is not None:
                 alone = published_tables()[run.table].title
                 title = METRICS[metric].task if len(run.metrics) > 1 else alone
@@ -295,19 +290,7 @@ def _draw_points(axis: Axes, rows: pd.DataFrame, look: dict[str, Look]) -> None:
 def separate(
     points: Sequence[tuple[float, float]], size: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """Return sideways moves after which no two points cover each other.
-
-    Parameters
-    ----------
-    points : sequence of (x, y)
-    size : (width, height)
-        Size of a marker. Two points cover each other if they are nearer than that in both
-        directions.
-
-    Returns
-    -------
-    array of shape (n_points,)
-        Multiples of the width: the first of several that coincide stays in its place.
+    """Return sideways moves, multiples of the width, after which no two points cover each other.
 
     Examples
     --------
@@ -446,17 +429,10 @@ def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:
 
 
 def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
-    """Draw the control's error minus that of each algorithm, on the same users.
+    """Draw the error of the control (default: `proposed_algorithm`) minus that of the others.
 
     A marker is the mean over users with its 95% interval (normal), filled where the interval
     excludes zero. Left of zero the control is better. None if there is nothing to compare.
-
-    Parameters
-    ----------
-    results : Results
-    metric : str
-    control : str, optional
-        Label of the control; `proposed_algorithm` if None.
     """
     control = control or proposed_algorithm(results)
     users, key = _of_metric(results.users, metric), ["group", "repeat", "user"]
@@ -501,93 +477,6 @@ def paired_differences(results: Results, metric: str, control: str | None = None
     return figure
 
 
-def critical_difference(n_algorithms: int, n_blocks: int, level: float = SIGNIFICANT) -> float:
-    """Return the least difference of average ranks that is significant by Nemenyi's test.
-
-    The constant is the quantile of the studentized range with infinitely many degrees of freedom,
-    divided by the root of two (Demsar 2006 prints it rounded).
-
-    Examples
-    --------
-    >>> round(critical_difference(4, 14), 3)
-    1.254
-    """
-    quantile = studentized_range.isf(level, n_algorithms, np.inf) / np.sqrt(2)
-    return float(quantile * np.sqrt(n_algorithms * (n_algorithms + 1) / (6 * n_blocks)))
-
-
-def rank_blocks(results: Results, metric: str) -> pd.DataFrame:
-    """Return the rank of each algorithm in each group and repeat that has all of them.
-
-    Returns
-    -------
-    DataFrame
-        A row for each group and repeat, a column for each algorithm; 1 is best, ties share.
-    """
-    rows = _of_metric(results.repeats, metric)
-    table = rows.pivot_table(index=["group", "repeat"], columns="algorithm", values="test_error")
-    return table[[label for label in results.algorithms if label in table]].dropna().rank(axis=1)
-
-
-def cliques(means: np.ndarray, difference: float) -> list[tuple[int, int]]:
-    """Return first and last place of each longest run of sorted ranks within the difference.
-
-    Examples
-    --------
-    >>> cliques(np.array([1.0, 1.5, 2.2, 4.0]), 1.0)
-    [(0, 1), (1, 2)]
-    """
-    found: list[tuple[int, int]] = []
-    for first, mean in enumerate(means):
-        last = int(np.searchsorted(means, mean + difference, side="right")) - 1
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
-
-
-def average_ranks(results: Results, metric: str) -> Figure | None:
-    """Draw the average ranks over groups and repeats on a line, and the critical difference.
-
-    A thick bar joins algorithms that Nemenyi's test cannot tell apart. None if there are
-    fewer than two algorithms, or fewer than two groups and repeats that have all of them.
-    """
-    ranks = rank_blocks(results, metric)
-    n_blocks, n = ranks.shape
-    if n_blocks < 2 or n < 2:
-        return None
-    means = ranks.mean().sort_values(kind="stable")
-    difference = critical_difference(n, n_blocks)
-    joined = cliques(means.to_numpy(), difference)
-    look, n_left = looks(results), (n + 1) // 2
-    below = 0.6 + 0.35 * len(joined)
-    depth = below + n_left
-    with figure_style():
-        figure = Figure(figsize=(WIDTH, 0.3 * (depth + 3.6)))  # a line of text is 0.3 inches high
-        axis = figure.subplots()
-        axis.axis("off")
-        axis.plot([1, n], [0, 0], color=INK, linewidth=1.2)
-        for rank in range(1, n + 1):
-            axis.plot([rank, rank], [0, -0.3], color=INK, linewidth=1.2)
-            axis.text(rank, -0.45, str(rank), ha="center", va="bottom")
-        title = f"Average rank over {n_blocks} pairs of group and repeat (1 is best)"
-        axis.text((n + 1) / 2, -1.5, title, ha="center", va="bottom")
-        axis.errorbar(1 + difference / 2, -2.6, xerr=difference / 2, color=INK, capsize=4)
-        axis.text(1 + difference + 0.1, -2.6, f"critical difference {difference:.2f}", va="center")
-        for number, (first, last) in enumerate(joined):
-            ends = [means.iloc[first] - 0.06, means.iloc[last] + 0.06]
-            axis.plot(ends, [0.55 + 0.35 * number] * 2, color=INK, linewidth=4)
-        for place, (label, mean) in enumerate(means.items()):
-            left = place < n_left
-            at, end = below + (place if left else n - 1 - place), 0.9 if left else n + 0.1
-            axis.plot([mean, mean, end], [0, at, at], color=look[label].color, linewidth=1.2)
-            axis.plot(end, at, color=look[label].color, marker=look[label].marker, ms=7)
-            words, side = f"{results.algorithms[label]} {mean:.2f}", "right" if left else "left"
-            axis.text(end + (-0.1 if left else 0.1), at, words, ha=side, va="center")
-        axis.set_xlim(1 - 0.32 * (n - 1), n + 0.32 * (n - 1))
-        axis.set_ylim(depth - 0.4, -3.2)
-    return figure
-
-
 # All figures
 
 
@@ -628,13 +517,6 @@ _FIGURES: dict[str, tuple[Callable[[Results, str], Figure | None], str]] = {
         "Mean difference on the same users, and its 95% interval; the marker is filled where the "
         "interval leaves out zero. Users of all repeats count alike, though one person may be "
         "among those of two repeats.",
-    ),
-    "ranks": (
-        average_ranks,
-        "Average ranks over groups and repeats. Thick bars join algorithms closer than the "
-        f"critical difference of Nemenyi's test at {SIGNIFICANT:.0%} (its constant from "
-        "scipy.stats.studentized_range). Repeats of a group draw from the same users, so this "
-        "test is a guide, not a proof.",
     ),
 }
 

@@ -16,6 +16,8 @@ from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat, tabulate
 
 from rankpursuit.writing import write_atomically
 
+Blocks = dict[str, dict[str, tuple["Value", ...]]]
+"""Values by heading and row name, ``blocks[heading][row] = (value, ...)``."""
 Rows = list[list[str]]
 
 _TEXT_ROW = DataRow("", "  ", "")
@@ -69,7 +71,7 @@ class Table:
     columns : tuple of str
         Names of the columns, without that of the row names.
     blocks : dict
-        Values by heading and row name, ``blocks[heading][row] = (value, ...)``.
+        Values by heading and row name.
     notes : tuple of str
     align : {"r", "l"}
         ``"l"`` if the cells are sentences.
@@ -82,7 +84,7 @@ class Table:
     id: str
     title: str
     columns: tuple[str, ...]
-    blocks: dict[str, dict[str, tuple[Value, ...]]]
+    blocks: Blocks
     notes: tuple[str, ...] = ()
     align: str = "r"
     subject: str = ""

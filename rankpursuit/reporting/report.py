@@ -183,7 +183,7 @@ def run_section(results: Results) -> RunSection:
         Topic("Errors", [error_table(results, compare=True)], drawn("sparsity")),
         Topic("How sparse the solutions are", [sparsity_table(results)]),
         Topic("Parameters and their effect", [parameter_table(results)], drawn("basis", "width")),
-        Topic("Differences between methods", (), drawn("paired", "ranks")),
+        Topic("Differences between methods", (), drawn("paired")),
         Topic("Significance tests", wilcoxon_tables(results)),
     )
     return RunSection(
@@ -251,7 +251,7 @@ def _deviations(runs: Sequence[Results]) -> pd.DataFrame:
         (metric, difference, tolerances[run.table, metric])
         for run in runs
         for metric in run.metrics
-        for difference in published_cells(run, metric).eval("mean - published").dropna()
+        for difference in published_cells(run, metric).eval("mean - published")
         if run.table is not None
     ]
     return pd.DataFrame(rows, columns=["metric", "difference", "tolerance"])

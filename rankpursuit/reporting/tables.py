@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -20,7 +20,7 @@ from rankpursuit.reporting.published import (
     published_tables,
     small_difference,
 )
-from rankpursuit.reporting.render import EMPTY, Table, Value, signed, to_text
+from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.statistics import (
     LEAST_PAIRS,
@@ -192,7 +192,7 @@ def _table(
     kind: str,
     title: str,
     columns: Sequence[str],
-    blocks: dict[str, dict[str, tuple[Value, ...]]],
+    blocks: Blocks,
     *notes: str,
 ) -> Table:
     return Table(
@@ -206,11 +206,6 @@ def _table(
     )
 
 
-def _block_heading(results: Results, metric: str, alone: str) -> str:
-    """Return the heading of a metric's block: its task, if the run has several metrics."""
-    return METRICS[metric].task if len(results.metrics) > 1 else alone
-
-
 def _over_repeats(results: Results) -> str:
     """Return what the numbers of a cell are."""
     if (_repeats_of_cells(results) > 1).any():
@@ -221,6 +216,20 @@ def _over_repeats(results: Results) -> str:
 # Errors, sparsity and parameters
 
 
+def _headings(results: Results, alone: str) -> list[str]:
+    """Return the heading of each metric's block: its task, if there are several."""
+    several = len(results.metrics) > 1
+    return [METRICS[metric].task if several else alone for metric in results.metrics]
+
+
+def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blocks:
+    """Return a block for each metric, with ``row(metric, label)`` of each algorithm."""
+    return {
+        heading: {title: tuple(row(metric, label)) for label, title in results.algorithms.items()}
+        for metric, heading in zip(results.metrics, _headings(results, "Method"), strict=True)
+    }
+
+
 def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
     """Return mean and standard deviation over repeats by algorithm and group."""
     rows = results.repeats[results.repeats["metric"] == metric]
@@ -228,22 +237,21 @@ def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
 
 
 def published_cells(results: Results, metric: str) -> pd.DataFrame:
-    """Return the measured cells with their published errors.
+    """Return the measured cells that were published.
 
     Returns
     -------
     DataFrame
-        Columns ``group``, ``algorithm``, ``mean``, ``std`` and ``published``; no rows if none of
-        the cells was published.
+        Columns ``group``, ``algorithm``, ``mean`` and ``published``.
     """
-    cells = _statistics(results, metric, "test_error").fillna({"std": 0.0}).reset_index()
+    cells = _statistics(results, metric, "test_error").reset_index()
     table = published_table(results)
     published = [
         None if table is None else table.value(metric, label, group)
         for label, group in zip(cells["algorithm"], cells["group"], strict=True)
     ]
     cells["published"] = pd.Series(published, index=cells.index, dtype=float)
-    return cells if cells["published"].notna().any() else cells.iloc[:0]
+    return cells.dropna(subset="published")
 
 
 def error_table(results: Results, *, compare: bool = False) -> Table:
@@ -256,26 +264,26 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         Whether to add the published error and the difference to it.
     """
     published = published_table(results) if compare else None
-    more = () if published is None else ("paper", "diff.")
-    blocks = {}
-    for metric in results.metrics:
+    more = [] if published is None else ["paper", "diff."]
+    cells = {metric: _statistics(results, metric, "test_error") for metric in results.metrics}
+    best = {metric: found["mean"].groupby("group").min() for metric, found in cells.items()}
+
+    def row(metric: str, label: str) -> Iterator[Value]:
         digits = METRICS[metric].decimals
-        cells = _statistics(results, metric, "test_error")
-        best = cells["mean"].groupby("group").min()
-        rows = {}
-        for label, title in results.algorithms.items():
-            values: list[Value] = []
-            for group in results.groups:
-                value = EMPTY
-                if (label, group) in cells.index:
-                    mean, std = cells.loc[(label, group)]
-                    value = _mean_value(mean, std, digits, is_best=f"{best[group]:.{digits}f}")
-                values.append(value)
-                if published is not None:
-                    cell = published.value(metric, label, group)
-                    values += _published_values(value, cell, digits)
-            rows[title] = tuple(values)
-        blocks[_block_heading(results, metric, "Method")] = rows
+        for group in results.groups:
+            mean = None
+            if (label, group) in cells[metric].index:
+                mean, std = map(float, cells[metric].loc[(label, group)])
+                text = f"{mean:.{digits}f}"
+                spread, numbers = "", {"mean": mean}
+                if not math.isnan(std):
+                    spread, numbers["standard_deviation"] = f" ± {std:.{digits}f}", std
+                yield Value(text, spread, text == f"{best[metric][group]:.{digits}f}", numbers)
+            else:
+                yield EMPTY
+            if published is not None:
+                yield from _published_values(mean, published.value(metric, label, group), digits)
+
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     measures = measures[:1].upper() + measures[1:]
     return _table(
@@ -283,7 +291,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         "errors",
         measures,
         [name for group in results.groups for name in (group, *more)],
-        blocks,
+        _blocks(results, row),
         f"{measures}, {_over_repeats(results)}; the best is marked.",
         *(["paper: the published figure; diff.: measured minus published."] if more else []),
         *coverage_notes(results),
@@ -291,61 +299,41 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     )
 
 
-def _mean_value(mean: float, std: float, digits: int, is_best: str) -> Value:
-    text, numbers = f"{mean:.{digits}f}", {"mean": float(mean)}
-    if math.isnan(std):
-        return Value(text, best=text == is_best, numbers=numbers)
-    numbers["standard_deviation"] = float(std)
-    return Value(text, f" ± {std:.{digits}f}", text == is_best, numbers)
-
-
-def _published_values(measured: Value, published: float | None, digits: int) -> list[Value]:
+def _published_values(mean: float | None, published: float | None, digits: int) -> list[Value]:
     if published is None:
         return [EMPTY, EMPTY]
     paper = Value(f"{published:.{digits}f}", numbers={"published": published})
-    if measured is EMPTY:
+    if mean is None:
         return [paper, EMPTY]
-    difference = measured.numbers["mean"] - published
+    difference = mean - published
     return [paper, Value(signed(difference, digits), numbers={"difference": difference})]
 
 
 def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
-    """Return the error table of a run in memory as text for the terminal.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    repeats : DataFrame
-        The rows of ``repeats.csv``; at least one.
-    width : int, optional
-        Width of the terminal.
-    """
+    """Return the error table of a run as text; `repeats` has the rows of ``repeats.csv``."""
     return to_text([error_table(Results(experiment, repeats))], width).rstrip()
 
 
 def sparsity_table(results: Results) -> Table:
     """Return the fraction of training points used, and the basis functions saved."""
     full = [label for label in ("rank_rls", "rank_svm") if label in results.algorithms]
-    blocks = {}
-    for metric in results.metrics:
-        cells = _statistics(results, metric, "basis_share")
-        rows = {}
-        for label, title in results.algorithms.items():
-            values = []
-            for group in results.groups:
-                value = EMPTY
-                if (label, group) in cells.index:
-                    mean, std = cells.loc[(label, group)]
-                    spread = "" if math.isnan(std) else f" ± {100 * std:.0f}%"
-                    numbers = {"basis_share": float(mean)}
-                    value = Value(f"{100 * mean:.0f}%", spread, numbers=numbers)
-                values.append(value)
-            for other in full:
-                saved = saving(results, metric, label, other)
-                text = "" if saved is None else f"{signed(-100 * saved, 0)}%"
-                values.append(EMPTY if saved is None else Value(text, numbers={"saving": saved}))
-            rows[title] = tuple(values)
-        blocks[_block_heading(results, metric, "Method")] = rows
+    cells = {metric: _statistics(results, metric, "basis_share") for metric in results.metrics}
+
+    def row(metric: str, label: str) -> Iterator[Value]:
+        for group in results.groups:
+            if (label, group) in cells[metric].index:
+                mean, std = map(float, cells[metric].loc[(label, group)])
+                spread = "" if math.isnan(std) else f" ± {100 * std:.0f}%"
+                yield Value(f"{100 * mean:.0f}%", spread, numbers={"basis_share": mean})
+            else:
+                yield EMPTY
+        for other in full:
+            saved = saving(results, metric, label, other)
+            if saved is None:
+                yield EMPTY
+            else:
+                yield Value(f"{signed(-100 * saved, 0)}%", numbers={"saving": saved})
+
     specs = (results.experiment.algorithms[label] for label in results.algorithms)
     unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
     return _table(
@@ -353,7 +341,7 @@ def sparsity_table(results: Results) -> Table:
         "sparsity",
         "Sparsity",
         [*results.groups, *(f"to {results.algorithms[label]}" for label in full)],
-        blocks,
+        _blocks(results, row),
         f"Fraction of the training points used as basis functions, {_over_repeats(results)}; "
         'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
         "mean over groups.",
@@ -364,19 +352,18 @@ def sparsity_table(results: Results) -> Table:
 
 def parameter_table(results: Results) -> Table:
     """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
-    blocks = {}
-    for metric in results.metrics:
-        rows = {}
+    blocks: Blocks = {}
+    for metric, heading in zip(results.metrics, _headings(results, "Parameter"), strict=True):
         of_metric = results.repeats[results.repeats["metric"] == metric]
-        for label, title in results.algorithms.items():
-            here = of_metric[of_metric["algorithm"] == label]
-            for axis in AXES.values():
-                if axis.column in here and here[axis.column].notna().any():
-                    rows[f"{title}: {axis.title}"] = tuple(
-                        _chosen_value(here[here["group"] == group], axis.column)
-                        for group in results.groups
-                    )
-        blocks[_block_heading(results, metric, "Parameter")] = rows
+        blocks[heading] = {
+            f"{title}: {axis.title}": tuple(
+                _chosen_value(rows[rows["group"] == group], axis.column) for group in results.groups
+            )
+            for label, title in results.algorithms.items()
+            for rows in [of_metric[of_metric["algorithm"] == label]]
+            for axis in AXES.values()
+            if axis.column in rows and rows[axis.column].notna().any()
+        }
     return _table(
         results,
         "parameters",
@@ -411,25 +398,14 @@ def control_table(
 ) -> Table:
     """Return every algorithm against a control, Holm-corrected within each group.
 
-    Parameters
-    ----------
-    results : Results
-    metric : str
-    over : {"repeats", "users"}
-    control : str, optional
-        Label of an algorithm; by default `proposed_algorithm`.
-
-    Raises
-    ------
-    ResultsError
-        If the run has no such algorithm.
+    The control is `proposed_algorithm` by default. Raises ResultsError if the run lacks it.
     """
     control = control or proposed_algorithm(results)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
     others = [label for label in results.algorithms if label != control]
-    blocks: dict[str, dict[str, tuple[Value, ...]]] = {}
+    blocks: Blocks = {}
     for group in results.groups:
         errors = errors_by(results, metric, group, over)
         found = {label: compare_columns(errors, control, label) for label in others}
@@ -545,13 +521,7 @@ def claims_table(
 ) -> Table:
     """Return verdicts as a table; claims about a table without results are named in a note.
 
-    Parameters
-    ----------
-    verdicts : sequence of Verdict
-    results : Results, optional
-        The run that the claims are about, for the title.
-    brief : bool
-        Whether to leave out the sentence on each claim.
+    `results` is the run that the claims are about, for the title; `brief` omits the sentences.
     """
     columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
     rows = {

@@ -17,9 +17,6 @@ from rankpursuit.reporting.figures import (
     INK,
     LOOKS,
     WIDTH,
-    average_ranks,
-    cliques,
-    critical_difference,
     draw_figures,
     error_against_basis,
     error_against_sparsity,
@@ -28,7 +25,6 @@ from rankpursuit.reporting.figures import (
     on_dark,
     overview,
     paired_differences,
-    rank_blocks,
     save,
     separate,
     to_svg,
@@ -43,7 +39,6 @@ DRAW = {
     "basis": error_against_basis,
     "width": error_against_width,
     "paired": paired_differences,
-    "ranks": average_ranks,
 }
 LABELS = {
     "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
@@ -54,7 +49,6 @@ LABELS = {
         "Ranking Pursuit",
         "60-80 ratings",
     ],
-    "ranks": ["Average rank over 6 pairs of group and repeat", "critical difference", "1.00"],
 }
 
 
@@ -80,17 +74,11 @@ def test_figure_has_its_labels(full, name):
     assert [label for label in LABELS[name] if label not in said] == []
 
 
-@pytest.mark.parametrize("name", [name for name in DRAW if name != "ranks"])
+@pytest.mark.parametrize("name", DRAW)
 def test_figure_of_partial_results_draws_what_there_is(partial, name):
     figure = DRAW[name](partial, METRIC)
     groups = {title.removesuffix(" ratings")[-5:] for title in texts(figure) if "ratings" in title}
     assert groups == ({"20-40"} if name == "paired" else {"20-40", "60-80"})
-
-
-def test_ranks_need_two_blocks_with_all_algorithms(partial, full):
-    assert average_ranks(partial, METRIC) is None
-    one = full.repeats[(full.repeats["group"] == "60-80") | (full.repeats["repeat"] > 1)]
-    assert len(rank_blocks(replace(full, repeats=one), METRIC)) == 5
 
 
 @pytest.mark.parametrize("name", DRAW)
@@ -120,7 +108,7 @@ def test_all_figures_of_all_metrics_are_drawn(tmp_path):
     metrics = ("disagreement", "squared_error")
     results = load_results(write_run(tmp_path, table=1, metrics=metrics))
     names = [drawn.name for drawn in draw_figures(results)]
-    assert len(names) == len(set(names)) == 10
+    assert len(names) == len(set(names)) == 8
 
 
 def test_counts_of_basis_functions_are_not_called_shares(full):
@@ -230,18 +218,6 @@ def test_control_is_the_last_of_the_paper_that_has_results(full):
     assert proposed_algorithm(full) == "own_pursuit"
     rows = full.repeats[full.repeats["algorithm"] != "own_pursuit"]
     assert proposed_algorithm(replace(full, repeats=rows)) == "ranking_pursuit"
-
-
-@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (5, 2.728), (10, 3.164)])
-def test_critical_difference_has_the_constants_of_the_literature(k, q):
-    expected = q * np.sqrt(k * (k + 1) / (6 * 30))
-    assert critical_difference(k, 30) == pytest.approx(expected, abs=1e-3)
-
-
-def test_cliques_are_the_longest_runs():
-    assert cliques(np.array([1.0, 2.0, 3.0]), 0.5) == []
-    assert cliques(np.array([1.0, 2.0, 3.0]), 5.0) == [(0, 2)]
-    assert cliques(np.array([1.0, 1.4, 1.8, 2.2]), 0.9) == [(0, 2), (1, 3)]
 
 
 def test_every_method_of_the_paper_has_its_own_colour_marker_and_look(full):

@@ -102,7 +102,7 @@ def test_summary_comes_first_then_claims_then_runs_in_the_order_of_the_tables(te
 
 def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
     assert "What the paper says, and whether it holds" in text
-    n_figures = 5 * 3 + 1  # of three metrics of runs, and the overview
+    n_figures = 4 * 3 + 1  # of three metrics of runs, and the overview
     assert Page(text).tags.count("svg") == n_figures
     for title in ("How sparse", "Chosen parameters", "Significance tests", "packages numpy"):
         assert title in text
