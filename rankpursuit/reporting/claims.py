@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -43,24 +43,14 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Evidence:
-    """A comparison of a claim.
-
-    Attributes
-    ----------
-    agrees : bool
-        Whether it came out as the claim says.
-    text : str
-        The numbers in words.
-    metric : str
-        The error that was compared, or `BASIS`.
-    differences : dict of int to float
-        For each repeat, the figure of the first side minus that of the second.
-    """
+    """A comparison of a claim, and whether it came out as the claim says."""
 
     agrees: bool
     text: str
-    metric: str = "disagreement"
-    differences: dict[int, float] = field(default_factory=dict)
+    metric: str
+    """The error that was compared, or `BASIS`."""
+    differences: dict[int, float]
+    """For each repeat, the figure of the first side minus that of the second."""
 
 
 @dataclass(frozen=True)
@@ -94,24 +84,15 @@ class ClaimSize:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on a claim.
-
-    Attributes
-    ----------
-    claim : Claim
-    outcome : {"holds", "partly", "does not hold", "undecided"}
-    evidence : tuple of Evidence
-    reason : str
-        Why it is undecided; otherwise how many of the comparisons agree.
-    runs : tuple of Results
-        The results that it was judged from.
-    """
+    """The verdict on a claim."""
 
     claim: Claim
     outcome: Outcome
     evidence: tuple[Evidence, ...]
     reason: str
+    """Why it is undecided; otherwise how many of the comparisons agree."""
     runs: tuple[Results, ...]
+    """The results that it was judged from."""
 
     @property
     def absent(self) -> list[int]:
@@ -142,14 +123,9 @@ class Verdict:
 
 
 def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
-    """Judge every claim that is about the table of one of the runs.
+    """Judge every claim about the table of one of the runs; the first of each table counts.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-        The first of each published table counts.
-    others : sequence of Results
-        Further runs, for claims that are about two tables.
+    The other runs serve claims about two tables.
     """
     by_table: dict[int, Results] = {}
     for run in (*runs, *others):

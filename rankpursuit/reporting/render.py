@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat, tabulate
 
@@ -36,23 +36,14 @@ _OF_GROUP = ("paper", "diff.")
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a table: its text, and the numbers behind it.
-
-    Attributes
-    ----------
-    text : str
-        The main part, in bold if it is the best.
-    spread : str
-        The rest, never in bold, such as a standard deviation.
-    best : bool
-    numbers : dict
-        Each quantity in full precision, for CSV.
-    """
+    """A value of a table: its text, in bold if it is the best, and the numbers behind it."""
 
     text: str
     spread: str = ""
+    """Text that follows, never in bold, such as a standard deviation."""
     best: bool = False
     numbers: dict[str, float] = field(default_factory=dict)
+    """Each quantity in full precision, for CSV."""
 
 
 EMPTY = Value("–")  # noqa: RUF001  (a dash, where there is no result)
@@ -60,35 +51,22 @@ EMPTY = Value("–")  # noqa: RUF001  (a dash, where there is no result)
 
 @dataclass(frozen=True)
 class Table:
-    """A table, in blocks of rows that share the columns.
-
-    Attributes
-    ----------
-    id : str
-        Such as ``jester_crrp-errors``; unique among the tables of all experiments.
-    title : str
-        Such as ``Sparsity``.
-    columns : tuple of str
-        Names of the columns, without that of the row names.
-    blocks : dict
-        Values by heading and row name.
-    notes : tuple of str
-    align : {"r", "l"}
-        ``"l"`` if the cells are sentences.
-    subject : str
-        The data, such as ``Jester, supervised``.
-    number : int, optional
-        Number of the published table that it reproduces.
-    """
+    """A table, in blocks of rows that share the columns."""
 
     id: str
+    """Such as ``jester_crrp-errors``; unique among the tables of all experiments."""
     title: str
+    """Such as ``Sparsity``."""
     columns: tuple[str, ...]
+    """Names of the columns, without that of the row names."""
     blocks: Blocks
     notes: tuple[str, ...] = ()
-    align: str = "r"
+    align: Literal["r", "l"] = "r"
+    """``"l"`` if the cells are sentences."""
     subject: str = ""
+    """The data, such as ``Jester, supervised``."""
     number: int | None = None
+    """Number of the published table that it reproduces."""
 
     @property
     def caption(self) -> str:
@@ -113,14 +91,7 @@ def signed(value: float, decimals: int) -> str:
 
 
 def to_text(tables: Sequence[Table], width: int | None = None) -> str:
-    """Return tables for the terminal; a star marks the best.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    width : int, optional
-        Width of the terminal, to which wider tables are folded. Default: unlimited.
-    """
+    """Return tables for a terminal of some width (default: unlimited); a star marks the best."""
     return "\n\n".join(_text(table, width) for table in tables) + "\n"
 
 
@@ -206,15 +177,7 @@ def _markdown(table: Table) -> str:
 
 
 def markdown_columns(header: Sequence[str], rows: Sequence[Sequence[Any]], sides: str) -> str:
-    r"""Return a table in GitHub's Markdown, with bars escaped.
-
-    Parameters
-    ----------
-    header : sequence of str
-    rows : sequence of sequence
-        Values that are not text are converted by `str`.
-    sides : str
-        ``l`` or ``r`` for each column, such as ``"lrr"``.
+    r"""Return a table in GitHub's Markdown; `sides` has ``l`` or ``r`` for each column.
 
     Examples
     --------
@@ -288,14 +251,7 @@ def _latex_document(parts: Iterable[str]) -> str:
 
 
 def latex_table(table: Table, *, wide: bool = False) -> str:
-    """Return a table in LaTeX; if it is too wide or too high, it is scaled down.
-
-    Parameters
-    ----------
-    table : Table
-    wide : bool
-        Whether to span both columns of a two-column page, with ``table*``.
-    """
+    """Return a table in LaTeX, scaled down if it is too large; with `wide`, over two columns."""
     environment = "table*" if wide else "table"
     align, size, between = "l" + "r" * len(table.columns), r"\small", "\n"
     if table.align == "l":
@@ -374,15 +330,6 @@ def write_tables(
 
     LaTeX also gets a file for each table in the folder ``tables``, to ``\input`` into a paper;
     ``tables.tex`` is a document that does so.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    folder : Path
-    formats : iterable of str
-        Keys of `FORMATS`.
-    wide : bool
-        See `latex_table`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = []

@@ -70,30 +70,18 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunSection:
-    """The section of the report about a run.
-
-    Attributes
-    ----------
-    name, title : str
-    table : int or None
-        Number of the published table that it reproduces.
-    finding : tuple of str
-        How near it came to the published errors.
-    warnings : tuple of str
-        That it is smaller than the paper's experiment, on synthetic ratings, or incomplete.
-    notes : tuple of str
-        Notes that hold for all its tables.
-    topics : sequence of Topic
-    provenance : dict
-        Names and values, as text.
-    """
+    """The section of the report about a run."""
 
     name: str
     title: str
     table: int | None = None
+    """Number of the published table that it reproduces."""
     finding: tuple[str, ...] = ()
+    """How near it came to the published errors."""
     warnings: tuple[str, ...] = ()
+    """That it is smaller than the paper's experiment, on synthetic ratings, or incomplete."""
     notes: tuple[str, ...] = ()
+    """Notes that hold for all its tables."""
     topics: Sequence[Topic] = ()
     provenance: dict[str, str] = field(default_factory=dict)
 

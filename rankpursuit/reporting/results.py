@@ -44,26 +44,16 @@ _OPTIONAL = {
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of a run.
-
-    Attributes
-    ----------
-    experiment : Experiment
-        The config as it was run.
-    repeats : DataFrame
-        A row for each complete group, repeat, algorithm and metric.
-    users : DataFrame
-        A row for each of their test users.
-    curves : DataFrame
-        Errors along each axis of the grids.
-    provenance : dict
-    folder : Path
-    """
+    """The results of a run."""
 
     experiment: Experiment
+    """The config as it was run."""
     repeats: pd.DataFrame
+    """A row for each complete group, repeat, algorithm and metric."""
     users: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """A row for each of their test users."""
     curves: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """Errors along each axis of the grids."""
     provenance: dict[str, Any] = field(default_factory=dict)
     folder: Path = Path()
 

@@ -31,13 +31,7 @@ _DECIMALS = 12  # differences that agree up to here are tied: 0.3 - 0.2 is 0.2 -
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Comparison of two algorithms on the same repeats or users.
-
-    Attributes
-    ----------
-    differences : array of shape (n_pairs,)
-        Errors of the first algorithm minus those of the second.
-    """
+    """Errors of an algorithm minus those of another, on the same repeats or users."""
 
     differences: NDArray[np.float64]
 
@@ -78,13 +72,7 @@ class Comparison:
 
 
 def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
-    """Compare the errors of two algorithms, pair by pair.
-
-    Parameters
-    ----------
-    first, second : array of shape (n_pairs,)
-        Errors on the same repeats or users, at least one.
-    """
+    """Compare the errors of two algorithms on the same repeats or users, at least one."""
     return Comparison(np.asarray(first, dtype=float) - np.asarray(second, dtype=float))
 
 
@@ -94,10 +82,6 @@ def signed_rank_p(differences: ArrayLike) -> float:
     Zeros are skipped, as Wilcoxon did, and ties share the mean of their ranks. The distribution is
     exact with up to 50 differences and no ties among them, otherwise normal, its variance
     corrected for ties, with no continuity correction. Differences are rounded to 12 decimals first.
-
-    Parameters
-    ----------
-    differences : array of shape (n_pairs,)
 
     Examples
     --------
@@ -118,10 +102,6 @@ def rank_biserial(differences: ArrayLike) -> float:
     The sum of the ranks of positive differences minus that of negative ones, over the sum of all;
     zeros are skipped, ties share the mean of their ranks.
 
-    Parameters
-    ----------
-    differences : array of shape (n_pairs,)
-
     Examples
     --------
     >>> rank_biserial([1, 2, -3])  # (1 + 2 - 3) / 6
@@ -136,10 +116,6 @@ def rank_biserial(differences: ArrayLike) -> float:
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Return p-values corrected by Holm's step-down method.
-
-    Parameters
-    ----------
-    p_values : array of shape (n_tests,)
 
     Examples
     --------
@@ -157,17 +133,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 def bootstrap_interval(
     differences: ArrayLike, *, confidence: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean: the mean itself if all are equal.
-
-    Parameters
-    ----------
-    differences : array of shape (n_pairs,)
-        At least one.
-    confidence : float
-    n_resamples : int
-    seed : int
-        Seed of the resampling: the same differences give the same interval.
-    """
+    """Return the percentile bootstrap interval of the mean: the mean itself if all are equal."""
     differences = np.asarray(differences, dtype=float)
     if np.ptp(differences) == 0:
         mean = float(differences.mean())
@@ -192,14 +158,9 @@ def _nonzero(differences: ArrayLike) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=32)  # rules and tests ask for the same few tables again and again
 def errors_by(results: Results, metric: str, group: str, over: Over = "repeats") -> pd.DataFrame:
-    """Return test errors with a column for each algorithm that has any; do not modify it.
+    """Return test errors: a row for each repeat, or test user of a repeat, a column an algorithm.
 
-    Parameters
-    ----------
-    results : Results
-    metric, group : str
-    over : {"repeats", "users"}
-        A row is a repeat, or a test user of a repeat.
+    The table is cached: do not modify it.
     """
     frame = results.repeats if over == "repeats" else results.users
     rows = frame[(frame["metric"] == metric) & (frame["group"] == group)]
@@ -210,15 +171,7 @@ def errors_by(results: Results, metric: str, group: str, over: Over = "repeats")
 
 
 def compare_columns(errors: pd.DataFrame, first: str, second: str) -> Comparison | None:
-    """Compare two algorithms where both have results; None if there is no such row.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        From `errors_by`.
-    first, second : str
-        Labels of two algorithms. Differences are of the first minus the second.
-    """
+    """Compare two columns of `errors_by` in the rows that have both; None if there are none."""
     if first not in errors or second not in errors:
         return None
     pairs = errors[[first, second]].dropna()

@@ -79,37 +79,19 @@ def size_note(results: Results) -> str:
 
 def missing_notes(results: Results) -> tuple[str, ...]:
     """Return notes on what the config declares and the results lack; none if they are complete."""
-    not_run = [
-        title for label, title in results.declared.items() if label not in results.algorithms
-    ]
-    notes = [f"Not run: {', '.join(not_run)}."] if not_run else []
-    done = {
-        key: set(rows) for key, rows in results.repeats.groupby(["algorithm", "group"])["repeat"]
-    }
-    every = set(range(1, results.experiment.repeats + 1))
-    missing: dict[str, str] = {}
-    for label, title in results.algorithms.items():
-        lacking = {group: every - done.get((label, group), set()) for group in results.groups}
-        parts = {group: _list_repeats(gone, every) for group, gone in lacking.items() if gone}
-        if len(parts) == len(results.groups) and len(set(parts.values())) == 1:
-            missing[title] = next(iter(parts.values()))
-        elif parts:
-            missing[title] = ", ".join(f"{what} of {group}" for group, what in parts.items())
-    if len(missing) == len(results.algorithms) > 1 and len(set(missing.values())) == 1:
-        missing = {"all algorithms": next(iter(missing.values()))}
-    if missing:
-        lines = (f"{title}: {what}" for title, what in missing.items())
-        notes.append(f"Missing: {'; '.join(lines)}.")
+    run, notes = results.algorithms, []
+    not_run = [title for label, title in results.declared.items() if label not in run]
+    if not_run:
+        notes.append(f"Not run: {', '.join(not_run)}.")
+    n_cells = len(results.groups) * results.experiment.repeats
+    done = results.repeats.drop_duplicates(["algorithm", "group", "repeat"])["algorithm"]
+    missing = {title: n_cells - int((done == label).sum()) for label, title in run.items()}
+    if any(missing.values()):
+        if len(set(missing.values())) == 1:
+            missing = {"every algorithm": next(iter(missing.values()))}
+        parts = (f"{title} lacks {number}" for title, number in missing.items() if number)
+        notes.append(f"Incomplete: of {n_cells} groups and repeats, {', '.join(parts)}.")
     return tuple(notes)
-
-
-def _list_repeats(gone: set[int], every: set[int]) -> str:
-    if gone == every:
-        return "everything"
-    low, high = min(gone), max(gone)
-    if high > low and gone == set(range(low, high + 1)):
-        return f"repeats {low} to {high}"
-    return ("repeats " if len(gone) > 1 else "repeat ") + ", ".join(map(str, sorted(gone)))
 
 
 def synthetic_notes(results: Results) -> tuple[str, ...]:
