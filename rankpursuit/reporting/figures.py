@@ -174,18 +174,33 @@ def _add_legend(figure: Figure, results: Results, labels: list[str], *, lines: b
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4))
 
 
-def _name_rows(axis: Axes, results: Results, labels: Sequence[str], group: str) -> None:
-    """Write algorithms on the vertical axis, the first at the top, and the group as title."""
-    names = [results.algorithms[label] for label in reversed(labels)]
-    axis.set_yticks(range(len(labels)), names)
-    axis.locator_params(axis="x", nbins=5)
-    axis.set_title(f"{group} ratings")
+@dataclass(frozen=True, eq=False)
+class CaptionedFigure:
+    """A figure, the name of its files and its caption."""
+
+    name: str
+    caption: str
+    figure: Figure
+
+
+def _captioned(name: str, caption: str, figure: Figure, *, synthetic: bool) -> CaptionedFigure:
+    """Add a caption; if the ratings are synthetic, say so in it and on the figure."""
+    if not synthetic:
+        return CaptionedFigure(name, caption, figure)
+    text = "SYNTHETIC ratings: drawn from a model, nobody gave them"
+    with figure_style():
+        if figure.legends:
+            figure.legends[0].set_title(text, FontProperties(size=10, weight="bold"))
+            figure.legends[0].get_title().set_color(INK)
+        else:
+            figure.suptitle(text, fontsize=10, weight="bold", color=INK)
+    return CaptionedFigure(name, f"{SYNTHETIC_NOTE} {caption}", figure)
 
 
 # Published against measured
 
 
-def overview(runs: Sequence[Results]) -> Figure | None:
+def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
     """Draw measured against published errors, a panel for each table and metric.
 
     A point is a method in a group of users; below the diagonal, the measured error is lower. None
@@ -229,7 +244,11 @@ def overview(runs: Sequence[Results]) -> Figure | None:
             if label in shown
         ]
         figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=1)
-    return figure
+    caption = (
+        "Published against measured errors: a point is a method in one group of users. On the "
+        "line, the two are equal; below it, the measured error is lower."
+    )
+    return _captioned("overview", caption, figure, synthetic=any(run.is_synthetic for run in runs))
 
 
 def _outline(look: Look) -> dict[str, Any]:
@@ -467,8 +486,11 @@ def paired_differences(results: Results, metric: str, control: str | None = None
                         capthick=2,
                     )
             axis.axvline(0, color=INK, linewidth=1)
+            names = [results.algorithms[label] for label in reversed(labels)]
+            axis.set_yticks(range(len(labels)), names)
             axis.set_ylim(-0.6, len(labels) - 0.4)
-            _name_rows(axis, results, labels, group)
+            axis.locator_params(axis="x", nbins=5)
+            axis.set_title(f"{group} ratings")
         figure.supxlabel(
             f"{metric_title(metric).capitalize()}: {name} minus the method, on the same users\n"
             f"(left of zero, {name} is better)",
@@ -480,19 +502,6 @@ def paired_differences(results: Results, metric: str, control: str | None = None
 # All figures
 
 
-@dataclass(frozen=True, eq=False)
-class CaptionedFigure:
-    """A figure, the name of its files and its caption."""
-
-    name: str
-    caption: str
-    figure: Figure
-
-
-_OVERVIEW = (
-    "Published against measured errors: a point is a method in one group of users. On the line, "
-    "the two are equal; below it, the measured error is lower."
-)
 _FIGURES: dict[str, tuple[Callable[[Results, str], Figure | None], str]] = {
     "sparsity": (
         error_against_sparsity,
@@ -529,26 +538,3 @@ def draw_figures(results: Results) -> Iterator[CaptionedFigure]:
             if figure is not None:
                 synthetic = results.is_synthetic
                 yield _captioned(f"{name}-{metric}", caption, figure, synthetic=synthetic)
-
-
-def draw_overview(runs: Sequence[Results]) -> CaptionedFigure | None:
-    """Draw `overview` with its caption."""
-    figure = overview(runs)
-    if figure is None:
-        return None
-    synthetic = any(run.is_synthetic for run in runs)
-    return _captioned("overview", _OVERVIEW, figure, synthetic=synthetic)
-
-
-def _captioned(name: str, caption: str, figure: Figure, *, synthetic: bool) -> CaptionedFigure:
-    """Add a caption; if the ratings are synthetic, say so in it and on the figure."""
-    if not synthetic:
-        return CaptionedFigure(name, caption, figure)
-    text = "SYNTHETIC ratings: drawn from a model, nobody gave them"
-    with figure_style():
-        if figure.legends:
-            figure.legends[0].set_title(text, FontProperties(size=10, weight="bold"))
-            figure.legends[0].get_title().set_color(INK)
-        else:
-            figure.suptitle(text, fontsize=10, weight="bold", color=INK)
-    return CaptionedFigure(name, f"{SYNTHETIC_NOTE} {caption}", figure)

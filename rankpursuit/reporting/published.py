@@ -14,19 +14,12 @@ from rankpursuit.wording import counted
 
 
 class PublishedTable(NamedTuple):
-    """A table of the paper.
-
-    Attributes
-    ----------
-    number : int
-    title : str
-    cells : dict
-        Published errors, ``cells[metric][algorithm][group]``.
-    """
+    """A table of the paper."""
 
     number: int
     title: str
     cells: dict[str, dict[str, dict[str, float]]]
+    """Published errors, ``cells[metric][algorithm][group]``."""
 
     @property
     def full_title(self) -> str:
@@ -83,44 +76,30 @@ class Size(_Model):
         return f"{counted(self.users, 'user')}, {counted(self.repeats, 'repeat')}"
 
 
-class _Table(_Model):
-    title: str
-    cells: dict[str, dict[str, tuple[float, ...]]]
-
-
-class _Published(_Model):
-    """The whole file."""
-
-    groups: tuple[str, ...]
-    size: Size
-    small: dict[str, float]
-    tables: dict[int, _Table]
-    claims: tuple[Claim, ...]
-    untested: tuple[dict[str, str], ...]
-
-
 @cache
-def _read() -> _Published:
+def _read() -> dict[str, Any]:
     text = files("rankpursuit.reporting").joinpath("published.yaml").read_text(encoding="utf-8")
-    return _Published.model_validate(yaml.safe_load(text))
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
 
 
 @cache
 def published_tables() -> dict[int, PublishedTable]:
     """Return the tables of the paper by number."""
-    groups, tables = _read().groups, {}
-    for number, table in _read().tables.items():
+    groups, tables = _read()["groups"], {}
+    for number, table in _read()["tables"].items():
         cells = {
             metric: {label: dict(zip(groups, row, strict=True)) for label, row in rows.items()}
-            for metric, rows in table.cells.items()
+            for metric, rows in table["cells"].items()
         }
-        tables[number] = PublishedTable(number, table.title, cells)
+        tables[number] = PublishedTable(number, table["title"], cells)
     return tables
 
 
+@cache
 def published_claims() -> tuple[Claim, ...]:
     """Return the claims of the text, in the order of the tables."""
-    return _read().claims
+    return tuple(Claim(**claim) for claim in _read()["claims"])
 
 
 def claims_about(tables: Iterable[int | None]) -> list[Claim]:
@@ -131,9 +110,9 @@ def claims_about(tables: Iterable[int | None]) -> list[Claim]:
 
 def published_size() -> Size:
     """Return the size of the paper's experiments."""
-    return _read().size
+    return Size(**_read()["size"])
 
 
 def small_difference(metric: str) -> float:
     """Return the difference of errors below which it is called small."""
-    return _read().small[metric]
+    return float(_read()["small"][metric])

@@ -24,7 +24,7 @@ from rankpursuit.reporting.figures import (
     INK,
     CaptionedFigure,
     draw_figures,
-    draw_overview,
+    overview,
     save,
     to_svg,
 )
@@ -35,7 +35,6 @@ from rankpursuit.reporting.statistics import proposed_algorithm
 from rankpursuit.reporting.tables import (
     claim_notes,
     error_table,
-    experiment_title,
     is_full_size,
     measured_size,
     missing_notes,
@@ -44,6 +43,7 @@ from rankpursuit.reporting.tables import (
     readings_note,
     size_note,
     sparsity_table,
+    subject_of,
     synthetic_notes,
     wilcoxon_tables,
 )
@@ -162,6 +162,7 @@ def run_section(results: Results) -> RunSection:
     """Return the section about a run."""
     size, readings = size_note(results), readings_note(results)
     warnings, full = (*synthetic_notes(results), *missing_notes(results)), is_full_size(results)
+    in_paper = "" if results.table is None else f" (Table {results.table} of the paper)"
     figures = list(draw_figures(results))
 
     def drawn(*kinds: str) -> list[CaptionedFigure]:
@@ -176,7 +177,7 @@ def run_section(results: Results) -> RunSection:
     )
     return RunSection(
         name=results.name,
-        title=experiment_title(results),
+        title=subject_of(results) + in_paper,
         table=results.table,
         finding=finding(results),
         warnings=warnings if full else (size, *warnings),
@@ -215,7 +216,7 @@ def summarise(runs: Sequence[Results]) -> Summary:
     return Summary(
         tried=tuple(_tried(reproduced, others)),
         found=(*found, *(sentence for run in others for sentence in _best(run))),
-        figure=draw_overview(reproduced),
+        figure=overview(reproduced),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.experiments.catalogue import AXES, METHODS, METRICS
+from rankpursuit.experiments.catalogue import AXES, METHODS, METRICS, Axis
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.reporting.claims import Verdict
 from rankpursuit.reporting.published import (
@@ -118,7 +118,7 @@ def readings_note(results: Results) -> str:
     titles: dict[str, dict[str, list[str]]] = {}  # by option and value
     for label, title in results.algorithms.items():
         spec = experiment.algorithms[label]
-        axes = {axis.key: axis.column for axis in METHODS[spec.method].axes}
+        axes = {axis.key: axis.column for axis in _axes(results, label)}
         for key in type(spec).model_fields:
             value = getattr(spec, key)
             if key in axes and len(value) == 1:  # fixed by a grid of one value
@@ -129,6 +129,11 @@ def readings_note(results: Results) -> str:
         for value, of in values.items():
             parts.append(f"{option} {value}" + (f" ({', '.join(of)})" if len(values) > 1 else ""))
     return f"Readings: {'; '.join(parts)}."
+
+
+def _axes(results: Results, label: str) -> tuple[Axis, ...]:
+    """Return the axes of an algorithm's grid."""
+    return METHODS[results.experiment.algorithms[label].method].axes
 
 
 def _format(value: Any) -> str:
@@ -150,23 +155,14 @@ def subject_of(results: Results) -> str:
 
     Synthetic ratings, and a run smaller than the paper's, are named here, where nobody can omit it.
     """
-    published = published_table(results)
-    data = results.experiment.data.name
+    published, data = published_table(results), results.experiment.data.name
     title = f"{_DATA_TITLES.get(data, data)}, experiment {results.name}"
     if published is not None:
         title = published.title
-    return title + _limits(results)
-
-
-def experiment_title(results: Results) -> str:
-    """Return a title such as ``Jester, supervised (Table 1 of the paper)``, or the name."""
-    published = published_table(results)
-    return (results.name if published is None else published.full_title) + _limits(results)
-
-
-def _limits(results: Results) -> str:
+    elif results.is_synthetic:
+        title = results.name
     size = "" if is_full_size(results) else f", only {measured_size(results)}"
-    return ", SYNTHETIC ratings" * results.is_synthetic + size
+    return title + ", SYNTHETIC ratings" * results.is_synthetic + size
 
 
 def _table(
@@ -343,7 +339,7 @@ def parameter_table(results: Results) -> Table:
             )
             for label, title in results.algorithms.items()
             for rows in [of_metric[of_metric["algorithm"] == label]]
-            for axis in AXES.values()
+            for axis in dict.fromkeys((*AXES.values(), *_axes(results, label)))
             if axis.column in rows and rows[axis.column].notna().any()
         }
     return _table(

@@ -186,7 +186,7 @@ def test_interval_of_differences_is_hollow_where_it_holds_zero(full):
 
 
 def test_overview_has_a_point_for_every_published_cell_and_the_diagonal(full):
-    figure = overview([full])
+    figure = overview([full]).figure
     axis = figure.axes[0]
     diagonal, *points = axis.lines
     assert list(diagonal.get_xdata()) == list(diagonal.get_ydata())
