@@ -264,7 +264,7 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
     A marker is the mean over repeats, a bar the standard deviation. Markers that would cover each
     other are moved apart. None if there is nothing to draw.
     """
-    rows = _of_metric(results.repeats, metric)
+    rows = _of_metric(results.repeats, metric).dropna(subset="basis_share")
     if rows.empty:
         return None
     groups, labels = _shown(results, rows)

@@ -35,11 +35,14 @@ _COLUMNS = {
 }
 """The key of each table, which identifies a row, and the other columns that it must have."""
 _OPTIONAL = {
-    "repeats": ["holdout_error", *(axis.column for axis in AXES.values())],
+    "repeats": [
+        *("holdout_error", "basis_functions", "basis_share"),
+        *(axis.column for axis in AXES.values()),
+    ],
     "users": ["n_basis", "n_points", "n_test"],
     "curves": ["test_error"],
 }
-"""Columns of numbers that may be absent, and may have empty cells."""
+"""Columns of numbers that may have empty cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +174,7 @@ def _parse_table(path: Path, content: bytes, name: str) -> pd.DataFrame:
         raise ResultsError(f"{path}: has no rows; {REWRITE}")
     for column in key:
         _refuse(path, frame[column].isna(), f"{column} is empty")
-    for column in (*key, *others, *_OPTIONAL[name]):
+    for column in dict.fromkeys((*key, *others, *_OPTIONAL[name])):
         if column in frame and column not in _TEXT:
             frame[column] = _numbers(path, frame[column], optional=column in _OPTIONAL[name])
     same = f"an earlier line has the same {', '.join(key[:-1])} and {key[-1]}"

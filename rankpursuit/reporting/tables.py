@@ -209,9 +209,9 @@ def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blo
 
 
 def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
-    """Return mean and standard deviation over repeats by algorithm and group."""
+    """Return mean and standard deviation over repeats by algorithm and group that have any."""
     rows = results.repeats[results.repeats["metric"] == metric]
-    return rows.groupby(["algorithm", "group"])[column].agg(["mean", "std"])
+    return rows.groupby(["algorithm", "group"])[column].agg(["mean", "std"]).dropna(subset="mean")
 
 
 def published_cells(results: Results, metric: str) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from made_up import GROUPS, write_results
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.claims import judge_claims
+from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_latex, to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import saving
@@ -297,6 +298,16 @@ def test_a_method_without_a_width_shows_none_and_is_not_on_its_edge(run):
     found = block(parameter_table(replace(results, repeats=rows)))
     assert "RLS: width" not in found
     assert found["RankRLS: width"][0].numbers["on_edge"] == 7
+
+
+def test_a_method_without_basis_functions_has_no_sparsity(tmp_path):
+    folder = write_results(tmp_path / "run", basis={"rls": float("nan")})
+    text = (folder / "repeats.csv").read_text(encoding="utf-8")
+    (folder / "repeats.csv").write_text(text.replace("nan", ""), encoding="utf-8")
+    results = load_results(folder)
+    assert texts(block(sparsity_table(results))["RLS"]) == ["–"] * 5  # noqa: RUF001
+    assert results.repeats["basis_share"].isna().sum() == 30
+    assert "sparsity-disagreement" in [drawn.name for drawn in draw_figures(results)]
 
 
 def test_errors_of_a_run_in_memory_are_summarised_as_text(run):
