@@ -101,7 +101,7 @@ def test_tables_and_figures_are_seen(browser):
     assert min(rows for _, rows in sizes) == 4  # a header and three rows of comparisons
     widths = "return [...document.querySelectorAll('figure svg')].map((e) => e.clientWidth)"
     found = browser.execute_script(widths)
-    assert len(found) == 1 + 5 + 2 * 6  # all in one; curves of the first run are of widths only
+    assert len(found) == 1 + 3 + 2 * 4  # the overview; curves of the first run are of widths only
     assert min(found) > 500
 
 
