@@ -19,8 +19,8 @@ from rankpursuit.experiments.catalogue import METHODS, METRICS
 from rankpursuit.experiments.syntax.shipped import shipped_experiments
 from rankpursuit.reporting.check import check_results, load_expectations
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.wording import duration
 from rankpursuit.writing import write_atomically

@@ -1,4 +1,4 @@
-"""Which results a command is about."""
+"""Find and load the results that a command is about."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from rankpursuit.reporting.results import Results
 
 DEFAULT = Path("results")
+REFERENCE = DEFAULT / "reference"
+"""Results that the repository keeps; a run never writes there."""
 
 
 def _folders(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Refuse a folder that is not there, before the imports that take seconds."""
+    """Refuse a folder that does not exist, before the imports that take seconds."""
     for folder in folders:
         if not os.path.isdir(folder):
             raise no_such("folder of results", folder, "rp-run makes one")
@@ -33,26 +35,66 @@ results_argument = click.argument(
 
 
 def load_all(folders: Sequence[Path]) -> list[Results]:
-    """Read the results in folders; by default, everything in ``results/``.
+    """Load the results in folders, each of one run or of several; `load_default` if none."""
+    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.reporting.results import load_results
 
-    A folder is that of a run, or holds those of several.
+    if not folders:
+        return load_default()
+    found: list[Path] = []
+    for folder in folders:
+        below = [] if RunFolder(folder).has_results else RunFolder.below(folder)
+        found += [run.path for run in below] or [folder]
+    return [load_results(folder) for folder in found]
+
+
+def load_default() -> list[Results]:
+    """Load the user's complete run of each published table, otherwise the reference run.
+
+    Reports each choice on standard error. Without reference results, everything in ``results/`` is
+    loaded.
     """
     from rankpursuit.experiments.run.folder import RunFolder
     from rankpursuit.reporting.results import load_results
 
-    found: list[Path] = []
-    for folder in folders or [DEFAULT]:
-        below = [] if RunFolder(folder).has_results else RunFolder.below(folder)
-        found += [run.path for run in below] or [folder]
-    if found == [DEFAULT]:
+    own = {run.path.name: run.path for run in RunFolder.below(DEFAULT)}
+    references = [load_results(run.path) for run in RunFolder.below(REFERENCE)]
+    if not references and not own:
         raise Failure(f"{DEFAULT}/ holds no results: name a folder, or make some with rp-run")
-    return [load_results(folder) for folder in found]
+    if not references:
+        return load_all([DEFAULT])
+    runs = []
+    for reference in sorted(references, key=lambda run: (run.table is None, run.table, run.name)):
+        folder = own.pop(reference.folder.name, None)
+        run, note = (None, "") if folder is None else _complete_run(folder, reference)
+        runs.append(reference if run is None else run)
+        kind = "the reference" if run is None else "your run"
+        echo(f"Table {reference.table}: {runs[-1].folder} ({kind}{note})", err=True)
+    for folder in own.values():
+        echo(f"not included: {folder}; name it to include it", err=True)
+    return runs
 
 
-def load_beside(runs: Sequence[Results]) -> list[Results]:
-    """Read the runs that claims about these need too, if they lie in folders beside them.
+def _complete_run(folder: Path, reference: Results) -> tuple[Results | None, str]:
+    """Return the user's run of a table if it can take the reference's place, otherwise why not."""
+    from rankpursuit.reporting.results import load_results
+    from rankpursuit.reporting.tables import is_full_size, missing_notes
 
-    What cannot be read there is named on standard error, and left aside.
+    try:
+        run = load_results(folder)
+    except ResultsError as error:
+        return None, f"; your run cannot be read: {error}"
+    if run.table != reference.table:
+        return None, f"; your run in {folder} is not of this table"
+    if missing_notes(run) or not is_full_size(run):
+        return None, f"; your run in {folder} is incomplete"
+    return run, ""
+
+
+def load_neighbours(runs: Sequence[Results]) -> list[Results]:
+    """Load the runs in folders next to these that their claims need too.
+
+    A neighbour that cannot be read is reported on standard error and skipped.
     """
     from rankpursuit.experiments.run.folder import RunFolder
     from rankpursuit.reporting.published import claims_about
@@ -61,19 +103,16 @@ def load_beside(runs: Sequence[Results]) -> list[Results]:
     given = {run.table for run in runs}
     needed = {number for claim in claims_about(given) for number in claim.tables} - given
     here = [run.folder.resolve() for run in runs]
+    neighbours = (run.path for one in here for run in RunFolder.below(one.parent))
     found: list[Results] = []
-    beside = (run.path for one in here for run in RunFolder.below(one.parent))
-    for folder in dict.fromkeys(beside):
-        if not needed:
-            break
-        if folder in here:
-            continue
-        try:
-            run = load_results(folder)
-        except ResultsError as error:
-            echo(f"left aside: {error}", err=True)
-            continue
-        if run.table in needed:
-            needed.remove(run.table)
-            found.append(run)
+    for folder in dict.fromkeys(neighbours):
+        if needed and folder not in here:
+            try:
+                run = load_results(folder)
+            except ResultsError as error:
+                echo(f"skipped: {error}", err=True)
+                continue
+            if run.table in needed:
+                needed.remove(run.table)
+                found.append(run)
     return found

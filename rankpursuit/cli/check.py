@@ -61,8 +61,6 @@ def main(
     folder = results or REFERENCE
     if not folder.is_dir():
         raise no_such("folder of results", folder, "rp-check needs a folder with the five tables")
-    if (folder / "repeats.csv").is_file():  # one run: check its table alone
-        folder, only = folder.parent, (folder.resolve().name, *only)
     folder = folder / "inferred" if inferred else folder
     expectations = checking.load_expectations(
         expected or checking.expectation_folder(inferred=inferred)

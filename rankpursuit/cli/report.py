@@ -1,4 +1,4 @@
-"""``rp-report``: one web page of what was measured."""
+"""``rp-report``: one web page of results."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ from rankpursuit.cli._results import load_all, results_argument
     help="Also write the figures there, as SVG for light and dark pages, and as PNG.",
 )
 def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
-    r"""Write one web page of RESULTS, folders that rp-run wrote; by default, all in results/.
+    r"""Write one web page of RESULTS, folders that rp-run wrote.
 
-    What was tried and what came out of it, verdicts on the paper's claims, tables, tests, figures,
-    provenance: self-contained, for any browser, online or not. Runs that are not finished are shown
-    with what there is, and the page says what is missing.
+    A summary, verdicts on the paper's claims, tables, tests, figures and provenance:
+    self-contained, for any browser, online or not. Runs that are not finished are shown as far as
+    they are complete, and the page says what is missing.
+
+    Without RESULTS, uses your own run in results/ of each table of the paper if it is complete,
+    otherwise the reference in results/reference/.
 
     \b
     Examples:

@@ -25,9 +25,9 @@ from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.experiments.config import load_experiment, ratings_of
 from rankpursuit.experiments.syntax.shipped import shipped_folder
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.coverage import is_full_size, size_note
 from rankpursuit.reporting.published import claims_about, published_claims, published_tables
 from rankpursuit.reporting.results import Results, load_results, title_of
+from rankpursuit.reporting.tables import is_full_size, size_note
 
 Status = Literal["within tolerance", "known deviation", "unexpected", "missing"]
 KEY = ["metric", "algorithm", "group", "repeat"]
@@ -141,7 +141,8 @@ class Check:
         """Return whether everything is as expected and nothing is missing."""
         return (
             not self.problems
-            and all(one.passed for one in [*self.cells, *self.claims])
+            and all(cell.passed for cell in self.cells)
+            and all(claim.passed for claim in self.claims)
             and all(frame["passed"].all() for frame in self.recomputed.values())
         )
 
@@ -208,15 +209,31 @@ def published_tolerances() -> dict[tuple[int, str], float]:
     }
 
 
+def run_folders(folder: Path, expectations: Mapping[int, Expectation]) -> dict[int, Path]:
+    """Return the folder of each table's run: `folder` is one of them or holds all of them.
+
+    Raises
+    ------
+    ResultsError
+        If `folder` is a run of no table that something is expected of.
+    """
+    if not (folder / "repeats.csv").is_file():
+        return {number: folder / one.name for number, one in expectations.items()}
+    table = load_results(folder).table
+    if table not in expectations:
+        raise ResultsError(f"{folder}: reproduces no published table, so there is nothing to check")
+    return {table: folder}
+
+
 def check_results(
     folder: Path, expectations: Mapping[int, Expectation], *, only: Sequence[str] = ()
 ) -> Check:
-    """Check the runs in a folder against the paper and against what is on record.
+    """Check runs against the paper and against what is on record.
 
     Parameters
     ----------
     folder : Path
-        Has a folder for each config, such as ``results/reference``.
+        Has a folder for each config, such as ``results/reference``, or is the folder of one run.
     expectations : mapping of int to Expectation
         Every one of these tables must be there.
     only : sequence of str
@@ -224,8 +241,10 @@ def check_results(
     """
     check = Check()
     runs: dict[int, Results] = {}
-    for number, expected in _narrowed(expectations, only).items():
-        path = folder / expected.name
+    paths = run_folders(folder, expectations)
+    whole = not only and len(paths) == len(expectations)
+    for number, expected in _narrowed(expectations, only, paths).items():
+        path = paths[number]
         if not path.is_dir():
             check.problems.append(f"Table {number}: no results in {path}")
             continue
@@ -250,19 +269,23 @@ def check_results(
         within = set(claim.tables) <= expectations.keys()
         if within and claim.id not in verdicts:
             check.problems.append(f"claim {claim.id}: no verdict on record")
-        elif within and not only and claim.id not in judged:
+        elif within and whole and claim.id not in judged:
             check.problems.append(f"claim {claim.id}: not judged, since results are missing")
     return check
 
 
 def _narrowed(
-    expectations: Mapping[int, Expectation], only: Sequence[str]
+    expectations: Mapping[int, Expectation], only: Sequence[str], paths: Mapping[int, Path]
 ) -> dict[int, Expectation]:
-    names = {one.name: number for number, one in expectations.items()}
+    names = [one.name for one in expectations.values()]
     for name in only:
         if name not in names:
             raise ResultsError(f"--only {name}: no such table; there are {', '.join(names)}")
-    return {n: one for n, one in expectations.items() if not only or one.name in only}
+    return {
+        number: one
+        for number, one in expectations.items()
+        if number in paths and (not only or one.name in only)
+    }
 
 
 def check_cells(run: Results, expected: Expectation) -> list[CellCheck]:
@@ -326,9 +349,10 @@ def recompute(
         Worker processes, as in ``rp-run``.
     """
     wanted = []
-    for number, expected in _narrowed(expectations, only).items():
+    paths = run_folders(folder, expectations)
+    for number, expected in _narrowed(expectations, only, paths).items():
         experiment = load_experiment(shipped_folder() / f"{expected.config}.yaml")
-        path = folder / expected.name
+        path = paths[number]
         if not (path / "config.yaml").is_file():
             continue  # told by `check_results`
         if load_experiment(path / "config.yaml").digest() != experiment.digest():
@@ -354,7 +378,7 @@ def recompute(
             again = (
                 pd.read_csv(file) if file.exists() else pd.DataFrame(columns=[*KEY, "test_error"])
             )
-            reference = load_results(folder / one.name).repeats
+            reference = load_results(paths[one.table]).repeats
             check.recomputed[one.config] = compare_repeats(reference, again, one, repeats)
 
 

@@ -1,16 +1,19 @@
-"""Verdicts on the claims of the paper, with their size and the numbers behind them.
+"""Verdicts on the claims of the paper, with the comparisons behind them.
 
-A claim holds if all its comparisons, in every group, come out as it says. It holds partly if at
-least half of them do; if they all do, but are of means alone and may be chance together; or if it
-says that there is no difference and those found are small. What is small is declared in
-``published.yaml``. Otherwise it does not hold. With fewer than six common repeats no test can be
-significant, and the verdict is that the claim is undecided; so it is if an algorithm or a group has
-no results.
+A rule yields every comparison that its claim makes, in every group. A test is Wilcoxon's over
+repeats, at p < 0.05 and uncorrected, as in the paper.
+
+A claim holds if all its comparisons agree with it. It holds partly if at least half of them do; if
+they all do, but are of means alone and may be chance together; or if it says that there is no
+difference and those found are small, as ``published.yaml`` declares. Otherwise it does not hold. It
+is undecided if an algorithm or a group has no results, or with fewer than six common repeats, where
+no test can be significant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,25 +21,41 @@ import numpy as np
 import pandas as pd
 
 from rankpursuit.experiments.catalogue import METRICS
-from rankpursuit.reporting.claim_rules import (
-    BASIS,
-    OF_NO_DIFFERENCE,
-    RULES,
-    Evidence,
-    Undecided,
-)
 from rankpursuit.reporting.published import Claim, claims_about, small_difference
-from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Comparison
-from rankpursuit.reporting.table import Cell, Part, Table
-from rankpursuit.reporting.tables import signed
+from rankpursuit.reporting.render import signed
+from rankpursuit.reporting.results import Results, title_of
+from rankpursuit.reporting.statistics import LEAST_PAIRS, Comparison, compare, errors_by
+from rankpursuit.reporting.statistics import saving as basis_saving
 
 Outcome = Literal["holds", "partly", "does not hold", "undecided"]
+Rule = Callable[..., Iterator["Evidence"]]
+
+BASIS = "basis functions"
+"""Stands in place of a metric where numbers of basis functions are compared."""
+
+_ROUNDING = 0.025
+"""The paper's percentages of sparsity are multiples of five: half a step less still counts."""
+
+
+class Undecided(Exception):
+    """Raised by a rule if the results do not suffice."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A comparison of a claim, and whether it came out as the claim says."""
+
+    agrees: bool
+    text: str
+    metric: str
+    """The error that was compared, or `BASIS`."""
+    differences: dict[int, float]
+    """For each repeat, the figure of the first side minus that of the second."""
 
 
 @dataclass(frozen=True)
 class ClaimSize:
-    """How large a claim's difference is: the mean over its comparisons, with a 95% interval."""
+    """Size of a claim's difference: the mean over its comparisons, with a 95% interval."""
 
     metric: str
     mean: float
@@ -59,77 +78,64 @@ class ClaimSize:
 
     @property
     def small(self) -> bool:
-        """Whether it is told as small."""
+        """Whether it counts as small."""
         return self.metric != BASIS and abs(self.mean) < small_difference(self.metric)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the results say about a claim.
-
-    Attributes
-    ----------
-    claim : Claim
-    outcome : {"holds", "partly", "does not hold", "undecided"}
-    evidence : tuple of Evidence
-    reason : str
-        Why it is undecided; otherwise how many of the comparisons agree.
-    runs : tuple of Results
-        What it was judged from.
-    """
+    """The verdict on a claim."""
 
     claim: Claim
     outcome: Outcome
     evidence: tuple[Evidence, ...]
     reason: str
+    """Why it is undecided; otherwise how many of the comparisons agree."""
     runs: tuple[Results, ...]
+    """The results that it was judged from."""
 
     @property
     def absent(self) -> list[int]:
-        """Numbers of the tables that the claim is about and that there are no results of."""
+        """Numbers of the claim's tables that have no results."""
         there = {run.table for run in self.runs}
         return [number for number in self.claim.tables if number not in there]
 
     @property
     def sizes(self) -> list[ClaimSize]:
-        """The size of the difference, for each metric."""
+        """Size of the difference, for each metric."""
         return _sizes(self.evidence)
 
     @property
     def size(self) -> str:
-        """The size of the difference, for each metric, in figures."""
-        named = len(self.sizes) > 1
-        return "; ".join(f"{METRICS[s.metric].task}: {s}" if named else str(s) for s in self.sizes)
+        """Size of the difference, for each metric, as text."""
+        sizes = self.sizes
+        return "; ".join(
+            f"{METRICS[one.metric].task}: {one}" if len(sizes) > 1 else str(one) for one in sizes
+        )
 
     @property
     def sentence(self) -> str:
-        """What was found, in a plain sentence."""
+        """The finding in a plain sentence."""
         if not self.evidence:
             return f"It cannot be judged: {self.reason}."
-        return " ".join(
-            _sentence(self.claim, size, named=len(self.sizes) > 1) for size in self.sizes
-        )
+        sizes = self.sizes
+        return " ".join(_sentence(self.claim, size, with_task=len(sizes) > 1) for size in sizes)
 
 
-def judge_claims(runs: Sequence[Results], *, beside: Sequence[Results] = ()) -> list[Verdict]:
-    """Judge every claim that is about the table of one of the runs.
+def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
+    """Judge every claim about the table of one of the runs; the first of each table counts.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-        At most one for each published table counts: the first.
-    beside : sequence of Results
-        Further runs, for claims that are about two tables.
+    The other runs serve claims about two tables.
     """
     by_table: dict[int, Results] = {}
-    for run in (*runs, *beside):
+    for run in (*runs, *others):
         if run.table is not None:
             by_table.setdefault(run.table, run)
     return [judge(claim, by_table) for claim in claims_about(run.table for run in runs)]
 
 
 def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
-    """Judge one claim from the runs of the tables that it is about."""
+    """Judge one claim from the runs of its tables."""
     runs = tuple(by_table[number] for number in claim.tables if number in by_table)
     try:
         if len(runs) < len(claim.tables):
@@ -149,68 +155,185 @@ def _outcome(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
         # Means may all be lower by chance: then the sentence says that nothing differs.
         by_chance = claim.rule == "lower_mean" and not any(s.side for s in _sizes(evidence))
         return "partly" if by_chance else "holds"
-    all_small = claim.rule in OF_NO_DIFFERENCE and all(
-        _size(one.metric, [one.differences]).small for one in against
-    )
+    all_small = claim.rule in OF_NO_DIFFERENCE and all(_sizes([one])[0].small for one in against)
     return "partly" if all_small or 2 * len(against) <= len(evidence) else "does not hold"
 
 
 def _sizes(evidence: Sequence[Evidence]) -> list[ClaimSize]:
-    """Size of all comparisons of each metric."""
-    return [
-        _size(metric, [one.differences for one in evidence if one.metric == metric])
-        for metric in dict.fromkeys(one.metric for one in evidence)
-    ]
+    """Return the size for each metric: the mean in each repeat that has all its comparisons."""
+    sizes = []
+    for metric in dict.fromkeys(one.metric for one in evidence):
+        differences = [one.differences for one in evidence if one.metric == metric]
+        by_repeat = pd.DataFrame(differences).dropna(axis=1).mean()
+        found = Comparison(np.asarray(by_repeat, dtype=float))
+        sizes.append(ClaimSize(metric, found.mean, found.interval))
+    return sizes
 
 
-def _size(metric: str, differences: Sequence[dict[int, float]]) -> ClaimSize:
-    """Size of several comparisons: their mean in each repeat that has them all."""
-    by_repeat = pd.DataFrame(differences).dropna(axis=1).mean()
-    found = Comparison(np.asarray(by_repeat, dtype=float))
-    return ClaimSize(metric, found.mean, found.interval)
-
-
-def _sentence(claim: Claim, size: ClaimSize, *, named: bool) -> str:
+def _sentence(claim: Claim, size: ClaimSize, *, with_task: bool) -> str:
     first, second = claim.between
     if claim.rule == "sparser":
-        share = f"{abs(size.mean):.0%} {'more' if size.mean > 0 else 'fewer'}"
+        fraction = f"{abs(size.mean):.0%} {'more' if size.mean > 0 else 'fewer'}"
         said = f"the paper says {claim.options['saving']:.0%} fewer"
-        return f"{_capital(first)} has {share} basis functions than {second}; {said}."
-    where = f"{METRICS[size.metric].task}: " if named else ""
-    if not size.side:
+        text = f"{first} has {fraction} basis functions than {second}; {said}."
+    elif not size.side:
         text = f"the errors of {first} and {second} do not differ beyond chance."
     else:
         word = "lower" if size.side < 0 else "higher"
         by = "which is small" if size.small else "which is not small"
         figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
         text = f"the error of {first} is {word} than that of {second} by {figure}, {by}."
-    return where + (text if where else _capital(text))
+    return f"{METRICS[size.metric].task}: {text}" if with_task else text[:1].upper() + text[1:]
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _pairwise(agrees: Callable[[Comparison], bool]) -> Rule:
+    """Return a rule that compares each of `first` with each of `second`, in each group."""
+
+    def rule(
+        run: Results, *, first: list[str], second: list[str], metric: str = "disagreement"
+    ) -> Iterator[Evidence]:
+        for group, one, two in itertools.product(run.groups, first, second):
+            yield _compare(run, metric, group, one, two, agrees)
+
+    return rule
 
 
-def claims_table(verdicts: Sequence[Verdict], *, brief: bool = False) -> Table:
-    """Return the verdicts as a table; the brief one leaves out what was found in words."""
-    columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
-    rows: dict[str, tuple[Cell, ...]] = {}
-    for one in verdicts:
-        cells = (one.outcome, one.reason, one.size, one.sentence)
-        rows[str(one.claim)] = tuple(map(Cell, cells[: len(columns)]))
-    small = ", ".join(
-        f"{small_difference(metric):g} for the {METRICS[metric].title}"
-        for metric in ("disagreement", "squared_error")
+def _significantly_lower(found: Comparison) -> bool:
+    return found.significant and found.mean < 0
+
+
+def _not_significantly_higher(found: Comparison) -> bool:
+    return not (found.significant and found.mean > 0)
+
+
+def indistinguishable(
+    run: Results, *, families: list[list[str]], metric: str = "disagreement"
+) -> Iterator[Evidence]:
+    """No two of a family differ significantly, in any group."""
+    for group, family in itertools.product(run.groups, families):
+        for pair in itertools.combinations(family, 2):
+            means = _common_errors(run, metric, group, pair).mean()
+            worse, better = sorted(pair, key=means.__getitem__, reverse=True)
+            yield _compare(run, metric, group, worse, better, lambda found: not found.significant)
+
+
+def does_not_outperform(
+    run: Results, *, label: str, specialists: dict[str, list[str]]
+) -> Iterator[Evidence]:
+    """On each metric, the algorithm is not significantly better than the best specialist."""
+    for (metric, others), group in itertools.product(specialists.items(), run.groups):
+        best = str(_common_errors(run, metric, group, [label, *others])[others].mean().idxmin())
+        yield _compare(
+            run, metric, group, label, best, lambda found: not _significantly_lower(found)
+        )
+
+
+def near_specialists(
+    run: Results, *, label: str, specialists: dict[str, list[str]]
+) -> Iterator[Evidence]:
+    """On each metric, the algorithm is nearer to the best specialist than to the best other.
+
+    "Almost as well" has no number in the paper; this rule needs none, and the published figures
+    pass it.
+    """
+    for metric, group in itertools.product(specialists, run.groups):
+        rest = [other for key in specialists if key != metric for other in specialists[key]]
+        own = specialists[metric]
+        best = str(_common_errors(run, metric, group, [label, *own])[own].mean().idxmin())
+        means = _common_errors(run, metric, group, [label, best, *rest]).mean()
+        other = means[rest].min()
+        text = (
+            f"{group}, {metric}: {means[label]:.4g}; specialists {means[best]:.4g}, "
+            f"others {other:.4g}"
+        )
+        agrees = bool(means[label] - means[best] < other - means[label])
+        pair = _common_errors(run, metric, group, [label, best])
+        yield Evidence(agrees, text, metric, (pair[label] - pair[best]).to_dict())
+
+
+def sparser(
+    run: Results, *, first: list[str], second: list[str], saving: float
+) -> Iterator[Evidence]:
+    """Each of the first has fewer basis functions than each of the second, by this fraction.
+
+    The mean over groups counts, and 2.5 percentage points less pass as rounding.
+    """
+    rows = run.repeats[run.repeats["metric"] == "disagreement"]
+    numbers = rows.pivot_table(
+        index=["repeat", "group"], columns="algorithm", values="basis_functions"
     )
-    notes = (
-        "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
-        "least half of them do, if they are of means that may differ by chance, or if it says that "
-        f"there is no difference and those found are small: below {small}, as declared with the "
-        "claims. Tests are Wilcoxon's over repeats, "
-        f"p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: something is missing, or "
-        f"there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
-        "Mean difference: over all comparisons of the claim, of the side named first minus the "
-        "other, with a 95% bootstrap interval over repeats.",
+    for one, two in itertools.product(first, second):
+        for group in run.groups:
+            _common_errors(run, "disagreement", group, [one, two])  # raises if there are too few
+        found = basis_saving(run, "disagreement", one, two)
+        if found is None:
+            raise Undecided(f"{title_of(two)} has no basis functions to compare with")
+        text = (
+            f"{title_of(one)} has {signed(-100 * found, 1)}% basis functions to {title_of(two)}; "
+            f"said: {signed(-100 * saving, 0)}%"
+        )
+        more = (numbers[one] / numbers[two] - 1).dropna().groupby("repeat").mean()
+        by_repeat = {int(repeat): float(mean) for repeat, mean in more.items()}
+        yield Evidence(found >= saving - _ROUNDING, text, BASIS, by_repeat)
+
+
+def costs_more(
+    all_scores: Results, fewer_scores: Results, *, labels: list[str], metric: str = "disagreement"
+) -> Iterator[Evidence]:
+    """Each algorithm has a higher mean error in the second run than in the first, in each group."""
+    for group, label in itertools.product(all_scores.groups, labels):
+        full = _common_errors(all_scores, metric, group, [label])[label]
+        half = _common_errors(fewer_scores, metric, group, [label])[label]
+        text = (
+            f"{group}: {title_of(label)} {full.mean():.4f} with all scores, {half.mean():.4f} with "
+            "half of them"
+        )
+        differences = (half - full).dropna().to_dict()
+        yield Evidence(bool(half.mean() > full.mean()), text, metric, differences)
+
+
+RULES: dict[str, Rule] = {
+    "outperforms": _pairwise(_significantly_lower),
+    "comparable": _pairwise(_not_significantly_higher),
+    "lower_mean": _pairwise(lambda found: found.mean < 0),
+    "indistinguishable": indistinguishable,
+    "does_not_outperform": does_not_outperform,
+    "near_specialists": near_specialists,
+    "sparser": sparser,
+    "costs_more": costs_more,
+}
+"""Every rule by its name in ``published.yaml``."""
+
+OF_NO_DIFFERENCE = {"comparable", "indistinguishable", "does_not_outperform"}
+"""Rules that a difference speaks against, and a small one little."""
+
+
+def _compare(
+    run: Results,
+    metric: str,
+    group: str,
+    one: str,
+    two: str,
+    agrees: Callable[[Comparison], bool],
+) -> Evidence:
+    """Compare two algorithms of a group over repeats."""
+    errors = _common_errors(run, metric, group, [one, two])
+    found = compare(errors[one], errors[two])
+    prefix = "" if metric == "disagreement" else f"{metric}, "
+    text = (
+        f"{prefix}{group}: {title_of(one)} minus {title_of(two)} {found.mean:+.4f}, "
+        f"p = {found.p_value:.3f}"
     )
-    parts = (Part("the paper says", rows),)
-    return Table("claims", "Claims of the paper", columns, parts, notes, "l")
+    return Evidence(agrees(found), text, metric, (errors[one] - errors[two]).to_dict())
+
+
+def _common_errors(run: Results, metric: str, group: str, labels: Sequence[str]) -> pd.DataFrame:
+    """Return errors in the repeats that all these algorithms have; raise if there are too few."""
+    errors = errors_by(run, metric, group)
+    absent = [title_of(label) for label in labels if label not in errors]
+    if absent:
+        raise Undecided(f"{group} lacks {' and '.join(absent)}")
+    common = errors[list(labels)].dropna()
+    if len(common) < LEAST_PAIRS:
+        raise Undecided(f"{len(common)} repeats; tests need {LEAST_PAIRS}")
+    return common

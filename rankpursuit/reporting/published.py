@@ -1,35 +1,25 @@
-"""The tables and the claims of the paper, from ``published.yaml``."""
+"""The tables and claims of the paper, from ``published.yaml``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
 import yaml
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict
 
-from rankpursuit.experiments.syntax.sections import Section
 from rankpursuit.wording import counted
 
 
-@dataclass(frozen=True)
-class PublishedTable:
-    """A table of the paper.
-
-    Attributes
-    ----------
-    number : int
-    title : str
-    cells : dict
-        Published errors, ``cells[metric][algorithm][group]``.
-    """
+class PublishedTable(NamedTuple):
+    """A table of the paper."""
 
     number: int
     title: str
     cells: dict[str, dict[str, dict[str, float]]]
+    """Published errors, ``cells[metric][algorithm][group]``."""
 
     @property
     def full_title(self) -> str:
@@ -48,30 +38,36 @@ class PublishedTable:
                     yield metric, label, group, value
 
 
-class Claim(Section):
-    """What the text says about tables, and the rule that decides it."""
+class _Model(BaseModel):
+    """A mapping of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Claim(_Model):
+    """A claim that the text makes about tables, and the rule that decides it."""
 
     id: str
-    tables: Annotated[tuple[int, ...], Field(strict=False)]
-    """The tables that it is about."""
-    sections: Annotated[tuple[str, ...], Field(strict=False)]
-    """Where the paper says it."""
+    tables: tuple[int, ...]
+    """Numbers of the tables that it is about."""
+    sections: tuple[str, ...]
+    """Sections of the paper that make it."""
     says: str
     """A paraphrase."""
-    between: Annotated[tuple[str, str], Field(strict=False)]
+    between: tuple[str, str]
     """The two sides that it compares, in words."""
     rule: str
-    """Name of a function in `rankpursuit.reporting.claim_rules`."""
+    """Name of a rule of `rankpursuit.reporting.claims`."""
     options: dict[str, Any]
-    """What the rule is given."""
+    """Keyword arguments of the rule."""
 
     def __str__(self) -> str:
         tables = " and ".join(map(str, self.tables))
         return f"Table{'s' * (len(self.tables) > 1)} {tables}: {self.says}"
 
 
-class Size(Section):
-    """How much was run: test users of a repeat, and repeats."""
+class Size(_Model):
+    """Size of an experiment: test users of each repeat, and repeats."""
 
     users: int
     repeats: int
@@ -80,66 +76,43 @@ class Size(Section):
         return f"{counted(self.users, 'user')}, {counted(self.repeats, 'repeat')}"
 
 
-class _Table(Section):
-    title: str
-    cells: dict[str, dict[str, Annotated[tuple[float, ...], Field(strict=False)]]]
-
-
-class _Untested(Section):
-    says: str
-    why: str
-
-
-class _Published(Section):
-    """The file."""
-
-    groups: Annotated[tuple[str, ...], Field(strict=False)]
-    size: Size
-    small: dict[str, float]
-    tables: dict[int, _Table]
-    claims: Annotated[tuple[Claim, ...], Field(strict=False)]
-    untested: Annotated[tuple[_Untested, ...], Field(strict=False)]
+@cache
+def _read() -> dict[str, Any]:
+    text = files("rankpursuit.reporting").joinpath("published.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
 
 
 @cache
 def published_tables() -> dict[int, PublishedTable]:
     """Return the tables of the paper by number."""
-    groups = _read().groups
-    return {
-        number: PublishedTable(
-            number,
-            table.title,
-            {
-                metric: {label: dict(zip(groups, row, strict=True)) for label, row in rows.items()}
-                for metric, rows in table.cells.items()
-            },
-        )
-        for number, table in _read().tables.items()
-    }
+    groups, tables = _read()["groups"], {}
+    for number, table in _read()["tables"].items():
+        cells = {
+            metric: {label: dict(zip(groups, row, strict=True)) for label, row in rows.items()}
+            for metric, rows in table["cells"].items()
+        }
+        tables[number] = PublishedTable(number, table["title"], cells)
+    return tables
 
 
+@cache
 def published_claims() -> tuple[Claim, ...]:
     """Return the claims of the text, in the order of the tables."""
-    return _read().claims
+    return tuple(Claim(**claim) for claim in _read()["claims"])
 
 
 def claims_about(tables: Iterable[int | None]) -> list[Claim]:
-    """Return the claims that are about one of these tables, or about several of them."""
+    """Return the claims that are about at least one of these tables."""
     numbers = set(tables)
     return [claim for claim in published_claims() if numbers.intersection(claim.tables)]
 
 
 def published_size() -> Size:
     """Return the size of the paper's experiments."""
-    return _read().size
+    return Size(**_read()["size"])
 
 
 def small_difference(metric: str) -> float:
-    """Return below which size a difference of errors is told as small."""
-    return _read().small[metric]
-
-
-@cache
-def _read() -> _Published:
-    text = files("rankpursuit.reporting").joinpath("published.yaml").read_text(encoding="utf-8")
-    return _Published.model_validate(yaml.safe_load(text))
+    """Return the difference of errors below which it is called small."""
+    return float(_read()["small"][metric])

@@ -1,4 +1,4 @@
-"""Tables as Markdown, LaTeX, CSV and plain text."""
+"""Tables, and how they are written: plain text, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -6,128 +6,342 @@ import csv
 import io
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Literal
 
-from rankpursuit.reporting.columns import markdown_columns, text_columns
-from rankpursuit.reporting.folding import fold_columns, fold_sentences
-from rankpursuit.reporting.latex import to_latex
-from rankpursuit.reporting.table import Cell, Format, Part, Table
+from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat, tabulate
 
+from rankpursuit.writing import write_atomically
+
+Blocks = dict[str, dict[str, tuple["Value", ...]]]
+"""Values by heading and row name, ``blocks[heading][row] = (value, ...)``."""
+Rows = list[list[str]]
+
+_TEXT_ROW = DataRow("", "  ", "")
+_TEXT = TableFormat(None, Line("", "-", "  ", ""), None, None, _TEXT_ROW, _TEXT_ROW, 0, None)
+_GAP = 2
+"""Spaces between columns of text."""
+_NARROWEST = 12
+"""Characters of the narrowest column of sentences."""
+_NOTES_WIDTH = 100
+"""Characters of a line of notes if there is no terminal."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell begins with that spreadsheets compute."""
-_BESIDE = ("paper", "diff.")
+"""Spreadsheets evaluate cells that begin like this."""
+_OF_GROUP = ("paper", "diff.")
 """Columns that belong to the group before them."""
-_WIDTH = 100
-"""Characters of a line of notes where there is no terminal."""
 
-Words = tuple[list[str], list[list[str]]]
-"""The header and the rows of a part."""
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a table: its text, in bold if it is the best, and the numbers behind it."""
+
+    text: str
+    spread: str = ""
+    """Text that follows, never in bold, such as a standard deviation."""
+    best: bool = False
+    numbers: dict[str, float] = field(default_factory=dict)
+    """Each quantity in full precision, for CSV."""
+
+
+EMPTY = Value("–")  # noqa: RUF001  (a dash, where there is no result)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, in blocks of rows that share the columns."""
+
+    id: str
+    """Such as ``jester_crrp-errors``; unique among the tables of all experiments."""
+    title: str
+    """Such as ``Sparsity``."""
+    columns: tuple[str, ...]
+    """Names of the columns, without that of the row names."""
+    blocks: Blocks
+    notes: tuple[str, ...] = ()
+    align: Literal["r", "l"] = "r"
+    """``"l"`` if the cells are sentences."""
+    subject: str = ""
+    """The data, such as ``Jester, supervised``."""
+    number: int | None = None
+    """Number of the published table that it reproduces."""
+
+    @property
+    def caption(self) -> str:
+        """Title and subject."""
+        return f"{self.title} on {self.subject}" if self.subject else self.title
+
+    @property
+    def heading(self) -> str:
+        """Caption, and the number of the published table."""
+        return f"{self.caption} (Table {self.number} of the paper)" if self.number else self.caption
+
+    def rows(self, heading: str, write: Callable[[Value], str]) -> Rows:
+        """Return the header and the rows of a block as text."""
+        rows = [[name, *map(write, row)] for name, row in self.blocks[heading].items()]
+        return [[heading, *self.columns], *rows]
+
+
+def signed(value: float, decimals: int) -> str:
+    """Format a number with its sign; what rounds to zero has none."""
+    text = f"{value:+.{decimals}f}"
+    return text.replace("-", "−") if float(text) else text[1:]  # noqa: RUF001  (a minus sign)
 
 
 def to_text(tables: Sequence[Table], width: int | None = None) -> str:
-    """Return tables for the terminal; a star marks the best.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    width : int, optional
-        Of the terminal: what is wider is folded. Default: nothing is.
-    """
+    """Return tables for a terminal of some width (default: unlimited); a star marks the best."""
     return "\n\n".join(_text(table, width) for table in tables) + "\n"
 
 
+def _text(table: Table, width: int | None) -> str:
+    blocks = [
+        table.rows(heading, lambda value: "*" * value.best + value.text + value.spread)
+        for heading in table.blocks
+    ]
+    if width is None:
+        folded = [blocks]
+    elif table.align == "l":
+        folded = [_wrap_cells(blocks, width)]
+    else:
+        folded = list(_fold_columns(table, blocks, width))
+    parts = []
+    for part in folded:
+        lines: list[Sequence[str]] = []
+        for header, *rows in part:
+            lines += [[""] * len(header)] * bool(lines)
+            lines += [header, [SEPARATING_LINE], *rows]
+        parts.append(
+            _tabulate(lines, "l" + table.align * len(lines[0][1:]), _TEXT) if lines else ""
+        )
+    title = textwrap.wrap(table.heading, width) if width else [table.heading]
+    notes = [
+        textwrap.fill(note, width or _NOTES_WIDTH, initial_indent="  ", subsequent_indent="    ")
+        for note in table.notes
+    ]
+    return "\n".join([*title, "=" * max(map(len, title)), "\n\n".join(parts), "", *notes])
+
+
+def _column_widths(blocks: Sequence[Rows]) -> list[int]:
+    rows = [row for block in blocks for row in block]
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _fold_columns(table: Table, blocks: Sequence[Rows], width: int) -> Iterator[list[Rows]]:
+    """Yield sets of columns that fit a width, each with the row names; groups stay whole."""
+    widths = _column_widths(blocks)
+    groups: list[list[int]] = []
+    for at, name in enumerate(table.columns, start=1):
+        if name in _OF_GROUP:
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+    while groups:
+        chosen = [0, *groups.pop(0)]
+        while groups and sum(widths[at] + _GAP for at in (*chosen, *groups[0])) - _GAP <= width:
+            chosen += groups.pop(0)
+        yield [[[row[at] for at in chosen] for row in block] for block in blocks]
+
+
+def _wrap_cells(blocks: Sequence[Rows], width: int) -> list[Rows]:
+    """Break cells into lines to fit a width; the widest columns become narrower."""
+    widths = _column_widths(blocks)
+    while sum(widths) + _GAP * (len(widths) - 1) > width and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return [
+        [
+            list(line)
+            for row in block
+            for line in zip_longest(*map(textwrap.wrap, row, widths), fillvalue="")
+        ]
+        for block in blocks
+    ]
+
+
 def to_markdown(tables: Sequence[Table]) -> str:
-    """Return tables in Markdown (with GitHub's tables), each under a heading."""
+    """Return tables in GitHub's Markdown, each under a heading; the best is in bold."""
     return "\n".join(_markdown(table) for table in tables)
 
 
-def to_csv(tables: Sequence[Table]) -> str:
-    """Return every number of the tables, a line each, in full precision.
+def _markdown(table: Table) -> str:
+    blocks = []
+    for heading in table.blocks:
+        header, *rows = table.rows(
+            heading,
+            lambda value: (f"**{value.text}**" if value.best else value.text) + value.spread,
+        )
+        blocks.append(markdown_columns(header, rows, "l" + table.align * len(table.columns)) + "\n")
+    notes = "\n".join("- " + re.sub(r"([*_<])", r"\\\1", note) for note in table.notes)
+    return "\n".join([f"### {table.heading}\n", *blocks, f"{notes}\n"])
 
-    A word that a spreadsheet would take for a formula has an apostrophe before it.
+
+def markdown_columns(header: Sequence[str], rows: Sequence[Sequence[Any]], sides: str) -> str:
+    r"""Return a table in GitHub's Markdown; `sides` has ``l`` or ``r`` for each column.
+
+    Examples
+    --------
+    >>> print(markdown_columns(["a", "b"], [["x|y", 0.50]], "lr"))
+    | a    |   b |
+    |:-----|----:|
+    | x\|y | 0.5 |
+    """
+    header, *rows = ([str(word).replace("|", r"\|") for word in row] for row in (header, *rows))
+    return _tabulate(rows, sides, "pipe", headers=header)
+
+
+def _tabulate(
+    rows: Sequence[Sequence[str]], sides: str, tablefmt: str | TableFormat, **options: Any
+) -> str:
+    align = [{"l": "left", "r": "right"}[side] for side in sides]
+    return str(tabulate(rows, tablefmt=tablefmt, colalign=align, disable_numparse=True, **options))
+
+
+def to_csv(tables: Sequence[Table]) -> str:
+    """Return every number of the tables in full precision, one per line.
+
+    An apostrophe precedes words that a spreadsheet would take for a formula.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", "part", "row", "column", "quantity", "value"])
     for table in tables:
-        for part in table.parts:
-            for name, cells in part.rows.items():
-                for at, cell in enumerate(cells):
-                    column = _full_name(table.columns, at)
-                    for quantity, value in cell.numbers.items():
-                        words = [table.id, part.heading, name, column, quantity]
-                        writer.writerow([*map(_no_formula, words), value])
+        for heading, rows in table.blocks.items():
+            for name, values in rows.items():
+                column = ""
+                for own, value in zip(table.columns, values, strict=True):
+                    column = column if own in _OF_GROUP and column else own
+                    for quantity, number in value.numbers.items():
+                        words = [table.id, heading, name, column, quantity]
+                        safe = [f"'{word}" if word.startswith(_FORMULA) else word for word in words]
+                        writer.writerow([*safe, number])
     return text.getvalue()
 
 
-FORMATS: dict[Format, Callable[[Sequence[Table]], str]] = {
+_PACKAGES = r"\usepackage{adjustbox, array, booktabs}"
+_PREAMBLE = rf"""\documentclass{{article}}
+\usepackage[utf8]{{inputenc}}
+\usepackage[a4paper, margin=2cm]{{geometry}}
+{_PACKAGES}
+\begin{{document}}
+"""
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        "−": "$-$",  # noqa: RUF001
+        "–": "--",  # noqa: RUF001
+        "<": "$<$",
+        ">": "$>$",
+    }
+)
+
+
+def to_latex(tables: Sequence[Table], *, wide: bool = False) -> str:
+    """Return a LaTeX document that compiles as it is; see `latex_table`."""
+    return _latex_document(latex_table(table, wide=wide) for table in tables)
+
+
+def _latex_document(parts: Iterable[str]) -> str:
+    body = "\n\n".join(parts)
+    return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
+
+
+def latex_table(table: Table, *, wide: bool = False) -> str:
+    """Return a table in LaTeX, scaled down if it is too large; with `wide`, over two columns."""
+    environment = "table*" if wide else "table"
+    align, size, between = "l" + "r" * len(table.columns), r"\small", "\n"
+    if table.align == "l":
+        column = r">{\raggedright\arraybackslash}p{%.3f\linewidth}"
+        align = "".join(column % fraction for fraction in _latex_widths(table))
+        size, between = r"\footnotesize", "\n\\addlinespace\n"
+    gap = 3 if len(table.columns) > 7 else 5
+    blocks = []
+    for heading, rows in table.blocks.items():
+        header = " & ".join(map(_escape_latex, (heading, *table.columns)))
+        lines = [
+            " & ".join([_escape_latex(name), *map(_latex_value, values)]) + r" \\"
+            for name, values in rows.items()
+        ]
+        blocks.append(f"{header} \\\\\n\\midrule\n{between.join(lines)}")
+    notes = "\\par\n".join(map(_escape_latex, table.notes))
+    return "\n".join(
+        [
+            rf"\begin{{{environment}}}[htbp]",
+            rf"\centering{size}\setlength{{\tabcolsep}}{{{gap}pt}}"
+            r"\setlength{\belowcaptionskip}{6pt}",
+            rf"\caption{{{_escape_latex(table.caption)}}}",
+            rf"\label{{tab:{_latex_label(table)}}}",
+            r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.8\textheight}",
+            rf"\begin{{tabular}}{{{align}}}",
+            r"\toprule",
+            "\n\\midrule\n".join(blocks),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{adjustbox}",
+            rf"\par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}",
+            rf"\end{{{environment}}}",
+        ]
+    )
+
+
+def _latex_widths(table: Table) -> list[float]:
+    """Return the fraction of the line for each column of sentences, more for longer ones."""
+    rows = [row for name in table.blocks for row in table.rows(name, lambda value: value.text)]
+    longest = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    roots = [min(max(length, 12), 60) ** 0.5 for length in longest]
+    return [0.84 * root / sum(roots) for root in roots]  # the rest is for the gaps
+
+
+def _latex_value(value: Value) -> str:
+    text = _escape_latex(value.text)
+    return (rf"\textbf{{{text}}}" if value.best else text) + _escape_latex(value.spread)
+
+
+def _latex_label(table: Table) -> str:
+    """Return the id without characters that labels or file names cannot have."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", table.id)
+
+
+def _escape_latex(text: str) -> str:
+    """Escape special characters; ``2^-3`` becomes a power, ``20-40`` a range."""
+    text = text.translate(_LATEX)
+    text = re.sub(r"(\d)\\textasciicircum\{\}(-?\d+)", r"$\1^{\2}$", text)
+    text = re.sub(r"(?<=\d)-(?=\d)", "--", text)
+    return re.sub(r'"([^"]*)"', r"``\1''", text)
+
+
+FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
     "md": to_markdown,
     "tex": to_latex,
     "csv": to_csv,
     "text": to_text,
 }
-"""What writes each format."""
+"""The function that writes each format."""
 
 
-def _no_formula(word: str) -> str:
-    return f"'{word}" if word.startswith(_FORMULA) else word
+def write_tables(
+    tables: Sequence[Table], folder: Path, formats: Iterable[str], *, wide: bool = False
+) -> list[Path]:
+    r"""Write tables to files and return the paths: ``tables.md`` and so on.
 
-
-def _full_name(columns: Sequence[str], at: int) -> str:
-    """Name a column by its group, also where that stands over several columns."""
-    return next(columns[i] for i in range(at, -1, -1) if columns[i] not in _BESIDE)
-
-
-def _text(table: Table, width: int | None) -> str:
-    parts = [_words(table, part, lambda cell: f"*{cell.text}") for part in table.parts]
-    blocks = [
-        text_columns(block, "l" + table.align * (len(block[0][0]) - 1))
-        for block in _folded(table, parts, width)
-        if block
-    ]
-    notes = [
-        textwrap.fill(note, width or _WIDTH, initial_indent="  ", subsequent_indent="    ")
-        for note in table.notes
-    ]
-    title = textwrap.wrap(table.title, width) if width else [table.title]
-    lines = [*title, "=" * max(map(len, title)), "\n\n".join(blocks), "", *notes]
-    return "\n".join(lines)
-
-
-def _folded(table: Table, parts: list[Words], width: int | None) -> list[list[Words]]:
-    """Return the blocks of columns that a table is printed in, and of each its parts."""
-    if width is None or not parts:
-        return [parts]
-    rows = [[head, *below] for head, below in parts]
-    if table.align == "l":  # the last column has sentences
-        blocks = [fold_sentences(rows, width)]
-    else:
-        own = [at for at, name in enumerate(table.columns, start=1) if name not in _BESIDE]
-        blocks = fold_columns(rows, width, own)
-    return [
-        [(list(part[0]), [list(row) for row in part[1:]]) for part in block] for block in blocks
-    ]
-
-
-def _markdown(table: Table) -> str:
-    parts = [_words(table, part, lambda cell: f"**{cell.text}**") for part in table.parts]
-    blocks = [f"{markdown_columns(head, rows, _sides(table))}\n" for head, rows in parts]
-    notes = "\n".join(f"- {_escape_markdown(note)}" for note in table.notes)
-    return "\n".join([f"### {table.title}\n", *blocks, f"{notes}\n"])
-
-
-def _words(table: Table, part: Part, best: Callable[[Cell], str]) -> Words:
-    """Return the header and the rows of a part; `best` writes the text of a cell that is best."""
-    rows = [
-        [name, *((best(cell) if cell.best else cell.text) + cell.rest for cell in row)]
-        for name, row in part.rows.items()
-    ]
-    return [part.heading, *table.columns], rows
-
-
-def _sides(table: Table) -> str:
-    return "l" + table.align * len(table.columns)
-
-
-def _escape_markdown(text: str) -> str:
-    return re.sub(r"([*_<])", r"\\\1", text)
+    LaTeX also gets a file for each table in the folder ``tables``, to ``\input`` into a paper;
+    ``tables.tex`` is a document that does so.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name in formats:
+        if name == "tex":
+            (folder / "tables").mkdir(exist_ok=True)
+            for table in tables:
+                text = f"% {_PACKAGES}\n{latex_table(table, wide=wide)}\n"
+                write_atomically(folder / "tables" / f"{_latex_label(table)}.tex", text.encode())
+            text = _latex_document(rf"\input{{tables/{_latex_label(one)}.tex}}" for one in tables)
+        else:
+            text = FORMATS[name](tables)
+        paths.append(folder / f"tables.{'txt' if name == 'text' else name}")
+        write_atomically(paths[-1], text.encode())
+    return paths

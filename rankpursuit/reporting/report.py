@@ -1,34 +1,97 @@
-"""The report: one self-contained web page."""
+"""The report: one self-contained web page of runs."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
+from typing import Any, NamedTuple, get_args
 
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from rankpursuit import __version__
-from rankpursuit.reporting.claims import Outcome, Verdict, claims_table, judge_claims
-from rankpursuit.reporting.figures import save
-from rankpursuit.reporting.html import render, slug
-from rankpursuit.reporting.published import published_tables
-from rankpursuit.reporting.report_content import Section, section_of
-from rankpursuit.reporting.report_story import Story, tell
-from rankpursuit.reporting.results import Results
+from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.reporting.check import published_tolerances
+from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
+from rankpursuit.reporting.figures import (
+    GRID,
+    INK,
+    CaptionedFigure,
+    draw_figures,
+    overview,
+    save,
+    to_svg,
+)
+from rankpursuit.reporting.published import published_size, published_tables
+from rankpursuit.reporting.render import Table
+from rankpursuit.reporting.results import Results, title_of
+from rankpursuit.reporting.statistics import proposed_algorithm
+from rankpursuit.reporting.tables import (
+    claim_notes,
+    error_table,
+    is_full_size,
+    measured_size,
+    missing_notes,
+    parameter_table,
+    published_cells,
+    readings_note,
+    size_note,
+    sparsity_table,
+    subject_of,
+    synthetic_notes,
+    wilcoxon_tables,
+)
 from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
-_SYNTHETIC = "with SYNTHETIC ratings"
 
-COUNTED: dict[Outcome, tuple[str, str]] = {
+VERBS: dict[Outcome, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "partly": ("holds partly", "hold partly"),
     "does not hold": ("does not hold", "do not hold"),
     "undecided": ("is undecided", "are undecided"),
 }
-"""How one claim, and how several, of an outcome are told."""
+"""The verb of each outcome, for one claim and for several."""
+
+
+class Topic(NamedTuple):
+    """Tables and figures under a heading; the first of a run is open, others are folded."""
+
+    title: str
+    tables: Sequence[Table] = ()
+    figures: Sequence[CaptionedFigure] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class RunSection:
+    """The section of the report about a run."""
+
+    name: str
+    title: str
+    table: int | None = None
+    """Number of the published table that it reproduces."""
+    finding: tuple[str, ...] = ()
+    """How near it came to the published errors."""
+    warnings: tuple[str, ...] = ()
+    """That it is smaller than the paper's experiment, on synthetic ratings, or incomplete."""
+    notes: tuple[str, ...] = ()
+    """Notes that hold for all its tables."""
+    topics: Sequence[Topic] = ()
+    provenance: dict[str, str] = field(default_factory=dict)
+
+
+class Summary(NamedTuple):
+    """The first section of the report: what was run, what was found, and a figure of it."""
+
+    tried: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    figure: CaptionedFigure | None = None
 
 
 def write_report(
@@ -48,56 +111,221 @@ def write_report(
     Raises
     ------
     OutputError
-        If a file cannot be written, or something that is no regular file has its name.
+        If a file cannot be written, or its name is taken by something that is no regular file.
     """
     path = Path(path)
     check_output(path)
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
-    shown = tqdm(results, desc="report", unit="run", disable=None, leave=False)
-    sections = [section_of(run) for run in shown]
+    progress = tqdm(results, desc="report", unit="run", disable=None, leave=False)
+    sections = [run_section(run) for run in progress]
+    synthetic = any(run.is_synthetic for run in results)
+    title = TITLE + ", with SYNTHETIC ratings" * synthetic
+    page = render_report(sections, judge_claims(results), summarise(results), title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    title = f"{TITLE}, {_SYNTHETIC}" if any(run.is_synthetic for run in results) else TITLE
-    page = render_report(sections, judge_claims(results), tell(results), title)
     write_atomically(path, page.encode())
     if figures is not None:
-        write_figures(sections, Path(figures))
-
-
-def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
-    """Write the figures of each run, see `save`, into a folder of its name."""
-    written = []
-    for section in sections:
-        place = folder / section.name
-        place.mkdir(parents=True, exist_ok=True)
-        for drawn in section.figures:
-            written += save(drawn.figure, place / drawn.name)
-    return written
+        for section in sections:
+            folder = Path(figures) / section.name
+            folder.mkdir(parents=True, exist_ok=True)
+            for drawn in (one for topic in section.topics for one in topic.figures):
+                save(drawn.figure, folder / drawn.name)
 
 
 def render_report(
-    sections: Sequence[Section],
+    sections: Sequence[RunSection],
     verdicts: Sequence[Verdict],
-    story: Story | None = None,
+    summary: Summary | None = None,
     title: str = TITLE,
 ) -> str:
-    """Return the page: the story on top, then the claims, then a section for each run."""
+    """Return the page: the summary, then the claims, then a section for each run."""
     counts = Counter(verdict.outcome for verdict in verdicts)
-    by_id = {
-        slug(f"run {number} {section.name}"): section
-        for number, section in enumerate(sections, start=1)
-    }
-    places = {section.table: id for id, section in reversed(by_id.items())}
+    names = (f"run {number} {one.name}".lower() for number, one in enumerate(sections, start=1))
+    ids = (re.sub(r"[^a-z0-9]+", "-", name).strip("-") for name in names)
+    by_id = dict(zip(ids, sections, strict=True))
     return render(
         "report.html",
         title=title,
         version=__version__,
-        story=story or Story(),
+        summary=summary or Summary(),
         sections=by_id,
-        places=places,
+        places={section.table: id for id, section in reversed(by_id.items())},
         titles={number: table.title for number, table in published_tables().items()},
         verdicts=verdicts,
         in_abstract=[one for one in verdicts if "Abstract" in one.claim.sections],
         counts={outcome: counts[outcome] for outcome in get_args(Outcome)},
-        words=COUNTED,
-        claim_notes=claims_table(verdicts).notes,
+        verbs=VERBS,
+        claim_notes=claim_notes(),
     )
+
+
+def run_section(results: Results) -> RunSection:
+    """Return the section about a run."""
+    size, readings = size_note(results), readings_note(results)
+    warnings, full = (*synthetic_notes(results), *missing_notes(results)), is_full_size(results)
+    in_paper = "" if results.table is None else f" (Table {results.table} of the paper)"
+    figures = list(draw_figures(results))
+
+    def drawn(*kinds: str) -> list[CaptionedFigure]:
+        return [one for one in figures if one.name.split("-")[0] in kinds]
+
+    topics = (
+        Topic("Errors", [error_table(results, compare=True)], drawn("sparsity")),
+        Topic("How sparse the solutions are", [sparsity_table(results)]),
+        Topic("Parameters and their effect", [parameter_table(results)], drawn("basis", "width")),
+        Topic("Differences between methods", (), drawn("paired")),
+        Topic("Significance tests", wilcoxon_tables(results)),
+    )
+    return RunSection(
+        name=results.name,
+        title=subject_of(results) + in_paper,
+        table=results.table,
+        finding=finding(results),
+        warnings=warnings if full else (size, *warnings),
+        notes=(size, readings) if full else (readings,),
+        topics=[topic for topic in topics if topic.tables or topic.figures],
+        provenance=dict(_flatten(results.provenance)),
+    )
+
+
+def _flatten(mapping: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in mapping.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key} ")
+        else:
+            yield f"{prefix}{key}", str(value)
+
+
+# Sentences from the data
+
+
+def summarise(runs: Sequence[Results]) -> Summary:
+    """Return the summary of some runs: the first of each published table, and the others."""
+    by_table: dict[int, Results] = {}
+    others = []
+    for run in runs:
+        if run.table is None or by_table.setdefault(run.table, run) is not run:
+            others.append(run)
+    reproduced = list(by_table.values())
+    cells = _deviations(reproduced)
+    found = []
+    if len(cells):
+        lower = sum(
+            round(one.difference, METRICS[one.metric].decimals) < 0 for one in cells.itertuples()
+        )
+        found = [f"{_count_near(cells)} {lower} of the {len(cells)} are lower than published."]
+    return Summary(
+        tried=tuple(_tried(reproduced, others)),
+        found=(*found, *(sentence for run in others for sentence in _best(run))),
+        figure=overview(reproduced),
+    )
+
+
+def finding(run: Results) -> tuple[str, ...]:
+    """Return sentences on how near a run came to its published table, if it has one."""
+    sentences = []
+    for metric, cells in _deviations([run]).groupby("metric", sort=False):
+        task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
+        mean = cells["difference"].mean()
+        size = f"{abs(mean):.{METRICS[metric].decimals}f} {'lower' if mean < 0 else 'higher'}"
+        sentences.append(
+            f"{task}{_count_near(cells)} On average, the error is {size} than published."
+        )
+    return tuple(sentences)
+
+
+def _deviations(runs: Sequence[Results]) -> pd.DataFrame:
+    """Return metric, difference (measured minus published) and tolerance of each cell."""
+    tolerances = published_tolerances()
+    rows = [
+        (metric, difference, tolerances[run.table, metric])
+        for run in runs
+        for metric in run.metrics
+        for difference in published_cells(run, metric).eval("mean - published")
+        if run.table is not None
+    ]
+    return pd.DataFrame(rows, columns=["metric", "difference", "tolerance"])
+
+
+def _count_near(cells: pd.DataFrame) -> str:
+    near = int((cells["difference"].abs() <= cells["tolerance"] + 1e-9).sum())
+    return f"{near} of {len(cells)} published errors come out within sampling error."
+
+
+def _tried(reproduced: Sequence[Results], others: Sequence[Results]) -> Iterator[str]:
+    if reproduced:
+        methods = {label for run in reproduced for label in run.algorithms}
+        numbers = [str(run.table) for run in reproduced]
+        tables = f"Table{'s' * (len(numbers) > 1)} {_join(numbers)}"
+        yield f"{tables} of the paper, run again with {len(methods)} methods."
+        small = [f"Table {run.table}" for run in reproduced if not is_full_size(run)]
+        if small:
+            yield f"Smaller than the paper's {published_size()}: {_join(small)}."
+        else:
+            yield f"At the paper's size or more: {published_size()} in each group of users."
+    for run in others:
+        size = measured_size(run)
+        yield f"{run.name}: {len(run.algorithms)} methods, {size} in each group of users."
+
+
+def _best(run: Results) -> Iterator[str]:
+    """Yield which method of a run has the lowest error, and that of the proposed one."""
+    for metric in run.metrics:
+        rows = run.repeats[run.repeats["metric"] == metric]
+        by_group = rows.groupby(["algorithm", "group"])["test_error"].mean()
+        means = by_group.groupby("algorithm").mean()
+        best, proposed = str(means.idxmin()), proposed_algorithm(run)
+        title, digits = METRICS[metric].title, METRICS[metric].decimals
+        text = f"{run.name}: the lowest {title}, mean over groups, is {means[best]:.{digits}f}"
+        text += f" ({title_of(best)})"
+        if proposed != best:
+            text += f"; {title_of(proposed)} has {means[proposed]:.{digits}f}"
+        yield f"{text}."
+
+
+def _join(items: Sequence[str]) -> str:
+    """Join items as English lists them."""
+    return " and ".join([*[", ".join(items[:-1])] * (len(items) > 1), items[-1]])
+
+
+# Templates: what they print is escaped, except the drawings
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a template of this package, filled in; a name without a value is an error."""
+    environment = Environment(
+        loader=PackageLoader("rankpursuit.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"drawing": _drawing, "powers": _powers}
+    return environment.get_template(template).render(values)
+
+
+def _drawing(figure: Figure, name: str) -> Markup:
+    return Markup(inline_svg(to_svg(figure), str(escape(name))))
+
+
+def _powers(text: str) -> Markup:
+    """Return a text whose powers, such as ``2^-3``, are superscripts."""
+    raised = re.sub(r"(\d)\^(-?\d+)", r"\1<sup>\2</sup>", str(escape(text)))
+    return Markup(raised.replace("<sup>-", "<sup>&minus;"))
+
+
+def inline_svg(svg: str, name: str) -> str:
+    """Return a drawing to embed in a page, in the colours of the page's text.
+
+    Declarations, metadata and the fixed size are removed, its width becomes the variable
+    ``--natural``, and identifiers get a prefix, since those of a page must differ.
+    """
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
+    svg = re.sub(r"(<svg[^>]*?) width=\"([^\"]*)\"", r'\1 style="--natural: \2"', svg, count=1)
+    svg = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", svg, count=1)
+    svg = svg.replace("<svg", '<svg role="img" aria-hidden="true"', 1)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = svg.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
+    return svg.replace(INK, "currentColor").replace(GRID, "var(--line)")

@@ -1,16 +1,22 @@
 """Paired comparisons: Wilcoxon's signed-rank test, Holm's correction, effect sizes, intervals.
 
-Everything works on differences of two methods' errors, on the same repeats or the same users.
+Everything works on differences of the errors of two algorithms, on the same repeats or users.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import bootstrap, rankdata, wilcoxon
+
+from rankpursuit.reporting.results import Results
+
+Over = Literal["repeats", "users"]
 
 SIGNIFICANT = 0.05
 """The paper's threshold of significance."""
@@ -20,18 +26,12 @@ LEAST_PAIRS = 6
 
 _MOST_EXACT = 50
 _DRAWS_AT_ONCE = 1_000_000  # bounds the memory of the bootstrap
-_DECIMALS = 12  # differences that agree so far are tied: 0.3 - 0.2 is 0.2 - 0.1
+_DECIMALS = 12  # differences that agree up to here are tied: 0.3 - 0.2 is 0.2 - 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two methods on the same repeats or users.
-
-    Attributes
-    ----------
-    differences : array of shape (n_pairs,)
-        Errors of the first method minus those of the second.
-    """
+    """Errors of an algorithm minus those of another, on the same repeats or users."""
 
     differences: NDArray[np.float64]
 
@@ -42,12 +42,12 @@ class Comparison:
 
     @property
     def n_zero(self) -> int:
-        """Number of pairs without a difference, which the test leaves out."""
-        return int(np.count_nonzero(_rounded(self.differences) == 0))
+        """Number of pairs without a difference, which the test skips."""
+        return self.n_pairs - _nonzero(self.differences).size
 
     @property
     def mean(self) -> float:
-        """Mean difference: negative if the first method has the lower error."""
+        """Mean difference: negative if the first algorithm has the lower error."""
         return float(self.differences.mean())
 
     @cached_property
@@ -67,44 +67,28 @@ class Comparison:
 
     @property
     def significant(self) -> bool:
-        """Whether p is below `SIGNIFICANT`, with no correction for several tests."""
+        """Whether p is below `SIGNIFICANT`, without correction for multiple tests."""
         return self.p_value < SIGNIFICANT
 
 
 def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
-    """Compare the errors of two methods, pair by pair.
-
-    Parameters
-    ----------
-    first, second : array of shape (n_pairs,)
-        Errors on the same repeats or users, at least one.
-    """
+    """Compare the errors of two algorithms on the same repeats or users, at least one."""
     return Comparison(np.asarray(first, dtype=float) - np.asarray(second, dtype=float))
 
 
 def signed_rank_p(differences: ArrayLike) -> float:
-    """Return the two-sided p of Wilcoxon's signed-rank test.
+    """Return the two-sided p of Wilcoxon's signed-rank test; 1 if there is no difference.
 
-    Zeros are left out, as Wilcoxon did, and ties share the mean of their ranks. The distribution is
+    Zeros are skipped, as Wilcoxon did, and ties share the mean of their ranks. The distribution is
     exact with up to 50 differences and no ties among them, otherwise normal, its variance
     corrected for ties, with no continuity correction. Differences are rounded to 12 decimals first.
-
-    Parameters
-    ----------
-    differences : array of shape (n_pairs,)
-
-    Returns
-    -------
-    float
-        1 if there is no difference at all.
 
     Examples
     --------
     >>> signed_rank_p([-1, -2, -3, -4, -5, -6])  # one of 2^6 signs, and its mirror image
     0.03125
     """
-    kept = _rounded(differences)
-    kept = kept[kept != 0]
+    kept = _nonzero(differences)
     if kept.size == 0:
         return 1.0
     untied = np.unique(np.abs(kept)).size == kept.size
@@ -113,22 +97,17 @@ def signed_rank_p(differences: ArrayLike) -> float:
 
 
 def rank_biserial(differences: ArrayLike) -> float:
-    """Return the matched-pairs rank-biserial correlation.
+    """Return the matched-pairs rank-biserial correlation; 0 if there is no difference.
 
-    The sum of the ranks of positive differences less that of negative ones, over the sum of all;
-    zeros are left out, ties share the mean of their ranks. 0 if there is no difference at all.
-
-    Parameters
-    ----------
-    differences : array of shape (n_pairs,)
+    The sum of the ranks of positive differences minus that of negative ones, over the sum of all;
+    zeros are skipped, ties share the mean of their ranks.
 
     Examples
     --------
     >>> rank_biserial([1, 2, -3])  # (1 + 2 - 3) / 6
     0.0
     """
-    kept = _rounded(differences)
-    kept = kept[kept != 0]
+    kept = _nonzero(differences)
     if kept.size == 0:
         return 0.0
     ranks = rankdata(np.abs(kept))
@@ -137,13 +116,6 @@ def rank_biserial(differences: ArrayLike) -> float:
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Return p-values corrected by Holm's step-down method.
-
-    The k-th smallest of m is multiplied by m - k + 1; none gets smaller than the one before, none
-    exceeds 1.
-
-    Parameters
-    ----------
-    p_values : array of shape (n_tests,)
 
     Examples
     --------
@@ -161,20 +133,10 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 def bootstrap_interval(
     differences: ArrayLike, *, confidence: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean: the mean itself if all are equal.
-
-    Parameters
-    ----------
-    differences : array of shape (n_pairs,)
-        At least one.
-    confidence : float
-    n_resamples : int
-    seed : int
-        Seed of the resampling: the same differences give the same interval.
-    """
+    """Return the percentile bootstrap interval of the mean: the mean itself if all are equal."""
     differences = np.asarray(differences, dtype=float)
-    mean = float(differences.mean())
     if np.ptp(differences) == 0:
+        mean = float(differences.mean())
         return mean, mean
     found = bootstrap(
         (differences,),
@@ -189,5 +151,53 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def _rounded(differences: ArrayLike) -> NDArray[np.float64]:
-    return np.round(np.asarray(differences, dtype=float), _DECIMALS)
+def _nonzero(differences: ArrayLike) -> NDArray[np.float64]:
+    rounded = np.round(np.asarray(differences, dtype=float), _DECIMALS)
+    return rounded[rounded != 0]
+
+
+@lru_cache(maxsize=32)  # rules and tests ask for the same few tables again and again
+def errors_by(results: Results, metric: str, group: str, over: Over = "repeats") -> pd.DataFrame:
+    """Return test errors: a row for each repeat, or test user of a repeat, a column an algorithm.
+
+    The table is cached: do not modify it.
+    """
+    frame = results.repeats if over == "repeats" else results.users
+    rows = frame[(frame["metric"] == metric) & (frame["group"] == group)]
+    keys = ["repeat"] if over == "repeats" else ["repeat", "user"]
+    values = "test_error" if over == "repeats" else "error"
+    table = rows.pivot_table(index=keys, columns="algorithm", values=values)
+    return table[[label for label in results.algorithms if label in table]]
+
+
+def compare_columns(errors: pd.DataFrame, first: str, second: str) -> Comparison | None:
+    """Compare two columns of `errors_by` in the rows that have both; None if there are none."""
+    if first not in errors or second not in errors:
+        return None
+    pairs = errors[[first, second]].dropna()
+    return compare(pairs[first], pairs[second]) if len(pairs) else None
+
+
+def proposed_algorithm(results: Results) -> str:
+    """Return the label of the proposed algorithm: the last in the paper's order with results."""
+    return list(results.algorithms)[-1]
+
+
+def saving(results: Results, metric: str, label: str, other: str) -> float | None:
+    """Return the fraction of basis functions that an algorithm saves, mean over groups.
+
+    0.3 is 30% fewer than the other algorithm has. Only repeats that have both count; None if a
+    group has no such repeat, or if the other algorithm has no basis functions at all.
+    """
+    rows = results.repeats[results.repeats["metric"] == metric]
+    table = rows.pivot_table(
+        index=["group", "repeat"], columns="algorithm", values="basis_functions"
+    )
+    if label not in table or other not in table:
+        return None
+    both = table.dropna(subset=[label, other])
+    means = pd.DataFrame({group: rows.mean() for group, rows in both.groupby("group")}).T
+    means = means.reindex(index=results.groups, columns=table.columns)
+    if not (means[other] > 0).all():
+        return None
+    return float((1 - means[label] / means[other]).mean())

@@ -1,234 +1,559 @@
-"""The tables of a run: errors as in the paper, sparsity, and the parameters that were chosen."""
+"""The tables of a run: errors as in the paper, sparsity, parameters, tests and claims."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, get_args
 
 import pandas as pd
 
-from rankpursuit.experiments.catalogue import AXES, METRICS
-from rankpursuit.reporting.coverage import (
-    coverage_notes,
-    has_spread,
-    is_full_size,
-    measured_size,
-    readings_note,
+from rankpursuit.errors import ResultsError
+from rankpursuit.experiments.catalogue import AXES, METHODS, METRICS, Axis
+from rankpursuit.experiments.config import Experiment
+from rankpursuit.reporting.claims import Verdict
+from rankpursuit.reporting.published import (
+    PublishedTable,
+    Size,
+    published_size,
+    published_tables,
+    small_difference,
 )
-from rankpursuit.reporting.published import PublishedTable, published_tables
+from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
+from rankpursuit.reporting.statistics import (
+    LEAST_PAIRS,
+    SIGNIFICANT,
+    Comparison,
+    Over,
+    compare_columns,
+    errors_by,
+    holm,
+    proposed_algorithm,
+    saving,
+)
+
+SYNTHETIC_NOTE = (
+    "SYNTHETIC ratings, drawn from a model: nobody gave them, and the figures cannot be compared "
+    "with the paper's."
+)
+_TEST_NOTE = (
+    "Wilcoxon's signed-rank test, two-sided; pairs without a difference are left out, ties share "
+    "the mean of their ranks; exact with up to 50 untied pairs, otherwise normal."
+)
+_PAIRS_NOTE = {
+    "repeats": "A pair is a repeat, as in the paper; with 10 of them, p cannot be below 0.002.",
+    "users": "A pair is a test user of a repeat; one person may be among the users of two repeats.",
+}
+_DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
 
 
-def experiment_title(results: Results) -> str:
-    """Return a title such as ``Jester, supervised (Table 1 of the paper)``, or the name.
+# The size of a run, and the notes under its tables
 
-    A run on made-up ratings, or smaller than the paper's, says so here too, where no one can leave
-    it out.
-    """
-    published = _published(results)
-    title = results.name
-    if published is not None:
-        title = published.full_title
-    if results.is_synthetic:
-        title = f"{title}, SYNTHETIC ratings"
+
+def measured_size(results: Results) -> Size:
+    """Return the fewest users and repeats of any cell that has results."""
+    users, repeats = results.repeats["n_users"].min(), _repeats_of_cells(results).min()
+    return Size(users=int(users), repeats=int(repeats))
+
+
+def _repeats_of_cells(results: Results) -> pd.Series:
+    return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
+
+
+def is_full_size(results: Results) -> bool:
+    """Return whether every cell with results has at least the paper's users and repeats."""
+    size, paper = measured_size(results), published_size()
+    return size.users >= paper.users and size.repeats >= paper.repeats
+
+
+def size_note(results: Results) -> str:
+    """Return a line on the size of a run, with a warning if it is smaller than the paper's."""
+    size, paper = measured_size(results), published_size()
     if is_full_size(results):
-        return title
-    return f"{title}, only {measured_size(results)}"
+        return f"Size: {size}, as in the paper or more."
+    even = _repeats_of_cells(results).nunique() == 1
+    return f"NOT the paper's size: {'' if even else 'at least '}{size} (paper: {paper})."
 
 
-def part_heading(results: Results, metric: str, alone: str) -> str:
-    """Return the heading of a metric's part of a table: its task, if the run has several."""
-    return METRICS[metric].task if len(results.metrics) > 1 else alone
+def missing_notes(results: Results) -> tuple[str, ...]:
+    """Return notes on what the config declares and the results lack; none if they are complete."""
+    run, notes = results.algorithms, []
+    not_run = [title for label, title in results.declared.items() if label not in run]
+    if not_run:
+        notes.append(f"Not run: {', '.join(not_run)}.")
+    n_cells = len(results.groups) * results.experiment.repeats
+    done = results.repeats.drop_duplicates(["algorithm", "group", "repeat"])["algorithm"]
+    missing = {title: n_cells - int((done == label).sum()) for label, title in run.items()}
+    if any(missing.values()):
+        if len(set(missing.values())) == 1:
+            missing = {"every algorithm": next(iter(missing.values()))}
+        parts = (f"{title} lacks {number}" for title, number in missing.items() if number)
+        notes.append(f"Incomplete: of {n_cells} groups and repeats, {', '.join(parts)}.")
+    return tuple(notes)
+
+
+def synthetic_notes(results: Results) -> tuple[str, ...]:
+    """Return a note that the ratings are synthetic, if they are."""
+    return (SYNTHETIC_NOTE,) if results.is_synthetic else ()
+
+
+def coverage_notes(results: Results) -> tuple[str, ...]:
+    """Return the notes under every table of a run: synthetic data, size, missing results."""
+    return (*synthetic_notes(results), size_note(results), *missing_notes(results))
+
+
+def readings_note(results: Results) -> str:
+    """Return a line with the interpretations of the paper in force."""
+    experiment = results.experiment
+    parts = [
+        f"kernel width is {experiment.kernel.parameter}",
+        f"ties {experiment.ties}",
+        f"fill {experiment.protocol.fill}",
+        f"tuning {experiment.tuning}",
+    ]
+    if any(METRICS[metric].of_level for metric in results.metrics):
+        parts.append(f"offset {experiment.offset}")
+    titles: dict[str, dict[str, list[str]]] = {}  # by option and value
+    for label, title in results.algorithms.items():
+        spec = experiment.algorithms[label]
+        axes = {axis.key: axis.column for axis in _axes(results, label)}
+        for key in type(spec).model_fields:
+            value = getattr(spec, key)
+            if key in axes and len(value) == 1:  # fixed by a grid of one value
+                titles.setdefault(axes[key], {}).setdefault(_format(value[0]), []).append(title)
+            elif key not in axes and key != "method":
+                titles.setdefault(key, {}).setdefault(_format(value), []).append(title)
+    for option, values in titles.items():
+        for value, of in values.items():
+            parts.append(f"{option} {value}" + (f" ({', '.join(of)})" if len(values) > 1 else ""))
+    return f"Readings: {'; '.join(parts)}."
+
+
+def _axes(results: Results, label: str) -> tuple[Axis, ...]:
+    """Return the axes of an algorithm's grid."""
+    return METHODS[results.experiment.algorithms[label].method].axes
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Titles
+
+
+def published_table(results: Results) -> PublishedTable | None:
+    """Return the published table that a run reproduces, if any."""
+    return None if results.table is None else published_tables()[results.table]
+
+
+def subject_of(results: Results) -> str:
+    """Return the data of a run, such as ``Jester, supervised``, for captions.
+
+    Synthetic ratings, and a run smaller than the paper's, are named here, where nobody can omit it.
+    """
+    published, data = published_table(results), results.experiment.data.name
+    title = f"{_DATA_TITLES.get(data, data)}, experiment {results.name}"
+    if published is not None:
+        title = published.title
+    elif results.is_synthetic:
+        title = results.name
+    size = "" if is_full_size(results) else f", only {measured_size(results)}"
+    return title + ", SYNTHETIC ratings" * results.is_synthetic + size
+
+
+def _table(
+    results: Results,
+    kind: str,
+    title: str,
+    columns: Sequence[str],
+    blocks: Blocks,
+    *notes: str,
+) -> Table:
+    return Table(
+        f"{results.name}-{kind}",
+        title,
+        tuple(columns),
+        blocks,
+        notes,
+        subject=subject_of(results),
+        number=results.table,
+    )
+
+
+def _over_repeats(results: Results) -> str:
+    """Return what the numbers of a cell are."""
+    if (_repeats_of_cells(results) > 1).any():
+        return "mean ± standard deviation over repeats"
+    return "of one repeat: without a standard deviation"
+
+
+# Errors, sparsity and parameters
+
+
+def _headings(results: Results, alone: str) -> list[str]:
+    """Return the heading of each metric's block: its task, if there are several."""
+    several = len(results.metrics) > 1
+    return [METRICS[metric].task if several else alone for metric in results.metrics]
+
+
+def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blocks:
+    """Return a block for each metric, with ``row(metric, label)`` of each algorithm."""
+    return {
+        heading: {title: tuple(row(metric, label)) for label, title in results.algorithms.items()}
+        for metric, heading in zip(results.metrics, _headings(results, "Method"), strict=True)
+    }
+
+
+def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
+    """Return mean and standard deviation over repeats by algorithm and group that have any."""
+    rows = results.repeats[results.repeats["metric"] == metric]
+    return rows.groupby(["algorithm", "group"])[column].agg(["mean", "std"]).dropna(subset="mean")
+
+
+def published_cells(results: Results, metric: str) -> pd.DataFrame:
+    """Return the measured cells that were published.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``group``, ``algorithm``, ``mean`` and ``published``.
+    """
+    cells = _statistics(results, metric, "test_error").reset_index()
+    table = published_table(results)
+    published = [
+        None if table is None else table.value(metric, label, group)
+        for label, group in zip(cells["algorithm"], cells["group"], strict=True)
+    ]
+    cells["published"] = pd.Series(published, index=cells.index, dtype=float)
+    return cells.dropna(subset="published")
 
 
 def error_table(results: Results, *, compare: bool = False) -> Table:
-    """Return mean test errors and their standard deviations over repeats, laid out as in the paper.
+    """Return mean test errors and standard deviations over repeats, laid out as in the paper.
 
     Parameters
     ----------
     results : Results
     compare : bool
-        Whether each group also gets the published error and the difference to it.
+        Whether to add the published error and the difference to it.
     """
-    published = _published(results)
-    compare = compare and published is not None
-    columns = [
-        name for group in results.groups for name in (group, *(("paper", "diff.") * compare))
-    ]
-    parts = []
-    for metric in results.metrics:
-        means = _statistic(results, metric, "test_error", "mean")
-        spreads = _statistic(results, metric, "test_error", "std")
-        rows = {}
-        for label, title in results.algorithms.items():
-            cells: list[Cell] = []
-            for group in results.groups:
-                cell = _error_cell(means, spreads, label, group, METRICS[metric].decimals)
-                cells.append(cell)
-                if compare and published is not None:
-                    value = published.value(metric, label, group)
-                    cells += _published_cells(cell, value, METRICS[metric].decimals)
-            rows[title] = tuple(cells)
-        parts.append(Part(part_heading(results, metric, "Method"), rows))
+    published = published_table(results) if compare else None
+    more = [] if published is None else ["paper", "diff."]
+    cells = {metric: _statistics(results, metric, "test_error") for metric in results.metrics}
+    best = {metric: found["mean"].groupby("group").min() for metric, found in cells.items()}
+
+    def row(metric: str, label: str) -> Iterator[Value]:
+        digits = METRICS[metric].decimals
+        for group in results.groups:
+            mean = None
+            if (label, group) in cells[metric].index:
+                mean, std = map(float, cells[metric].loc[(label, group)])
+                text = f"{mean:.{digits}f}"
+                spread, numbers = "", {"mean": mean}
+                if not math.isnan(std):
+                    spread, numbers["standard_deviation"] = f" ± {std:.{digits}f}", std
+                yield Value(text, spread, text == f"{best[metric][group]:.{digits}f}", numbers)
+            else:
+                yield EMPTY
+            if published is not None:
+                yield from _published_values(mean, published.value(metric, label, group), digits)
+
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
-    notes = (
-        f"{measures[0].upper()}{measures[1:]}, {_mean_over_repeats(results)}; the best is marked.",
-        *(("paper: the published figure; diff.: measured minus published.",) * compare),
+    measures = measures[:1].upper() + measures[1:]
+    return _table(
+        results,
+        "errors",
+        measures,
+        [name for group in results.groups for name in (group, *more)],
+        _blocks(results, row),
+        f"{measures}, {_over_repeats(results)}; the best is marked.",
+        *(["paper: the published figure; diff.: measured minus published."] if more else []),
         *coverage_notes(results),
         readings_note(results),
     )
-    return Table(
-        f"{results.name}-errors", experiment_title(results), tuple(columns), tuple(parts), notes
-    )
+
+
+def _published_values(mean: float | None, published: float | None, digits: int) -> list[Value]:
+    if published is None:
+        return [EMPTY, EMPTY]
+    paper = Value(f"{published:.{digits}f}", numbers={"published": published})
+    if mean is None:
+        return [paper, EMPTY]
+    difference = mean - published
+    return [paper, Value(signed(difference, digits), numbers={"difference": difference})]
+
+
+def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
+    """Return the error table of a run as text; `repeats` has the rows of ``repeats.csv``."""
+    return to_text([error_table(Results(experiment, repeats))], width).rstrip()
 
 
 def sparsity_table(results: Results) -> Table:
-    """Return the share of training points used, and basis functions less than full methods have."""
-    labels = [label for label in ("rank_rls", "rank_svm") if label in results.algorithms]
-    columns = (*results.groups, *(f"to {results.algorithms[label]}" for label in labels))
-    parts = []
-    for metric in results.metrics:
-        shares = _statistic(results, metric, "basis_share", "mean")
-        spreads = _statistic(results, metric, "basis_share", "std")
-        rows = {}
-        for label, title in results.algorithms.items():
-            cells = [_share_cell(shares, spreads, label, group) for group in results.groups]
-            cells += [_saving_cell(saving(results, metric, label, other)) for other in labels]
-            rows[title] = tuple(cells)
-        parts.append(Part(part_heading(results, metric, "Method"), rows))
-    declared = results.experiment.algorithms.values()
-    unscored = any(getattr(spec, "dictionary", None) == "training" for spec in declared)
-    notes = (
-        f"Share of the training points used as basis functions, {_mean_over_repeats(results)}; "
+    """Return the fraction of training points used, and the basis functions saved."""
+    full = [label for label in ("rank_rls", "rank_svm") if label in results.algorithms]
+    cells = {metric: _statistics(results, metric, "basis_share") for metric in results.metrics}
+
+    def row(metric: str, label: str) -> Iterator[Value]:
+        for group in results.groups:
+            if (label, group) in cells[metric].index:
+                mean, std = map(float, cells[metric].loc[(label, group)])
+                spread = "" if math.isnan(std) else f" ± {100 * std:.0f}%"
+                yield Value(f"{100 * mean:.0f}%", spread, numbers={"basis_share": mean})
+            else:
+                yield EMPTY
+        for other in full:
+            saved = saving(results, metric, label, other)
+            if saved is None:
+                yield EMPTY
+            else:
+                yield Value(f"{signed(-100 * saved, 0)}%", numbers={"saving": saved})
+
+    specs = (results.experiment.algorithms[label] for label in results.algorithms)
+    unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
+    return _table(
+        results,
+        "sparsity",
+        "Sparsity",
+        [*results.groups, *(f"to {results.algorithms[label]}" for label in full)],
+        _blocks(results, row),
+        f"Fraction of the training points used as basis functions, {_over_repeats(results)}; "
         'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
         "mean over groups.",
-        *(("Semi-supervised ranking pursuit may also use points without a score.",) * unscored),
+        *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
         *coverage_notes(results),
     )
-    title = f"Sparsity: {experiment_title(results)}"
-    return Table(f"{results.name}-sparsity", title, columns, tuple(parts), notes)
-
-
-def saving(results: Results, metric: str, label: str, other: str) -> float | None:
-    """Return by what share an algorithm has fewer basis functions than another, mean over groups.
-
-    0.3 is 30% fewer. Only repeats that have both count; None if a group has none, or if the other
-    algorithm has no basis functions at all.
-    """
-    savings = []
-    for group in results.groups:
-        rows = results.repeats
-        rows = rows[(rows["metric"] == metric) & (rows["group"] == group)]
-        table = rows.pivot_table(index="repeat", columns="algorithm", values="basis_functions")
-        if label not in table or other not in table:
-            return None
-        both = table.dropna(subset=[label, other]).mean()
-        if not both[other] > 0:
-            return None
-        savings.append(1 - both[label] / both[other])
-    return float(sum(savings) / len(savings))
 
 
 def parameter_table(results: Results) -> Table:
-    """Return the parameters that the hold-out chose: medians, and how often on the grid's edge."""
-    parts = []
-    for metric in results.metrics:
-        rows = {}
-        for label, title in results.algorithms.items():
-            here = results.repeats
-            here = here[(here["metric"] == metric) & (here["algorithm"] == label)]
-            for axis in AXES.values():
-                if axis.column in here and here[axis.column].notna().any():
-                    rows[f"{title}: {axis.title}"] = tuple(
-                        _chosen_cell(here[here["group"] == group], axis.column)
-                        for group in results.groups
-                    )
-        parts.append(Part(part_heading(results, metric, "Parameter"), rows))
-    notes = (
+    """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
+    blocks: Blocks = {}
+    for metric, heading in zip(results.metrics, _headings(results, "Parameter"), strict=True):
+        of_metric = results.repeats[results.repeats["metric"] == metric]
+        blocks[heading] = {
+            f"{title}: {axis.title}": tuple(
+                _chosen_value(rows[rows["group"] == group], axis.column) for group in results.groups
+            )
+            for label, title in results.algorithms.items()
+            for rows in [of_metric[of_metric["algorithm"] == label]]
+            for axis in dict.fromkeys((*AXES.values(), *_axes(results, label)))
+            if axis.column in rows and rows[axis.column].notna().any()
+        }
+    return _table(
+        results,
+        "parameters",
+        "Chosen parameters",
+        results.groups,
+        blocks,
         "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
-        "sat on an edge of its grid. Basis functions are shares of the training points if below 1.",
+        "was on an edge of its grid. Basis functions are fractions of the training points if below "
+        "1.",
         *coverage_notes(results),
     )
-    title = f"Chosen parameters: {experiment_title(results)}"
-    return Table(f"{results.name}-parameters", title, tuple(results.groups), tuple(parts), notes)
 
 
-def _mean_over_repeats(results: Results) -> str:
-    """Say what the numbers of a cell are."""
-    if has_spread(results):
-        return "mean ± standard deviation over repeats"
-    return "of one repeat: without a standard deviation"
-
-
-def _published(results: Results) -> PublishedTable | None:
-    return None if results.table is None else published_tables()[results.table]
-
-
-def _statistic(results: Results, metric: str, column: str, statistic: str) -> pd.DataFrame:
-    """Return a statistic over repeats: a row for each algorithm, a column for each group."""
-    rows = results.repeats[results.repeats["metric"] == metric]
-    table = rows.groupby(["algorithm", "group"])[column].agg(statistic).unstack()
-    return table.reindex(index=list(results.algorithms), columns=results.groups)
-
-
-def _error_cell(
-    means: pd.DataFrame, spreads: pd.DataFrame, label: str, group: str, decimals: int
-) -> Cell:
-    mean, spread = float(means.at[label, group]), float(spreads.at[label, group])
-    if math.isnan(mean):
+def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
+    rows = rows[rows[column].notna()]
+    if rows.empty:
         return EMPTY
-    best = f"{mean:.{decimals}f}" == f"{means[group].min():.{decimals}f}"
-    if math.isnan(spread):
-        return Cell(f"{mean:.{decimals}f}", best=best, numbers={"mean": mean})
-    numbers = {"mean": mean, "standard_deviation": spread}
-    return Cell(f"{mean:.{decimals}f}", f" ± {spread:.{decimals}f}", best, numbers)
-
-
-def _published_cells(measured: Cell, published: float | None, decimals: int) -> tuple[Cell, Cell]:
-    if published is None:
-        return EMPTY, EMPTY
-    paper = Cell(f"{published:.{decimals}f}", numbers={"published": published})
-    if "mean" not in measured.numbers:
-        return paper, EMPTY
-    difference = measured.numbers["mean"] - published
-    return paper, Cell(signed(difference, decimals), numbers={"difference": difference})
-
-
-def _share_cell(shares: pd.DataFrame, spreads: pd.DataFrame, label: str, group: str) -> Cell:
-    share, spread = float(shares.at[label, group]), float(spreads.at[label, group])
-    if math.isnan(share):
-        return EMPTY
-    rest = "" if math.isnan(spread) else f" ± {100 * spread:.0f}%"
-    return Cell(f"{100 * share:.0f}%", rest, numbers={"basis_share": share})
-
-
-def _saving_cell(share: float | None) -> Cell:
-    if share is None:
-        return EMPTY
-    return Cell(f"{signed(-100 * share, 0)}%", numbers={"saving": share})
-
-
-def _chosen_cell(rows: pd.DataFrame, column: str) -> Cell:
-    chosen = rows[column].dropna()
-    if chosen.empty:
-        return EMPTY
-    median = float(chosen.quantile(0.5, interpolation="lower"))
+    median = float(rows[column].quantile(0.5, interpolation="lower"))
     edges = sum(column in str(names).split() for names in rows["on_edge"])
-    numbers = {"median": median, "on_edge": edges, "repeats": len(chosen)}
-    return Cell(_power(median), f" ({edges} of {len(chosen)})", numbers=numbers)
+    exponent = math.log2(median) if median > 0 else 0.5
+    power = exponent.is_integer() and not 0.25 <= median <= 16
+    text = f"2^{int(exponent)}" if power else f"{median:.3g}"
+    numbers = {"median": median, "on_edge": edges, "repeats": len(rows)}
+    return Value(text, f" ({edges} of {len(rows)})", numbers=numbers)
 
 
-def _power(value: float) -> str:
-    """Write powers of two as such, other numbers plainly."""
-    exponent = math.log2(value) if value > 0 else 0.5
-    if exponent.is_integer() and not 0.25 <= value <= 16:
-        return f"2^{int(exponent)}"
-    return f"{value:.3g}"
+# Tests
 
 
-def signed(value: float, decimals: int) -> str:
-    """Write a number with its sign; what rounds to zero has none."""
-    text = f"{value:+.{decimals}f}"
-    if not float(text):
-        return text[1:]
-    return text.replace("-", "−")  # noqa: RUF001  (a minus sign)
+def control_table(
+    results: Results, metric: str, *, over: Over = "repeats", control: str | None = None
+) -> Table:
+    """Return every algorithm against a control, Holm-corrected within each group.
+
+    The control is `proposed_algorithm` by default. Raises ResultsError if the run lacks it.
+    """
+    control = control or proposed_algorithm(results)
+    if control not in results.algorithms:
+        has = ", ".join(results.algorithms)
+        raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
+    others = [label for label in results.algorithms if label != control]
+    blocks: Blocks = {}
+    for group in results.groups:
+        errors = errors_by(results, metric, group, over)
+        found = {label: compare_columns(errors, control, label) for label in others}
+        corrected = iter(holm([one.p_value for one in found.values() if one is not None]))
+        blocks[group] = {
+            results.algorithms[label]: (EMPTY,) * 6
+            if one is None
+            else _test_values(one, float(next(corrected)), METRICS[metric].decimals + 1)
+            for label, one in found.items()
+        }
+    title, error = results.algorithms[control], METRICS[metric].title
+    return _table(
+        results,
+        f"{metric}-control-{over}",
+        f"{title} against the others, over {over}: {error}",
+        ("pairs", "difference", "95% interval", "p", "Holm", "r"),
+        blocks,
+        f"Difference: {error} of {title} minus that of the other, mean and 95% "
+        f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
+        f"correlation. Holm: corrected over the rows of a group; marked if below {SIGNIFICANT}.",
+        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
+        *coverage_notes(results),
+    )
+
+
+def _test_values(one: Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
+    low, high = one.interval
+    interval = f"{signed(low, digits)} to {signed(high, digits)}"
+    return (
+        Value(str(one.n_pairs), numbers={"pairs": one.n_pairs, "zeros": one.n_zero}),
+        Value(signed(one.mean, digits), numbers={"difference": one.mean}),
+        Value(interval, numbers={"low": low, "high": high}),
+        Value(_p_text(one.p_value), numbers={"p": one.p_value}),
+        _p_value(corrected),
+        Value(signed(one.effect, 2), numbers={"rank_biserial": one.effect}),
+    )
+
+
+def _p_value(p: float | None) -> Value:
+    if p is None:
+        return EMPTY
+    return Value(_p_text(p), best=bool(p < SIGNIFICANT), numbers={"p_holm": float(p)})
+
+
+def _p_text(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Table:
+    """Return p of all pairs of algorithms, Holm-corrected over all pairs of a group."""
+    labels = list(results.algorithms)
+    pairs = list(itertools.combinations(labels, 2))
+    blocks = {}
+    for group in results.groups:
+        errors = errors_by(results, metric, group, over)
+        compared = {pair: compare_columns(errors, *pair) for pair in pairs}
+        found = {pair: one.p_value for pair, one in compared.items() if one is not None}
+        corrected = dict(zip(found, holm(list(found.values())), strict=True))
+        blocks[group] = {
+            f"{row} {results.algorithms[label]}": tuple(
+                Value("") if column < row else _p_value(corrected.get((label, other)))
+                for column, other in enumerate(labels[1:], start=1)
+            )
+            for row, label in enumerate(labels[:-1], start=1)
+        }
+    return _table(
+        results,
+        f"{metric}-pairs-{over}",
+        f"All pairs, over {over}: {METRICS[metric].title}",
+        [str(at) for at in range(2, len(labels) + 1)],
+        blocks,
+        f"p of row against column, Holm-corrected over the {len(pairs)} pairs of a group; marked "
+        f"if below {SIGNIFICANT}. {len(labels)} is {results.algorithms[labels[-1]]}.",
+        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
+        *coverage_notes(results),
+    )
+
+
+def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Table]:
+    """Return all tables of tests of a run; none if it has a single algorithm."""
+    if len(results.algorithms) < 2:
+        return []
+    tables = []
+    for metric, over in itertools.product(results.metrics, get_args(Over)):
+        tables.append(control_table(results, metric, over=over, control=control))
+        tables.append(matrix_table(results, metric, over=over))
+    return tables
+
+
+# Claims
+
+
+def claim_notes() -> tuple[str, ...]:
+    """Return how verdicts on claims come about."""
+    small = ", ".join(
+        f"{small_difference(metric):g} for the {METRICS[metric].title}"
+        for metric in ("disagreement", "squared_error")
+    )
+    return (
+        "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
+        "least half of them do, if they are of means that may differ by chance, or if it says that "
+        f"there is no difference and those found are small: below {small}, as declared with the "
+        "claims. Tests are Wilcoxon's over repeats, "
+        f"p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: something is missing, or "
+        f"there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
+        "Mean difference: over all comparisons of the claim, of the side named first minus the "
+        "other, with a 95% bootstrap interval over repeats.",
+    )
+
+
+def claims_table(
+    verdicts: Sequence[Verdict], results: Results | None = None, *, brief: bool = False
+) -> Table:
+    """Return verdicts as a table; claims about a table without results are named in a note.
+
+    `results` is the run that the claims are about, for the title; `brief` omits the sentences.
+    """
+    columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
+    rows = {
+        str(one.claim): tuple(
+            map(Value, (one.outcome, one.reason, one.size, one.sentence)[: len(columns)])
+        )
+        for one in verdicts
+        if not one.absent
+    }
+    left_out = (f"Left out, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
+    return Table(
+        "claims" if results is None else f"{results.name}-claims",
+        "Claims of the paper",
+        columns,
+        {"the paper says": rows},
+        (*claim_notes(), *left_out),
+        "l",
+        "" if results is None else subject_of(results),
+        None if results is None else results.table,
+    )
+
+
+# All tables
+
+
+def main_tables(results: Results, *, compare: bool = False) -> list[Table]:
+    """Return the tables to look at first: errors and sparsity."""
+    return [error_table(results, compare=compare), sparsity_table(results)]
+
+
+def all_tables(
+    runs: Sequence[Results],
+    verdicts: Sequence[Verdict] = (),
+    *,
+    compare: bool = False,
+    control: str | None = None,
+) -> list[Table]:
+    """Return every table of runs, each with the claims about it.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+    verdicts : sequence of Verdict
+        Verdicts on the claims about these runs; one about two runs is shown with the first.
+    compare : bool
+        Whether to add the published errors.
+    control : str, optional
+        Label of the algorithm that the others are tested against.
+    """
+    tables = []
+    for run in runs:
+        tables += [*main_tables(run, compare=compare), parameter_table(run)]
+        tables += wilcoxon_tables(run, control=control)
+        own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
+        if own:
+            tables.append(claims_table(own, run))
+    return tables

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from benchmarks.harness import Entries, Options, Subject, alternate, is_met, save_figure
 from benchmarks.runs import run, sized
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
-from rankpursuit.reporting.figures.style import figure_style
+from rankpursuit.reporting.figures import figure_style
 
 N_BASIS, N_SCORED, N_CANDIDATES = 20, 100, 500
 POINTS, UNSCORED = (500, 1000, 2000, 4000, 8000), (2000, 4000, 8000, 16000, 32000)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from rankpursuit.reporting.figures.style import figure_style, metric_title
+from rankpursuit.reporting.figures import figure_style, metric_title
 from rankpursuit.writing import write_atomically
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ def test_report_of_all_runs_in_a_folder_and_the_figures(tmp_path):
     assert result.stdout == f"report: {page}\nfigures: {figures}\n"
     assert page.read_text().count('<section id="run-') == 2
     names = sorted(path.name for path in (figures / "one").iterdir())
-    kinds = ("basis", "paired", "ranks", "sparsity", "width")
+    kinds = ("basis", "paired", "sparsity", "width")
     ends = ("-dark.svg", ".png", ".svg")
     assert names == [f"{kind}-disagreement{end}" for kind in kinds for end in ends]
 
@@ -38,6 +38,15 @@ def test_results_that_are_not_there_are_an_error_in_one_line(tmp_path):
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error: {tmp_path / 'none'}: no such folder of results")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_without_arguments_the_reference_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "results" / "reference", name="one", table=1)
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "Table 1: results/reference/one (the reference)\n"
+    assert (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize("module", ["jinja2", "matplotlib", "pandas", "scipy", "tabulate"])

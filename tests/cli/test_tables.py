@@ -6,6 +6,8 @@ from click.testing import CliRunner
 from made_up import write_results
 
 from rankpursuit.cli import tables
+from rankpursuit.cli._results import load_default
+from rankpursuit.cli.report import main as report
 from rankpursuit.cli.run import summary
 from rankpursuit.cli.tables import main
 from rankpursuit.experiments.run.folder import RunFolder
@@ -18,12 +20,12 @@ def call(tmp_path, monkeypatch):
     return lambda *words: CliRunner().invoke(main, words)
 
 
-def test_files_stand_beside_the_results_and_the_tables_are_printed(call, tmp_path):
+def test_files_stand_next_to_the_results_and_the_tables_are_printed(call, tmp_path):
     folder = write_results(tmp_path / "results" / "one", repeats=2)
     result = call("results/one")
     assert result.exit_code == 0
     assert "NOT the paper's size" in result.stdout
-    assert "Sparsity: Jester, supervised" in result.stdout
+    assert "Sparsity on Jester, supervised" in result.stdout
     for name in ("md", "tex", "csv"):
         assert f"wrote results/one/tables.{name}" in result.stdout
     for name in ("tables.md", "tables.csv", "tables/one-errors.tex"):
@@ -58,18 +60,66 @@ def test_tables_of_a_terminal_fit_its_width(call, tmp_path, monkeypatch):
         )
 
 
-def test_without_arguments_everything_in_results_is_shown(call, tmp_path):
+def test_without_arguments_and_references_everything_in_results_is_shown(call, tmp_path):
     write_results(tmp_path / "results" / "one", table=1, repeats=2)
     write_results(tmp_path / "results" / "two", table=3, repeats=2)
     result = call()
     assert result.exit_code == 0
     assert "Table 1 of the paper" in result.stdout
     assert "Table 3 of the paper" in result.stdout
+    assert not (tmp_path / "results" / "one" / "tables.md").exists()
+    assert (tmp_path / "results" / "tables" / "tables.md").exists()
+
+
+def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, capsys):
+    results = tmp_path / "results"
+    for number, name in enumerate(("whole", "partial", "small", "broken", "other"), start=1):
+        write_results(results / "reference" / name, table=number)
+    write_results(results / "whole", table=1)
+    write_results(results / "partial", table=2, leave_out=lambda row: row["algorithm"] == "rls")
+    write_results(results / "small", table=3, n_users=4)
+    (write_results(results / "broken", table=4) / "users.csv.gz").unlink()
+    write_results(results / "demo", table=None, repeats=2)
+    monkeypatch.chdir(tmp_path)
+    runs = load_default()
+    assert capsys.readouterr().err.splitlines() == [
+        "Table 1: results/whole (your run)",
+        *(
+            f"Table {number}: results/reference/{name} (the reference; your run in results/{name} "
+            "is incomplete)"
+            for number, name in ((2, "partial"), (3, "small"))
+        ),
+        "Table 4: results/reference/broken (the reference; your run cannot be read: "
+        "results/broken/users.csv.gz: missing; run rp-run again to write it)",
+        "Table 5: results/reference/other (the reference)",
+        "not included: results/demo; name it to include it",
+    ]
+    assert [run.table for run in runs] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("command", [main, report])
+def test_a_run_without_a_complete_repeat_is_one_line_and_status_one(command, tmp_path):
+    folder = tmp_path / "started"
+    folder.mkdir()
+    (folder / "results.sqlite").touch()
+    result = CliRunner().invoke(command, [str(folder)])
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"error: {folder}: no group, repeat and algorithm is complete yet: run rp-run until one "
+        "is\n"
+    )
+
+
+def test_wide_tables_of_latex_span_two_columns(call, tmp_path):
+    folder = write_results(tmp_path / "one", repeats=2)
+    assert r"\begin{table*}" in call("one", "--format", "tex", "--wide").stdout
+    assert call("one", "--wide").exit_code == 0
+    assert r"\end{table*}" in (folder / "tables" / "one-errors.tex").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("md", "### Jester"), ("tex", "\\documentclass"), ("csv", "table,part"), ("text", "Jester,")],
+    [("md", "### Norm"), ("tex", "\\documentclass"), ("csv", "table,part"), ("text", "Norm")],
 )
 def test_a_format_is_printed_and_no_file_written(call, tmp_path, name, start):
     folder = write_results(tmp_path / "one", repeats=2)
@@ -128,7 +178,7 @@ def test_files_of_one_run_are_the_same_as_if_all_had_been_named(call, both, numb
     folder = both[number - 1]
     before = {path: path.read_bytes() for path in folder.glob("tables.*")}
     result = call(f"results/table{number}")
-    assert f"also read table{3 - number}, beside them" in result.stdout
+    assert f"also read table{3 - number}, next to them" in result.stdout
     assert {path: path.read_bytes() for path in folder.glob("tables.*")} == before
     assert TWO_TABLES in result.stdout
     assert TWO_TABLES in call(f"results/table{number}", "--format", "md").stdout
@@ -151,11 +201,11 @@ def test_a_claim_about_a_table_that_is_nowhere_is_left_out_and_said(call, tmp_pa
     assert f"| {TWO_TABLES} " not in text
 
 
-def test_a_run_beside_that_cannot_be_read_is_named_and_left_aside(call, both):
+def test_a_neighbour_that_cannot_be_read_is_named_and_skipped(call, both):
     (both[1] / "users.csv.gz").unlink()
     result = call("results/table1")
     assert result.exit_code == 0
-    assert result.stderr.startswith("left aside: ")
+    assert result.stderr.startswith("skipped: ")
     assert "users.csv.gz: missing" in result.stderr
     assert "Left out, since it needs results of Table 2 too" in result.stdout
 
@@ -163,7 +213,7 @@ def test_a_run_beside_that_cannot_be_read_is_named_and_left_aside(call, both):
 def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
     write_results(tmp_path / "results" / "a")
     write_results(tmp_path / "results" / "b", errors={"ranking_pursuit": 0.6})
-    assert call().exit_code == 0
+    assert call("results").exit_code == 0
     verdicts = [
         next(
             line.split("|")[2].strip()
@@ -194,7 +244,7 @@ def cut(path):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda run: (run / "repeats.csv").unlink(), "repeats.csv: missing"),
+        (lambda run: (run / "curves.csv").unlink(), "curves.csv: missing"),
         (lambda run: cut(run / "repeats.csv"), "repeats.csv: cut short"),
         (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: not readable"),
         (lambda run: (run / "repeats.csv").write_text("a,b\n1,2\n"), "lacks the columns algorithm"),

@@ -11,10 +11,10 @@ from rankpursuit.experiments import methods
 from rankpursuit.experiments.catalogue import AXES, METHODS, METRICS, Metric
 from rankpursuit.experiments.config import parse_experiment
 from rankpursuit.metrics import squared_error
-from rankpursuit.reporting.documents import all_tables
 from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.tables import all_tables
 
 SCORES = np.array([[3.0, 1.0, 2.0, 2.0], [1.0, 2.0, 4.0, 0.0]])
 

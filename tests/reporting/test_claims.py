@@ -1,11 +1,11 @@
 import pytest
 from made_up import write_results
 
-from rankpursuit.reporting.claim_rules import RULES
-from rankpursuit.reporting.claims import claims_table, judge_claims
+from rankpursuit.reporting.claims import RULES, judge_claims
 from rankpursuit.reporting.published import published_claims
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import bootstrap_interval
+from rankpursuit.reporting.tables import claims_table
 
 CRRP = "combined_ranking_regression_pursuit"
 SS = "semi_supervised_ranking_pursuit"
@@ -170,9 +170,9 @@ def test_a_claim_about_two_tables_needs_both(tmp_path, errors, outcome):
     assert judged(half).reason == "needs results of Table 1 too"
 
 
-def test_runs_beside_serve_claims_about_two_tables_and_bring_none_of_their_own(tmp_path):
+def test_other_runs_decide_claims_about_two_tables_and_add_none(tmp_path):
     runs = [load_results(write_results(tmp_path / str(n), table=n)) for n in (1, 2)]
-    both, first = judge_claims(runs), judge_claims(runs[:1], beside=runs[1:])
+    both, first = judge_claims(runs), judge_claims(runs[:1], others=runs[1:])
     about_first = [one for one in both if 1 in one.claim.tables]
     assert [(v.claim.id, v.outcome) for v in first] == [
         (v.claim.id, v.outcome) for v in about_first
@@ -180,9 +180,9 @@ def test_runs_beside_serve_claims_about_two_tables_and_bring_none_of_their_own(t
     assert len(about_first) < len(both)
 
 
-def test_a_run_comes_before_another_of_its_table_beside_it(tmp_path):
+def test_a_run_comes_before_another_of_its_table(tmp_path):
     one, two = (load_results(write_results(tmp_path / name)) for name in "ab")
-    assert {verdict.runs for verdict in judge_claims([two], beside=[one])} == {(two,)}
+    assert {verdict.runs for verdict in judge_claims([two], others=[one])} == {(two,)}
 
 
 def test_verdicts_carry_their_numbers(tmp_path):
@@ -242,6 +242,6 @@ def test_every_rule_is_used_and_every_one_has_a_case_that_fails():
 def test_table_of_claims_has_a_row_for_each_sentence_of_the_paper(tmp_path):
     verdicts = judge_claims([load_results(write_results(tmp_path / "a", table=3))])
     full, brief = claims_table(verdicts), claims_table(verdicts, brief=True)
-    assert [len(row) for row in full.parts[0].rows.values()] == [4] * 4
-    assert [len(row) for row in brief.parts[0].rows.values()] == [3] * 4
-    assert list(full.parts[0].rows) == [f"Table 3: {one.claim.says}" for one in verdicts]
+    assert [len(row) for row in full.blocks["the paper says"].values()] == [4] * 4
+    assert [len(row) for row in brief.blocks["the paper says"].values()] == [3] * 4
+    assert list(full.blocks["the paper says"]) == [f"Table 3: {one.claim.says}" for one in verdicts]

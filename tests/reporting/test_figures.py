@@ -12,34 +12,33 @@ from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
 from rankpursuit.experiments.catalogue import METHODS
-from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.figures import (
-    average_ranks,
-    critical_difference,
+    GRID,
+    INK,
+    LOOKS,
+    WIDTH,
     draw_figures,
     error_against_basis,
     error_against_sparsity,
     error_against_width,
+    looks,
+    on_dark,
     overview,
     paired_differences,
-    published_against_measured,
     save,
+    separate,
     to_svg,
 )
-from rankpursuit.reporting.figures.dodge import dodged
-from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
-from rankpursuit.reporting.figures.style import GRID, INK, WIDTH, looks, on_dark
 from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.statistics import proposed_algorithm
 
 METRIC = "disagreement"
-MARKERS = {method.look.marker for method in METHODS.values()}
+MARKERS = {look.marker for look in LOOKS.values()}
 DRAW = {
     "sparsity": error_against_sparsity,
     "basis": error_against_basis,
     "width": error_against_width,
     "paired": paired_differences,
-    "ranks": average_ranks,
-    "published": published_against_measured,
 }
 LABELS = {
     "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
@@ -50,8 +49,6 @@ LABELS = {
         "Ranking Pursuit",
         "60-80 ratings",
     ],
-    "ranks": ["Average rank over 6 pairs of group and repeat", "critical difference", "1.00"],
-    "published": ["Test disagreement error (share of pairs)", "published", "measured"],
 }
 
 
@@ -77,17 +74,11 @@ def test_figure_has_its_labels(full, name):
     assert [label for label in LABELS[name] if label not in said] == []
 
 
-@pytest.mark.parametrize("name", [name for name in DRAW if name != "ranks"])
+@pytest.mark.parametrize("name", DRAW)
 def test_figure_of_partial_results_draws_what_there_is(partial, name):
     figure = DRAW[name](partial, METRIC)
     groups = {title.removesuffix(" ratings")[-5:] for title in texts(figure) if "ratings" in title}
     assert groups == ({"20-40"} if name == "paired" else {"20-40", "60-80"})
-
-
-def test_ranks_need_two_blocks_with_all_algorithms(partial, full):
-    assert average_ranks(partial, METRIC) is None
-    one = full.repeats[(full.repeats["group"] == "60-80") | (full.repeats["repeat"] > 1)]
-    assert len(rank_blocks(replace(full, repeats=one), METRIC)) == 5
 
 
 @pytest.mark.parametrize("name", DRAW)
@@ -117,9 +108,7 @@ def test_all_figures_of_all_metrics_are_drawn(tmp_path):
     metrics = ("disagreement", "squared_error")
     results = load_results(write_run(tmp_path, table=1, metrics=metrics))
     names = [drawn.name for drawn in draw_figures(results)]
-    assert names.count("published-disagreement") == 1
-    assert "published-squared_error" not in names
-    assert len(names) == len(set(names)) == 11
+    assert len(names) == len(set(names)) == 8
 
 
 def test_counts_of_basis_functions_are_not_called_shares(full):
@@ -177,8 +166,8 @@ def test_points_that_coincide_stand_side_by_side(full):
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), min_size=1, max_size=9))
-def test_dodged_points_do_not_cover_each_other(points):
-    moves = dodged(points, (1.0, 1.0))
+def test_separated_points_do_not_cover_each_other(points):
+    moves = separate(points, (1.0, 1.0))
     assert moves[0] == 0
     placed = [(x + move, y) for (x, y), move in zip(points, moves, strict=True)]
     for (a, b), (c, d) in itertools.combinations(placed, 2):
@@ -192,12 +181,12 @@ def test_interval_of_differences_is_hollow_where_it_holds_zero(full):
     users["error"] += np.where(users["algorithm"] == "rank_rls", 0, turns)
     axis = paired_differences(replace(full, users=users), METRIC, "rank_rls").axes[0]
     faces = {line.get_marker(): line.get_markerfacecolor() for line in axis.lines}
-    assert faces[METHODS["rls"].look.marker] == "none"
-    assert faces[METHODS["ranking_pursuit"].look.marker] != "none"
+    assert faces[LOOKS["rls"].marker] == "none"
+    assert faces[LOOKS["ranking_pursuit"].marker] != "none"
 
 
 def test_overview_has_a_point_for_every_published_cell_and_the_diagonal(full):
-    figure = overview([full])
+    figure = overview([full]).figure
     axis = figure.axes[0]
     diagonal, *points = axis.lines
     assert list(diagonal.get_xdata()) == list(diagonal.get_ydata())
@@ -226,22 +215,9 @@ def test_differences_are_the_users_own(full):
 
 
 def test_control_is_the_last_of_the_paper_that_has_results(full):
-    assert proposed_algorithm(full, METRIC) == "own_pursuit"
+    assert proposed_algorithm(full) == "own_pursuit"
     rows = full.repeats[full.repeats["algorithm"] != "own_pursuit"]
-    assert proposed_algorithm(replace(full, repeats=rows), METRIC) == "ranking_pursuit"
-    assert proposed_algorithm(replace(full, repeats=rows[:0]), METRIC) == "own_pursuit"
-
-
-@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (5, 2.728), (10, 3.164)])
-def test_critical_difference_has_the_constants_of_the_literature(k, q):
-    expected = q * np.sqrt(k * (k + 1) / (6 * 30))
-    assert critical_difference(k, 30) == pytest.approx(expected, abs=1e-3)
-
-
-def test_cliques_are_the_longest_runs():
-    assert cliques(np.array([1.0, 2.0, 3.0]), 0.5) == []
-    assert cliques(np.array([1.0, 2.0, 3.0]), 5.0) == [(0, 2)]
-    assert cliques(np.array([1.0, 1.4, 1.8, 2.2]), 0.9) == [(0, 2), (1, 3)]
+    assert proposed_algorithm(replace(full, repeats=rows)) == "ranking_pursuit"
 
 
 def test_every_method_of_the_paper_has_its_own_colour_marker_and_look(full):

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from rankpursuit.experiments.catalogue import METHODS
-from rankpursuit.reporting.claim_rules import RULES
+from rankpursuit.reporting.claims import RULES
 from rankpursuit.reporting.published import published_claims, published_size, published_tables
 
 SUPERVISED = [

@@ -14,18 +14,28 @@ from made_up_runs import ALGORITHMS, write_run
 from matplotlib.figure import Figure
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.reporting import html
+from rankpursuit.reporting import report as module
 from rankpursuit.reporting.claims import Outcome
-from rankpursuit.reporting.coverage import size_note
 from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
-from rankpursuit.reporting.html import inline_svg, render
-from rankpursuit.reporting.report import COUNTED, render_report, write_report
-from rankpursuit.reporting.report_content import Section, Topic, section_of
-from rankpursuit.reporting.report_story import Story
+from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.render import EMPTY, Table, Value
+from rankpursuit.reporting.report import (
+    VERBS,
+    RunSection,
+    Summary,
+    Topic,
+    finding,
+    inline_svg,
+    render,
+    render_report,
+    run_section,
+    summarise,
+    write_report,
+)
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.table import EMPTY, Cell, Part, Table
+from rankpursuit.reporting.tables import size_note
 
-TEMPLATES = Path(html.__file__).parent / "templates"
+TEMPLATES = Path(module.__file__).parent / "templates"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -82,17 +92,17 @@ def test_identifiers_differ(text):
     assert len(set(ids)) == len(ids)
 
 
-def test_story_comes_first_then_claims_then_runs_in_the_order_of_the_tables(text):
+def test_summary_comes_first_then_claims_then_runs_in_the_order_of_the_tables(text):
     places = [
         text.index(f'<section id="{name}"')
-        for name in ("story", "claims", "run-1-two", "run-2-one")
+        for name in ("summary", "claims", "run-1-two", "run-2-one")
     ]
     assert places == sorted(places)
 
 
 def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
     assert "What the paper says, and whether it holds" in text
-    n_figures = 5 * 3 + 2 + 1  # of three metrics of runs, two with published errors, all in one
+    n_figures = 4 * 3 + 1  # of three metrics of runs, and the overview
     assert Page(text).tags.count("svg") == n_figures
     for title in ("How sparse", "Chosen parameters", "Significance tests", "packages numpy"):
         assert title in text
@@ -115,15 +125,15 @@ def test_claims_are_sentences_with_a_mark_and_the_numbers_behind_them(tmp_path):
 
 def test_claims_of_the_abstract_stand_on_the_first_screen(tmp_path):
     text = report(tmp_path, write_results(tmp_path / "jester", table=1))
-    story = text[text.index('<section id="story"') : text.index('<section id="claims"')]
-    links = re.findall(r'href="#(claim-[^"]*)"', story)
+    summary = text[text.index('<section id="summary"') : text.index('<section id="claims"')]
+    links = re.findall(r'href="#(claim-[^"]*)"', summary)
     assert links == ["claim-jester-pursuit-comparable", "claim-jester-pursuit-sparser"]
-    assert "Table 1 of the paper, run again with" in story
+    assert "Table 1 of the paper, run again with" in summary
 
 
 def test_every_figure_of_a_run_has_its_place_in_the_report(tmp_path):
     results = load_results(write_run(tmp_path, table=1))
-    shown = {drawn.name for drawn in section_of(results).figures}
+    shown = {drawn.name for topic in run_section(results).topics for drawn in topic.figures}
     assert shown == {drawn.name for drawn in draw_figures(results)}
 
 
@@ -137,7 +147,7 @@ def test_headings_stand_once(text):
 
 
 def test_mark_and_words_are_there_for_every_outcome():
-    assert set(COUNTED) == set(get_args(Outcome))
+    assert set(VERBS) == set(get_args(Outcome))
     for outcome in get_args(Outcome):
         assert f'{outcome}": ' in (TEMPLATES / "parts.html").read_text(encoding="utf-8")
         assert f".{outcome.replace(' ', '-')} {{" in (TEMPLATES / "page.css").read_text()
@@ -174,8 +184,8 @@ def test_partial_run_says_what_is_missing(tmp_path):
     leave_out = (("rls", "20-40"), ("rls", "60-80"), ("rank_rls", "60-80"))
     folder = write_run(tmp_path, repeats=2, declared_repeats=3, leave_out=leave_out)
     text = report(tmp_path, folder)
-    assert "RLS: everything" in text
-    assert "RankRLS: repeat 3 of 20-40, everything of 60-80" in text
+    assert "Not run: RLS." in text
+    assert "of 6 groups and repeats, RankRLS lacks 4, Ranking Pursuit lacks 2" in text
     assert "<svg" in text
 
 
@@ -183,7 +193,9 @@ def test_everything_from_outside_is_escaped(tmp_path):
     results = load_results(write_run(tmp_path))
     names = {"name": 'a"&<script>alert(1)<'}
     names["algorithms"] = {"<i>evil</i>": results.experiment.algorithms["rls"]}
-    evil = replace(results, experiment=results.experiment.model_copy(update=names))
+    rows = results.repeats.replace({"algorithm": {"rls": "<i>evil</i>"}})
+    experiment = results.experiment.model_copy(update=names)
+    evil = replace(results, experiment=experiment, repeats=rows)
     path = tmp_path / "report.html"
     write_report([evil], path)
     text = path.read_text(encoding="utf-8")
@@ -200,10 +212,10 @@ def test_names_that_are_no_names_are_refused(tmp_path):
 
 
 def test_cell_is_sorted_by_its_number_and_bold_if_best():
-    part = Part("method", {"A & B": (Cell("0.4", " ± 0.1", True, {"mean": 0.4}), EMPTY)})
-    table = Table("id", "T", ("x", "y"), (part,), ("said", "new"))
+    rows = {"A & B": (Value("0.4", " ± 0.1", True, {"mean": 0.4}), EMPTY)}
+    table = Table("id", "T", ("x", "y"), {"method": rows}, ("said", "new"))
     found = render_report(
-        [Section("a", "A", notes=("said",), topics=[Topic("Errors", [table])])], []
+        [RunSection("a", "A", notes=("said",), topics=[Topic("Errors", [table])])], []
     )
     assert '<th scope="row">A &amp; B</th><td data-sort="0.4"><b>0.4</b> ± 0.1</td>' in found
     assert f"<td>{EMPTY.text}</td>" in found
@@ -212,7 +224,7 @@ def test_cell_is_sorted_by_its_number_and_bold_if_best():
 
 
 def test_section_without_tables_and_figures_says_so():
-    found = render_report([Section("a", "A")], [])
+    found = render_report([RunSection("a", "A")], [])
     assert "<p>Nothing to show yet.</p>" in found
     assert "Significance tests" not in found
 
@@ -222,11 +234,11 @@ def test_only_the_drawing_itself_is_not_escaped():
     figure.text(0.5, 0.5, "<i>drawn</i>")
     drawn = CaptionedFigure('<i>"name', '<i>"caption', figure)
     hostile = "</style><i>'\"&"
-    table = Table(hostile, hostile, (hostile,), (Part(hostile, {hostile: (Cell(hostile),)}),))
+    table = Table(hostile, hostile, (hostile,), {hostile: {hostile: (Value(hostile),)}})
     words = (hostile,)
     topics = [Topic(hostile, [table]), Topic(hostile, [table], [drawn])]
-    section = Section(hostile, hostile, 1, words, words, words, topics, {hostile: hostile})
-    page = Page(render_report([section], [], Story(words, words)))
+    section = RunSection(hostile, hostile, 1, words, words, words, topics, {hostile: hostile})
+    page = Page(render_report([section], [], Summary(words, words)))
     assert page.tags.count("svg") == 1
     assert page.tags.count("style") == 1
     assert "i" not in page.tags
@@ -248,3 +260,67 @@ def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
         '<defs><path id="f-m"/></defs>'
         '<use href="#f-m" clip-path="url(#f-m)" style="stroke: currentColor"/></svg>'
     )
+
+
+CELLS = published_tables()[1].cells["disagreement"]
+
+
+def with_errors(results, error):
+    """Return results in which each cell has the error that a function of label and group gives."""
+    rows = results.repeats
+    errors = [error(*key) for key in zip(rows["algorithm"], rows["group"], strict=True)]
+    return replace(results, repeats=rows.assign(test_error=errors))
+
+
+@pytest.fixture
+def jester(tmp_path):
+    return load_results(write_results(tmp_path / "jester", table=1))
+
+
+def test_errors_as_published_are_counted(jester):
+    same = with_errors(jester, lambda label, group: CELLS[label][group])
+    assert finding(same)[0].startswith("18 of 18 published errors come out within sampling error.")
+    rls_off = with_errors(
+        jester, lambda label, group: CELLS[label][group] - 0.018 * (label == "rls")
+    )
+    assert finding(rls_off) == (
+        "15 of 18 published errors come out within sampling error. On average, the error is 0.003 "
+        "lower than published.",
+    )
+    assert summarise([rls_off]).found == (
+        "15 of 18 published errors come out within sampling error. 3 of the 18 are lower than "
+        "published.",
+    )
+
+
+def test_small_runs_are_told_as_small(tmp_path):
+    folders = [write_run(tmp_path, name=f"run_{table}", table=table) for table in (1, 2)]
+    tried = " ".join(summarise([load_results(folder) for folder in folders]).tried)
+    assert tried == (
+        "Tables 1 and 2 of the paper, run again with 4 methods. Smaller than the paper's 300 "
+        "users, 10 repeats: Table 1 and Table 2."
+    )
+
+
+def test_run_about_no_table_tells_its_best_method(tmp_path):
+    summary = summarise([load_results(write_run(tmp_path, name="mine"))])
+    assert summary.tried == ("mine: 4 methods, 4 users, 3 repeats in each group of users.",)
+    (found,) = summary.found
+    assert found.startswith("mine: the lowest normalised disagreement error, mean over groups, is")
+    assert "(RLS); own pursuit has 0.4" in found
+    assert summary.figure is None
+
+
+def test_second_run_of_a_table_is_told_by_itself(jester):
+    summary = summarise([jester, replace(jester)])
+    assert len(summary.found) == 2
+    assert summary.figure is not None
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [((1,), "Table 1 of"), ((1, 2), "Tables 1 and 2 of"), ((1, 2, 4), "Tables 1, 2 and 4 of")],
+)
+def test_tables_are_listed(tmp_path, tables, said):
+    runs = [load_results(write_results(tmp_path / str(n), table=n)) for n in tables]
+    assert summarise(runs).tried[0].startswith(said)

@@ -101,7 +101,7 @@ def test_tables_and_figures_are_seen(browser):
     assert min(rows for _, rows in sizes) == 4  # a header and three rows of comparisons
     widths = "return [...document.querySelectorAll('figure svg')].map((e) => e.clientWidth)"
     found = browser.execute_script(widths)
-    assert len(found) == 1 + 5 + 2 * 6  # all in one; curves of the first run are of widths only
+    assert len(found) == 1 + 3 + 2 * 4  # the overview; curves of the first run are of widths only
     assert min(found) > 500
 
 
@@ -149,7 +149,7 @@ def test_page_does_not_overflow_and_nothing_is_cut(browser, width, opened):
     assert ask(browser, "cutOff()") == []
 
 
-def test_first_screen_tells_the_story_beside_the_figure(browser, width):
+def test_first_screen_has_the_summary_next_to_the_figure(browser, width):
     browser.execute_script("scrollTo(0, 0)")
     bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
     assert browser.execute_script(bottom, ".counts") < HEIGHTS[width]

@@ -1,21 +1,30 @@
+from dataclasses import replace
+
 import pytest
 import yaml
 from made_up import GROUPS, write_results
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.coverage import (
-    SYNTHETIC_NOTE,
-    is_full_size,
-    measured_size,
-    missing_parts,
-    size_note,
-)
-from rankpursuit.reporting.documents import all_tables, verdict_tables
-from rankpursuit.reporting.render import to_text
+from rankpursuit.reporting.figures import draw_figures
+from rankpursuit.reporting.render import to_latex, to_text
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.tables import error_table, parameter_table, saving, sparsity_table
-from rankpursuit.reporting.wilcoxon_tables import control_table, matrix_table
+from rankpursuit.reporting.statistics import saving
+from rankpursuit.reporting.tables import (
+    SYNTHETIC_NOTE,
+    all_tables,
+    claims_table,
+    control_table,
+    error_summary,
+    error_table,
+    is_full_size,
+    matrix_table,
+    measured_size,
+    missing_notes,
+    parameter_table,
+    size_note,
+    sparsity_table,
+)
 
 
 @pytest.fixture
@@ -27,34 +36,37 @@ def run(tmp_path):
 
 
 def texts(row):
-    return [f"{cell.text}{cell.rest}" for cell in row]
+    return [f"{value.text}{value.spread}" for value in row]
+
+
+def block(table, at=0):
+    """Return the rows of a block."""
+    return list(table.blocks.values())[at]
 
 
 def test_errors_are_means_and_deviations_over_repeats(run):
     table = error_table(run(noise=0))
-    (part,) = table.parts
+    rows = block(table)
     assert table.columns == GROUPS
     # five repeats 0.002 above, five below: the sample deviation is 0.002 * sqrt(10 / 9)
-    assert texts(part.rows["RankRLS"]) == ["0.409 ± 0.002", "0.407 ± 0.002", "0.374 ± 0.002"]
-    assert part.rows["RankRLS"][0].numbers["standard_deviation"] == pytest.approx(
-        0.0021082, abs=1e-6
-    )
-    best = {title for title, row in part.rows.items() if row[1].best}
+    assert texts(rows["RankRLS"]) == ["0.409 ± 0.002", "0.407 ± 0.002", "0.374 ± 0.002"]
+    assert rows["RankRLS"][0].numbers["standard_deviation"] == pytest.approx(0.0021082, abs=1e-6)
+    best = {title for title, row in rows.items() if row[1].best}
     assert best == {"RankSVM", "Ranking Pursuit"}
 
 
-def test_rows_stand_in_the_order_of_the_paper_and_table_5_has_two_parts(run):
+def test_rows_stand_in_the_order_of_the_paper_and_table_5_has_two_blocks(run):
     table = error_table(run(table=5))
-    assert [part.heading for part in table.parts] == ["Ranking task", "Regression task"]
+    assert list(table.blocks) == ["Ranking task", "Regression task"]
     names = ["RLS", "Matching Pursuit", "RankSVM", "RankRLS", "Sparse RankRLS", "Ranking Pursuit"]
-    assert all(list(part.rows) == [*names, "CRRP"] for part in table.parts)
-    assert table.parts[1].rows["CRRP"][2].text == "17.3"
+    assert all(list(rows) == [*names, "CRRP"] for rows in table.blocks.values())
+    assert block(table, 1)["CRRP"][2].text == "17.3"
 
 
 def test_published_figures_and_differences_stand_beside_errors(run):
     table = error_table(run(noise=0, errors={"rls": 0.42}), compare=True)
     assert table.columns[:4] == ("20-40", "paper", "diff.", "40-60")
-    cells = table.parts[0].rows["RLS"]
+    cells = block(table)["RLS"]
     assert texts(cells) == [
         *("0.420 ± 0.002", "0.425", "−0.005"),  # noqa: RUF001
         *("0.420 ± 0.002", "0.419", "+0.001"),
@@ -65,7 +77,7 @@ def test_published_figures_and_differences_stand_beside_errors(run):
 def test_an_experiment_of_no_published_table_has_nothing_to_compare_with(run):
     table = error_table(run(table=None), compare=True)
     assert table.columns == GROUPS
-    assert table.title == "run"
+    assert table.heading == "Normalised disagreement error on Jester, experiment run"
 
 
 def test_a_full_run_and_a_small_one_cannot_be_mistaken(run):
@@ -74,7 +86,7 @@ def test_a_full_run_and_a_small_one_cannot_be_mistaken(run):
     assert not is_full_size(small)
     for make in (error_table, sparsity_table, parameter_table):
         assert not any("NOT" in note for note in make(full).notes)
-        assert "only 299 users, 9 repeats" in make(small).title
+        assert "only 299 users, 9 repeats" in make(small).caption
         assert any("NOT the paper's size: 299 users" in note for note in make(small).notes)
 
 
@@ -92,7 +104,7 @@ def test_one_repeat_has_no_standard_deviation_and_does_not_speak_of_one(run):
         assert "±" in make(run(repeats=2)).notes[0]
         table = make(run(repeats=1))
         assert "±" not in table.notes[0]
-        assert "only 300 users, 1 repeat" in table.title
+        assert "only 300 users, 1 repeat" in table.caption
         assert "1 repeats" not in " ".join(table.notes)
 
 
@@ -100,7 +112,7 @@ def test_every_table_of_synthetic_ratings_says_so_in_its_title_and_below(run):
     tables = all_tables([run(data="synthetic")])
     assert len(tables) == 7
     for table in tables:
-        assert "SYNTHETIC ratings" in table.title
+        assert "SYNTHETIC ratings" in table.caption
         assert SYNTHETIC_NOTE in table.notes
     assert not any("SYNTHETIC" in to_text([table]) for table in all_tables([run()]))
 
@@ -135,30 +147,32 @@ def test_readings_that_differ_name_their_algorithms(run, tmp_path):
 
 
 def test_nothing_is_missing_from_a_whole_run(run):
-    assert missing_parts(run()) == []
+    assert missing_notes(run()) == ()
 
 
 @pytest.mark.parametrize(
     ("leave_out", "said"),
     [
-        (lambda row: row["algorithm"] == "rank_svm", ["RankSVM: everything"]),
-        (lambda row: row["repeat"] == 4, ["repeat 4, of all algorithms"]),
-        (lambda row: row["repeat"] in (2, 4), ["repeats 2, 4, of all algorithms"]),
+        (lambda row: row["algorithm"] == "rank_svm", "Not run: RankSVM."),
+        (
+            lambda row: row["repeat"] == 4,
+            "Incomplete: of 30 groups and repeats, every algorithm lacks 3.",
+        ),
         (
             lambda row: row["algorithm"] == "rls" and row["group"] == "40-60" and row["repeat"] > 7,
-            ["RLS: repeats 8 to 10 of 40-60"],
+            "Incomplete: of 30 groups and repeats, RLS lacks 3.",
         ),
     ],
 )
 def test_what_is_missing_is_said(run, leave_out, said):
     results = run(leave_out=leave_out)
-    assert missing_parts(results) == said
-    assert f"Missing: {said[0]}." in error_table(results).notes
+    assert missing_notes(results) == (said,)
+    assert said in error_table(results).notes
 
 
 def test_a_partial_run_shows_what_there_is(run):
     results = run(leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40")
-    cells = error_table(results, compare=True).parts[0].rows["RLS"]
+    cells = block(error_table(results, compare=True))["RLS"]
     assert [cell.text for cell in cells[:4]] == ["–", "0.425", "–", "0.419"]  # noqa: RUF001
     assert len(all_tables([results], judge_claims([results]))) == 8
 
@@ -166,32 +180,36 @@ def test_a_partial_run_shows_what_there_is(run):
 def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
     results = run(leave_out=lambda row: row["algorithm"] != "rls" or row["repeat"] > 1)
     assert measured_size(results).repeats == 1
-    assert error_table(results).title.endswith("only 300 users, 1 repeat")
-    assert error_table(results).parts[0].rows["RLS"][0].rest == ""
-    assert {
-        row[0].text for row in matrix_table(results, "disagreement").parts[0].rows.values()
-    } == {
-        *("–", "")  # noqa: RUF001
-    }
-    assert len(all_tables([results], judge_claims([results]))) == 8
+    assert error_table(results).caption.endswith("only 300 users, 1 repeat")
+    assert block(error_table(results))["RLS"][0].spread == ""
+    assert len(all_tables([results], judge_claims([results]))) == 4  # there is nothing to test
+
+
+def test_algorithms_that_were_not_run_have_no_rows(run):
+    results = run(leave_out=lambda row: row["algorithm"] not in ("rls", "rank_rls"))
+    for make in (error_table, sparsity_table):
+        assert list(block(make(results))) == ["RLS", "RankRLS"]
+        note = "Not run: Matching Pursuit, RankSVM, Sparse RankRLS, Ranking Pursuit."
+        assert note in make(results).notes
+    assert list(block(control_table(results, "disagreement"))) == ["RLS"]
 
 
 def test_sparsity_is_the_share_and_what_is_saved(run):
     table = sparsity_table(run(basis={"ranking_pursuit": 28, "rank_svm": 35}))
     assert table.columns == (*GROUPS, "to RankRLS", "to RankSVM")
-    cells = table.parts[0].rows["Ranking Pursuit"]
+    cells = block(table)["Ranking Pursuit"]
     assert texts(cells) == [*["70% ± 0%"] * 3, "−30%", "−20%"]  # noqa: RUF001
-    assert table.parts[0].rows["RankRLS"][4].text == "+14%"
+    assert block(table)["RankRLS"][4].text == "+14%"
 
 
 def test_nothing_is_saved_to_a_method_without_basis_functions(run):
     results = run(basis={"rank_svm": 0})
     assert saving(results, "disagreement", "ranking_pursuit", "rank_svm") is None
-    assert sparsity_table(results).parts[0].rows["Ranking Pursuit"][4].text == "–"  # noqa: RUF001
+    assert block(sparsity_table(results))["Ranking Pursuit"][4].text == "–"  # noqa: RUF001
 
 
 def test_chosen_parameters_are_medians_and_edges_are_counted(run):
-    rows = parameter_table(run()).parts[0].rows
+    rows = block(parameter_table(run()))
     assert texts(rows["RLS: width"]) == ["2^6 (1 of 10)"] * 3
     assert texts(rows["RLS: lambda"]) == ["0.3 (0 of 10)"] * 3
     assert texts(rows["Ranking Pursuit: basis functions"]) == ["0.5 (0 of 10)"] * 3
@@ -201,7 +219,7 @@ def test_chosen_parameters_are_medians_and_edges_are_counted(run):
 def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
     table = control_table(run(table=2, noise=1e-5), "disagreement")
     assert table.title.startswith("SS Ranking Pursuit against the others, over repeats")
-    pairs, difference, _, p_value, corrected, effect = table.parts[0].rows["RLS"]
+    pairs, difference, _, p_value, corrected, effect = block(table)["RLS"]
     assert pairs.text == "10"
     assert difference.numbers["difference"] == pytest.approx(0.419 - 0.449)
     assert effect.text == "−1.00"  # noqa: RUF001
@@ -217,7 +235,7 @@ def test_control_of_a_partial_run_is_one_that_has_results(run):
 
 def test_users_are_pairs_of_their_own(run):
     table = control_table(run(), "disagreement", over="users", control="rls")
-    assert table.parts[0].rows["RankSVM"][0].text == "30"  # three users of ten repeats
+    assert block(table)["RankSVM"][0].text == "30"  # three users of ten repeats
 
 
 def test_an_unknown_control_is_refused_with_the_choice(run):
@@ -227,17 +245,17 @@ def test_an_unknown_control_is_refused_with_the_choice(run):
 
 def test_matrix_is_corrected_over_all_pairs(run):
     table = matrix_table(run(), "disagreement")
-    raw = control_table(run(), "disagreement", control="rls").parts[0].rows["RankSVM"][3]
-    cell = table.parts[0].rows["1 RLS"][1]
+    raw = block(control_table(run(), "disagreement", control="rls"))["RankSVM"][3]
+    cell = block(table)["1 RLS"][1]
     assert cell.numbers["p_holm"] == pytest.approx(15 * raw.numbers["p"], rel=0.5)
-    assert table.parts[0].rows["2 Matching Pursuit"][0].text == ""
+    assert block(table)["2 Matching Pursuit"][0].text == ""
     assert "7" not in table.columns
 
 
 def test_claims_that_need_a_table_without_results_are_named_in_a_note(run):
-    (table,) = verdict_tables(judge_claims([run()]))
-    assert [name for name in table.parts[0].rows if name.startswith("Tables 1 and 2")] == []
-    assert len(table.parts[0].rows) == 6
+    table = claims_table(judge_claims([run()]))
+    assert [name for name in block(table) if name.startswith("Tables 1 and 2")] == []
+    assert len(block(table)) == 6
     assert table.notes[-1] == (
         "Left out, since it needs results of Table 2 too: Tables 1 and 2: Supervised methods do "
         "worse with half of the scores (Table 2) than with all (Table 1)."
@@ -255,9 +273,45 @@ def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
     verdicts = judge_claims(runs)
     claims = {one.id: one for one in all_tables(runs, verdicts) if one.id.endswith("claims")}
     assert list(claims) == ["t1-claims", "t2-claims"]
-    told = [name for one in claims.values() for name in one.parts[0].rows]
+    told = [name for one in claims.values() for name in block(one)]
     assert sorted(told) == sorted(str(one.claim) for one in verdicts)
 
 
 def test_without_claims_there_is_no_table_of_them(run):
-    assert verdict_tables(judge_claims([run(table=None)])) == []
+    results = run(table=None)
+    ids = [table.id for table in all_tables([results], judge_claims([results]))]
+    assert not any("claims" in id for id in ids)
+
+
+def test_captions_name_the_metric_and_the_data_and_headings_the_published_table(run):
+    caption = "Normalised disagreement error on Jester, supervised"
+    table = error_table(run())
+    assert (table.caption, table.heading) == (caption, f"{caption} (Table 1 of the paper)")
+    assert "Table 1" not in to_latex([table])
+
+
+def test_a_method_without_a_width_shows_none_and_is_not_on_its_edge(run):
+    results = run()
+    rows = results.repeats.assign(on_edge="width")
+    rows.loc[rows["algorithm"] == "rls", "width"] = float("nan")
+    rows.loc[(rows["algorithm"] == "rank_rls") & (rows["repeat"] < 4), "width"] = float("nan")
+    found = block(parameter_table(replace(results, repeats=rows)))
+    assert "RLS: width" not in found
+    assert found["RankRLS: width"][0].numbers["on_edge"] == 7
+
+
+def test_a_method_without_basis_functions_has_no_sparsity(tmp_path):
+    folder = write_results(tmp_path / "run", basis={"rls": float("nan")})
+    text = (folder / "repeats.csv").read_text(encoding="utf-8")
+    (folder / "repeats.csv").write_text(text.replace("nan", ""), encoding="utf-8")
+    results = load_results(folder)
+    assert texts(block(sparsity_table(results))["RLS"]) == ["–"] * 5  # noqa: RUF001
+    assert results.repeats["basis_share"].isna().sum() == 30
+    assert "sparsity-disagreement" in [drawn.name for drawn in draw_figures(results)]
+
+
+def test_errors_of_a_run_in_memory_are_summarised_as_text(run):
+    results = run(repeats=2)
+    columns = ["group", "repeat", "algorithm", "metric", "test_error", "n_users"]
+    text = error_summary(results.experiment, results.repeats[columns])
+    assert text == to_text([error_table(results)]).rstrip()
