@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from rankpursuit.datasets import Ratings, load_named
-from rankpursuit.datasets.named import NAMES
+from rankpursuit.datasets.fetch import NAMES
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Group, Protocol, Role, group_name
 from rankpursuit.experiments.tasks import build_task, draw_users

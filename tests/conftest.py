@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rankpursuit.datasets import Ratings, load_named, locate
+from rankpursuit.datasets import Ratings, load_named
+from rankpursuit.datasets import fetch as locate
 from rankpursuit.errors import DataNotFoundError
 
 _OUTSIDE = {name: os.environ.get(name) for name in (locate.DATA_VARIABLE, locate.CACHE_VARIABLE)}

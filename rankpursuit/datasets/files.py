@@ -1,36 +1,41 @@
-"""A person's own ratings: CSV, TSV, or Parquet where pyarrow is installed."""
+"""Your own ratings tables: CSV, TSV, other delimited text, or Parquet."""
 
 from __future__ import annotations
 
+import codecs
+import csv
 import os
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.datasets.columns import check_columns
-from rankpursuit.datasets.parquet import pyarrow_for
-from rankpursuit.datasets.ratings import Ratings, check_values
-from rankpursuit.datasets.text_table import line_of, read_text_table, separator_of
-from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.datasets.blocks import existing_file, open_parquet
+from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
+from rankpursuit.errors import DataError
 from rankpursuit.visible import cut
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Duplicates = Literal["error", "first", "mean"]
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+"""Usual separator of a text file by its suffix."""
 PARQUET = (".parquet", ".pq")
-MOST_ROWS = 100_000_000
-"""Rows of a Parquet file, in which a few bytes can stand for any number of rows."""
 LONGEST_ID = 200
-"""Characters of the id of a user or an item."""
-LONGEST_PATH = 1000
-"""Characters of a path in messages."""
-_SHOWN = 40
-"""Characters of a rating in messages."""
+"""Maximum number of characters in the id of a user or an item."""
+_LISTED = 10
+"""Maximum number of problems listed in one message."""
+_CHUNK = 200_000
+"""Rows parsed at a time, so that unused columns do not stay in memory."""
+_KEYS = ("user", "item", "rating")
 
 
 def load_ratings(
@@ -41,28 +46,40 @@ def load_ratings(
     rating: str | int = "rating",
     separator: str | None = None,
     header: bool = True,
+    encoding: str = "utf-8",
+    decimal: str = ".",
+    missing: Sequence[str | float] = (),
+    duplicates: Duplicates = "error",
     bounds: tuple[float, float] | None = None,
     name: str | None = None,
 ) -> Ratings:
-    """Load a table of ratings with one row for each rating.
+    """Load a table of ratings with one row per rating.
 
     Parameters
     ----------
     path : path
-        A ``.csv``, ``.tsv`` or ``.parquet`` file, or any other text file with a `separator`.
-        Further columns are ignored.
+        A delimited text file or a ``.parquet`` file. Other columns and blank lines are ignored.
     user, item, rating : str or int
         Names of the three columns; without a header their numbers, by default 1, 2 and 3. Users
         and items may be numbers or text of up to `LONGEST_ID` characters: ``7`` and ``07`` are
         different.
     separator : str, optional
-        What separates the fields of a text file, one character; by default as its ending says.
-    header : bool
+        Field separator of a text file, one character. Default: detected from the first lines.
+    header : bool, default True
         Whether the first line of a text file has the names of the columns.
+    encoding : str, default "utf-8"
+        Encoding of a text file.
+    decimal : str, default "."
+        Decimal point of the ratings in a text file, one character.
+    missing : sequence of str or float, default ()
+        Ratings that mean "not rated", such as ``"NA"``, ``""`` or ``99``; their rows are skipped.
+    duplicates : {"error", "first", "mean"}, default "error"
+        What to do if a user rated an item more than once: raise an error, keep the first rating,
+        or take the mean.
     bounds : (low, high), optional
-        Refuse ratings outside of these bounds.
+        Smallest and largest rating allowed.
     name : str, optional
-        What to call the table; by default the file's name without its ending.
+        Name of the table. Default: the file's name without its suffix.
 
     Returns
     -------
@@ -73,145 +90,427 @@ def load_ratings(
     DataNotFoundError
         If there is no such file.
     DataError
-        If it cannot be read; the message names the line of a text file, or the row of a Parquet
-        file.
+        If the file cannot be used. The message lists the problems, each with its line of a text
+        file or its row of a Parquet file: the first ten, and the number of all.
     """
-    file = Path(os.path.expanduser(path))
+    file = existing_file(path)
     columns = column_names(user, item, rating, header=header)
     if len(set(columns)) != len(columns):
         raise DataError(f"user, item and rating must be three different columns, not {columns}")
-    try:
-        if not file.is_file():
-            raise DataNotFoundError(f"{cut(str(file), LONGEST_PATH)}: no such file")
-        if file.stat().st_size == 0:
-            raise DataError(f"{file}: the file is empty")
-        frame, place = _read(file, columns, separator, header)
-    except DataNotFoundError:
-        raise
-    except OSError as error:
-        called, reason = cut(str(file), LONGEST_PATH), error.strerror or error
-        raise DataError(f"{called}: cannot be read: {reason}") from error
-    if frame.empty:
-        raise DataError(f"{file}: the file has a header but no ratings")
-    of_users, of_items, of_ratings = (frame[column] for column in columns)
-    user_ids, users = _ids(of_users, place)
-    item_ids, items = _ids(of_items, place)
-    values = _values(of_ratings, place, bounds)
-    twice = np.flatnonzero(_again(users * len(item_ids) + items))
-    if twice.size:
-        at = twice[0]
-        raise DataError(
-            f"{place(at)}: user {user_ids[users[at]]} rated item {item_ids[items[at]]} a second "
-            "time; keep one of them"
+    if duplicates not in get_args(Duplicates):
+        raise DataError(f"duplicates: expected error, first or mean, got {duplicates!r}")
+    if len(decimal) != 1:
+        raise DataError(f"decimal: expected one character, got {decimal!r}")
+    encoding = _codec(encoding)
+    problems = _Problems()
+    if file.suffix.lower() in PARQUET:
+        if not header:
+            raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
+        frame, decimal = _read_parquet(file, columns), "."
+    else:
+        separator = _separator(file, _first_lines(file, encoding), separator)
+        frame = _read_text(file, columns, separator, header, encoding, problems)
+
+    values = _to_numbers(frame["rating"], decimal)
+    kept = ~(_is_missing(frame["rating"], values, missing) | _is_empty(frame).all(axis=1))
+    frame, values = frame[kept], values[kept]
+    _check_rows(frame, values, columns, bounds, problems)
+    user_ids, users = _encode(frame["user"])
+    item_ids, items = _encode(frame["item"])
+    _, first, inverse = np.unique(
+        users * len(item_ids) + items, return_index=True, return_inverse=True
+    )
+    if duplicates == "error":
+        repeated = np.setdiff1d(np.arange(len(frame)), first)
+        problems.add(
+            frame.iloc[repeated],
+            "user {user} rated item {item} a second time; remove one, or set duplicates to first "
+            "or mean",
         )
-    table = Ratings.from_arrays(users, items, values, name=name or file.stem)
+    if problems.n_found:
+        raise DataError(problems.message(file, separator, encoding))
+    if frame.empty:
+        raise DataError(f"{file}: the file has no ratings")
+    if duplicates == "mean":
+        values = np.bincount(inverse, values) / np.bincount(inverse)
+    else:
+        values = values[first]
+    table = Ratings.from_arrays(users[first], items[first], values, name=name or file.stem)
     return replace(table, user_ids=user_ids, item_ids=item_ids)
-
-
-Place = Callable[[int], str]
-"""Names a row of a file, counted from 0."""
 
 
 def column_names(
     user: str | int, item: str | int, rating: str | int, *, header: bool
 ) -> tuple[str, str, str]:
-    """Return what the three columns are called: without a header, by their numbers from 1.
+    """Return the names of the three columns: without a header, their numbers from 1.
 
     Raises
     ------
     DataError
-        If a column has a name and the file no header, or the other way round.
+        If a column is given by name and the file has no header, or the other way round.
     """
     names = []
-    for number, (column, usual) in enumerate(((user, "user"), (item, "item"), (rating, "rating"))):
-        if not header and column == usual:
-            column = number + 1
+    for number, (column, key) in enumerate(zip((user, item, rating), _KEYS, strict=True), start=1):
+        if not header and column == key:
+            column = number
         if isinstance(column, int) == header:
-            must = "a name" if header else "a number from 1, since there is no header"
-            raise DataError(f"{usual}: expected {must}, got {column!r}")
+            expected = "a name" if header else "a number from 1, since there is no header"
+            raise DataError(f"{key}: expected {expected}, got {column!r}")
         names.append(str(column))
     return names[0], names[1], names[2]
 
 
-def _read(
-    file: Path, columns: Sequence[str], separator: str | None, header: bool
-) -> tuple[pd.DataFrame, Place]:
-    if file.suffix.lower() in PARQUET:
-        if not header:
-            raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
-        return _read_parquet(file, columns), lambda row: f"{file}, row {row + 1}"
-    sep = separator_of(file, separator)
-    frame = read_text_table(file, columns, sep, header=header)
-    return frame, lambda row: f"{file}, line {line_of(file, row, sep, header=header)}"
+def is_separator(text: str) -> bool:
+    """Return whether a text can separate the fields of a line."""
+    return len(text) == 1 and text not in '"\r\n\0'
+
+
+class _Problems:
+    """Problems of a file by row: a few of them in words, and how many there are."""
+
+    def __init__(self) -> None:
+        self.n_found = 0
+        self._listed: list[tuple[int, str]] = []
+
+    def add(self, rows: pd.DataFrame, words: str) -> None:
+        """Add a problem of some rows; `words` may contain fields such as ``{user}``."""
+        self.n_found += len(rows)
+        for record, *fields in rows.head(_LISTED).itertuples():
+            shown = dict(zip(_KEYS, (cut(str(field), 40) for field in fields), strict=True))
+            self._listed.append((record, words.format(**shown)))
+
+    def message(self, file: Path, separator: str | None, encoding: str) -> str:
+        """Return one message that names the file and the line or row of each problem."""
+        listed = sorted(self._listed)[:_LISTED]
+        if separator is None:
+            places = [f"row {record + 1}" for record, _ in listed]
+        else:
+            lines = _record_lines(file, separator, encoding, listed[-1][0])
+            places = [f"line {lines[record]}" for record, _ in listed]
+        if self.n_found == 1:
+            return f"{file}, {places[0]}: {listed[0][1]}"
+        parts = [f"{place}: {words}" for place, (_, words) in zip(places, listed, strict=True)]
+        if self.n_found > len(listed):
+            parts.append(f"and {self.n_found - len(listed):,} more")
+        return f"{file}: {self.n_found:,} problems: {'; '.join(parts)}"
+
+
+def _record_lines(file: Path, separator: str, encoding: str, last: int) -> list[int]:
+    """Return the first line of each record up to `last`: a quoted field can span several lines."""
+    lines = [1]
+    with file.open(encoding=encoding, newline="") as opened:
+        reader = csv.reader(opened, delimiter=separator)
+        with suppress(csv.Error):  # a field longer than csv accepts
+            lines += [reader.line_num + 1 for _ in islice(reader, last)]
+    return lines + [lines[-1] + extra for extra in range(1, last + 2 - len(lines))]
+
+
+def _read_text(
+    file: Path,
+    columns: Sequence[str],
+    separator: str,
+    header: bool,
+    encoding: str,
+    problems: _Problems,
+) -> pd.DataFrame:
+    """Read three columns as text, indexed by record; report rows with too many fields."""
+    import pandas as pd
+
+    (names,) = csv.reader(_first_lines(file, encoding)[:1], delimiter=separator)
+    if not header:
+        names = [str(number) for number, _ in enumerate(names, start=1)]
+    _check_columns(file, names, columns, header)
+    try:
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            pd.read_csv(
+                file,
+                sep=separator,
+                names=names,
+                header=0 if header else None,
+                dtype=str,
+                keep_default_na=False,
+                skip_blank_lines=False,
+                index_col=False,
+                encoding=encoding,
+                compression=None,
+                on_bad_lines="warn",
+                chunksize=_CHUNK,
+            ) as chunks,
+        ):
+            warnings.simplefilter("always")
+            frame = pd.concat([chunk[list(columns)] for chunk in chunks], ignore_index=True)
+    except UnicodeError as error:
+        raise _decoding_error(file, encoding) from error
+    except pd.errors.ParserError as error:
+        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        raise DataError(f"{file}: malformed: {reason}") from error
+    frame.columns = list(_KEYS)
+    messages = " ".join(str(warning.message) for warning in caught)
+    if "does not match length of data" in messages:
+        raise DataError(f"{file}: the rows have more fields than the header, {len(names)}")
+    skipped = [int(line) - 1 for line in re.findall(r"Skipping line (\d+)", messages)]
+    records = np.arange(len(frame) + len(skipped)) + header
+    frame.index = np.setdiff1d(records, skipped)
+    surplus = pd.DataFrame("", index=skipped, columns=list(_KEYS))
+    problems.add(surplus, f"malformed: more than {len(names)} fields")
+    return frame
 
 
 def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
-    pyarrow = pyarrow_for(file)
-    try:
-        with pyarrow.parquet.ParquetFile(file) as opened:
-            n_rows = opened.metadata.num_rows
-            if n_rows > MOST_ROWS:
-                raise DataError(f"{file}: has {n_rows:,} rows, and {MOST_ROWS:,} is the most")
-            check_columns(file, opened.schema_arrow.names, columns)
-            table = opened.read(columns=list(columns)).select(list(columns))
-        for column in columns:
-            kind = table.schema.field(column).type
-            kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-            if not any(allowed(kind) for allowed in _allowed(pyarrow.types)):
-                raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
-        return table.to_pandas(ignore_metadata=True)
-    except DataError:
-        raise
-    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{file}: cannot be read as Parquet: {error}") from error
-
-
-def _allowed(types: Any) -> tuple[Callable[[Any], bool], ...]:
-    text = types.is_string, types.is_large_string
-    return (*text, types.is_integer, types.is_floating, types.is_decimal, types.is_null)
-
-
-def _again(keys: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell which rows have the key of an earlier one."""
+    """Read three columns of numbers or text."""
     import pandas as pd
 
-    return pd.Series(keys).duplicated().to_numpy()
+    with open_parquet(file) as parquet:
+        _check_columns(file, parquet.schema_arrow.names, columns, header=True)
+        table = parquet.read(columns=list(columns)).select(list(columns))
+        frame = table.to_pandas(ignore_metadata=True)
+    for column in columns:
+        kind = pd.api.types.infer_dtype(frame[column].dropna().head(1).astype(object))
+        if kind not in ("string", "integer", "floating", "decimal", "empty"):
+            raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
+    frame.columns = list(_KEYS)
+    return frame
 
 
-def _ids(column: pd.Series, place: Place) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
-    """Return the different ids as text, ascending, and the number of each row's id.
+def _check_columns(file: Path, names: Sequence[str], columns: Sequence[str], header: bool) -> None:
+    """Raise DataError if a column is missing, or occurs twice."""
+    for column in columns:
+        times = list(names).count(column)
+        if not times and not header:
+            raise DataError(f"{file}: no column {column}; it has {len(names)} of them, no header")
+        if not times:
+            raise DataError(
+                f"{file}: no column {cut(column, 100)!r}; its columns are "
+                f"{cut(', '.join(names), 300)}; name those of the user, the item and the rating, "
+                "or say that there is no header"
+            )
+        if times > 1:
+            raise DataError(f"{file}: {times} columns are called {column!r}; rename all but one")
 
-    Names the row of the first that is empty or too long. Only the different ones become an array of
-    text, which takes as much memory for each as for the longest.
+
+def _is_empty(fields: pd.DataFrame | pd.Series) -> Any:
+    """Return which fields are empty or white space, booleans of the same shape."""
+    if fields.ndim == 2:
+        return fields.apply(_is_empty)
+    return fields.isna() | (fields.astype(str).str.strip() == "")
+
+
+def _to_numbers(column: pd.Series, decimal: str) -> NDArray[np.float64]:
+    """Return ratings as numbers, NaN if they are not."""
+    import pandas as pd
+
+    if decimal != ".":
+        column = column.str.translate({ord("."): "?", ord(decimal): "."})
+    return pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+
+
+def _is_missing(
+    column: pd.Series, values: NDArray[np.float64], missing: Sequence[str | float]
+) -> NDArray[np.bool_]:
+    """Return which ratings mean "not rated": by their text, or by their value."""
+    texts = [str(word).strip() for word in missing]
+    numbers = [float(word) for word in texts if _is_number(word)]
+    found = column.astype(str).str.strip().isin(texts).to_numpy() | np.isin(values, numbers)
+    return found | _is_empty(column).to_numpy() if "" in texts else found
+
+
+def _check_rows(
+    frame: pd.DataFrame,
+    values: NDArray[np.float64],
+    columns: Sequence[str],
+    bounds: tuple[float, float] | None,
+    problems: _Problems,
+) -> None:
+    """Report empty fields, ids that are too long, and ratings that are not valid numbers."""
+    empty = _is_empty(frame)
+    for key, column in zip(_KEYS, columns, strict=True):
+        column = column.replace("{", "{{").replace("}", "}}")
+        problems.add(frame[empty[key]], f"the field {column!r} is empty")
+        if key != "rating":
+            long = frame[key].astype(str).str.len() > LONGEST_ID
+            problems.add(frame[long], f"the field {column!r} has more than {LONGEST_ID} characters")
+    finite = np.isfinite(values)
+    bad = frame[~finite & ~empty["rating"]]
+    comma = bad["rating"].astype(str).str.fullmatch(r"\s*[+-]?\d+,\d+\s*").astype(bool)
+    problems.add(bad[~comma], "the rating '{rating}' is not a number")
+    problems.add(bad[comma], "the rating '{rating}' is not a number; set decimal to ','")
+    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
+    outside = frame[finite & ((values < low) | (values > high))]
+    problems.add(outside, f"the rating {{rating}} is outside {low:g} to {high:g}")
+
+
+def _encode(column: pd.Series) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
+    """Return the distinct ids as text, ascending, and the position of each row's id in them.
+
+    Only the distinct ids become an array of text: it takes the memory of the longest for each.
     """
     import pandas as pd
 
-    text = column.astype(str)
-    bad = np.flatnonzero(column.isna() | (text.str.strip() == ""))
-    if bad.size:
-        raise DataError(f"{place(bad[0])}: the field {str(column.name)!r} is empty")
-    bad = np.flatnonzero(text.str.len() > LONGEST_ID)
-    if bad.size:
-        raise DataError(
-            f"{place(bad[0])}: the field {str(column.name)!r} has {len(text.iloc[bad[0]]):,} "
-            f"characters, and {LONGEST_ID} is the most"
-        )
-    codes, distinct = pd.factorize(column)
+    codes, distinct = pd.factorize(column, use_na_sentinel=False)
     ids, ranks = np.unique(pd.Index(distinct).to_numpy(dtype=str), return_inverse=True)
     return ids, ranks[codes]
 
 
-def _values(
-    column: pd.Series, place: Place, bounds: tuple[float, float] | None
-) -> NDArray[np.float64]:
-    """Return ratings as numbers; name the row of the first that is none."""
-    import pandas as pd
+def guess_layout(
+    path: str | os.PathLike[str],
+    *,
+    separator: str | None = None,
+    header: bool | None = None,
+    **columns: str | None,
+) -> dict[str, Any]:
+    """Guess the separator, header and columns of a ratings file from its first lines.
 
-    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        shown = cut(str(column.iloc[bad[0]]), _SHOWN)
-        hint = "; decimals have a point" if re.fullmatch(r"-?\d+,\d+", shown) else ""
-        raise DataError(f"{place(bad[0])}: the rating {shown!r} is not a number{hint}")
-    check_values(values, place, bounds)
-    return values
+    Columns are found by name, then by position. Times are neither users, items nor ratings.
+
+    Parameters
+    ----------
+    path : path
+        A delimited text file in UTF-8, or a ``.parquet`` file.
+    separator, header, **columns
+        Keyword arguments of `load_ratings` that are known; None if they are to be guessed.
+
+    Returns
+    -------
+    dict
+        Keyword arguments of `load_ratings`.
+
+    Raises
+    ------
+    DataNotFoundError
+        If there is no such file.
+    DataError
+        If it cannot be read, or has fewer than three columns.
+    """
+    file = existing_file(path)
+    values: dict[Any, Sequence[str]]
+    if file.suffix.lower() in PARQUET:
+        header = header is None or header
+        with open_parquet(file) as parquet:
+            values = dict.fromkeys(parquet.schema_arrow.names, ())
+    else:
+        lines = _first_lines(file, "utf-8-sig")
+        separator = _separator(file, lines, separator)
+        first, *rest = csv.reader(lines, delimiter=separator)
+        if header is None:
+            header = bool(rest) and not any(map(_is_number, first))
+        rows = [row for row in ([] if header else [first]) + rest if len(row) == len(first)]
+        names = first if header else range(1, len(first) + 1)
+        values = dict(zip(names, zip(*rows, strict=True), strict=bool(rows)))
+    known = {
+        key: int(column) if column.isdigit() and not header else column
+        for key, column in columns.items()
+        if column is not None
+    }
+    layout = {"separator": separator, "header": header, **_guess_columns(values, known)}
+    ratings = values.get(layout["rating"], ())
+    if separator != "," and any(re.fullmatch(r"-?\d+,\d+", rating) for rating in ratings):
+        layout["decimal"] = ","
+    return layout
+
+
+def _separator(file: Path, lines: Sequence[str], separator: str | None) -> str:
+    """Return the separator if given, else the one that gives all lines the same number of fields.
+
+    If several do so, with at least three fields, it is the one with most; if none does, it is the
+    usual one of the file's suffix.
+    """
+    if separator is not None:
+        if not is_separator(separator):
+            raise DataError(f"separator: expected one character, got {separator!r}")
+        return separator
+    best, most = "", 2
+    for candidate in "\t,;| :":
+        try:
+            counts = {len(row) for row in csv.reader(lines, delimiter=candidate) if row}
+        except csv.Error:  # a field longer than csv accepts
+            continue
+        if candidate in " :" and best:  # they are often part of a field
+            break
+        if len(counts) == 1 and max(counts) > most:
+            best, most = candidate, max(counts)
+    best = best or SEPARATORS.get(file.suffix.lower(), "")
+    if not best:
+        raise DataError(
+            f"{file}: its first lines are not a table of three or more columns, separated by a "
+            "comma, tab, semicolon, bar, space or colon"
+        )
+    return best
+
+
+_WORDS = {
+    "user": "user|reviewer|customer|person|member|uid",
+    "item": "item|movie|film|joke|book|product|song|track|business|iid",
+    "rating": "rating|score|star|rate|value|grade",
+}
+"""Usual names of the columns."""
+_TIME = "timestamp|(^|[^a-z])(time|date)|(time|[^i]date)$|_at$"
+"""Usual names of columns with times (but not "candidate")."""
+
+
+def _guess_columns(values: dict[Any, Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of users, items and ratings, given some values of each column."""
+    # With "::" between the fields, every second column is empty.
+    filled = [name for name in values if not values[name] or any(map(str.strip, values[name]))]
+    times = [name for name in filled if _is_time(name, values[name])]
+    left = [name for name in filled if name not in times or len(filled) - len(times) < 3]
+    left = [name for name in left if name not in known.values()]
+    found = dict(known)
+    for key, words in _WORDS.items():
+        named = [name for name in left if re.search(words, str(name).lower())]
+        if named and key not in found:
+            found[key] = named[0]
+            left.remove(named[0])
+    return {key: found[key] if key in found else left.pop(0) if left else key for key in _WORDS}
+
+
+def _is_time(name: Any, values: Sequence[str]) -> bool:
+    """Return whether a column has times: by its name, as dates, or as Unix time since 1990."""
+    if re.search(_TIME, str(name).lower()):
+        return True
+    if not values or not all(value.isdigit() for value in values):
+        return bool(values) and all(re.match(r"\d{4}-\d\d-\d\d", value) for value in values)
+    low, high = min(map(int, values)), max(map(int, values))
+    return any(631_152_000 * unit <= low <= high < 4_102_444_800 * unit for unit in (1, 1000))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _codec(encoding: str) -> str:
+    """Return the name of an encoding; that of UTF-8 skips a byte-order mark."""
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError as error:
+        raise DataError(f"encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
+    return "utf-8-sig" if name == "utf-8" else name
+
+
+def _first_lines(file: Path, encoding: str) -> list[str]:
+    """Return the first thousand lines."""
+    try:
+        with file.open(encoding=encoding, newline="") as opened:
+            return list(islice(opened, 1000))
+    except UnicodeError as error:
+        raise _decoding_error(file, encoding) from error
+
+
+def _decoding_error(file: Path, encoding: str) -> DataError:
+    """Return the error that a file is not in an encoding, with the first line that is not."""
+    lines = file.read_bytes().split(b"\n")
+    encoding = encoding.removesuffix("-sig")
+    number = next((n for n, line in enumerate(lines, 1) if _is_bad(line, encoding)), len(lines))
+    return DataError(f"{file}, line {number}: not text in {encoding.upper()}; set encoding")
+
+
+def _is_bad(line: bytes, encoding: str) -> bool:
+    try:
+        line.decode(encoding)
+    except UnicodeError:
+        return True
+    return False

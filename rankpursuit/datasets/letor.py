@@ -1,32 +1,37 @@
-"""Learning-to-rank data: svmlight files with query ids, the form of LETOR, MSLR and Istella.
+"""Learning-to-rank data: svmlight files with query ids, the format of LETOR, MSLR and Istella.
 
 Nothing is downloaded: the files are the user's own.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import zlib
 from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rankpursuit.datasets.blocks import Blocks
-from rankpursuit.datasets.letor_lines import Rows, count_upper, read_rows
-from rankpursuit.datasets.letor_matrix import DenseMatrix, SparseMatrix
-from rankpursuit.datasets.letor_queries import whole_queries
-from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.datasets.blocks import Blocks, check_count, existing_file
+from rankpursuit.errors import DataError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
+_ROWS = 8192
+"""Rows parsed at a time: scikit-learn's reader takes quadratic time in the number of rows."""
+_EXPECTED = "expected 'grade qid:query feature:value feature:value ... # comment'"
+
 
 class Letor(NamedTuple):
-    """Documents with their features, grades and queries: what `fit` takes, in its order.
+    """Features, grades and queries of documents, in the order of the arguments of `fit`.
 
     Attributes
     ----------
@@ -35,7 +40,7 @@ class Letor(NamedTuple):
     y : float64 array of shape (n_samples,)
         Grades.
     groups : int64 array of shape (n_samples,)
-        Query ids: what estimators, metrics and scorers take as `groups`.
+        Query ids, passed to estimators, metrics and scorers as `groups`.
     """
 
     X: NDArray[Any] | sp.csr_array
@@ -61,21 +66,19 @@ def load_letor(
 ) -> Letor:
     r"""Load svmlight files with query ids: lines such as ``2 qid:10 1:0.03 2:0.5 # docid = 7``.
 
-    The files are read twice, first to count and then to parse piece by piece, so that little more
-    memory is used than the result takes. Comments, and lines without anything else, are ignored.
+    Comments and blank lines are ignored. Reading takes about twice the memory of the result.
 
     Parameters
     ----------
     path : path, or several
-        Files, whose rows follow one another in the result; those packed by gzip are unpacked on
-        the way. The same query id in two files is the same query.
+        Files, plain or compressed by gzip; their rows are concatenated. The same query id in two
+        files is the same query.
     n_features : int, optional
-        Number of features; a higher feature is refused. Default: the highest one in the files.
+        Number of features; a higher one raises an error. Default: the highest one in the files.
     dtype : {float64, float32}, default float64
         Type of the features.
     sparse : bool, default False
-        Whether `X` is sparse, without the features that are zero. A feature that a line does not
-        name is zero.
+        Whether to return `X` as a sparse array. Features that a line does not name are zero.
 
     Returns
     -------
@@ -86,12 +89,11 @@ def load_letor(
     DataNotFoundError
         If there is no such file.
     DataError
-        If a file cannot be read; the message names the first line that is malformed. The last
-        line, too, must end by a line break, or the file may have been cut off.
+        If a file cannot be read; the message names the first line that is malformed.
 
     See Also
     --------
-    letor_blocks : For files that do not fit into memory.
+    letor_blocks : Read files that do not fit into memory.
 
     Examples
     --------
@@ -111,22 +113,23 @@ def load_letor(
     >>> data.y, data.groups
     (array([2., 0., 1.]), array([10, 10, 11]))
     """
-    files, kind = _files(path), _kind(dtype)
-    _check_count("n_features", n_features)
-    n_rows, n_entries = np.sum([count_upper(file) for file in files], axis=0).tolist()
-    matrix = _matrix(n_rows, n_entries, n_features, kind, sparse)
-    grades, queries = np.empty(n_rows), np.empty(n_rows, dtype=np.int64)
-    n_read = 0
-    for number, file in enumerate(files):
-        for rows in read_rows(file, number):
-            if n_read + len(rows) > n_rows:
-                raise DataError(f"{file}: the file grew while it was read; try again")
-            _check_range(rows, files, n_features, kind)
-            matrix.add(rows)
-            grades[n_read : n_read + len(rows)] = rows.grades
-            queries[n_read : n_read + len(rows)] = rows.queries
-            n_read += len(rows)
-    return Letor(matrix.filled(), grades[:n_read].copy(), queries[:n_read].copy())
+    import scipy.sparse as sp
+
+    lines = _read_lines(_check_input(path, n_features, dtype))
+    chunks = iter(lambda: list(islice(lines, _ROWS)), [])
+    parts = [_parse(chunk, n_features, dtype, sparse) for chunk in chunks]
+    matrices, grades, queries = zip(*parts, strict=True)
+    y, groups = np.concatenate(grades), np.concatenate(queries)
+    width = max(X.shape[1] for X in matrices)
+    if sparse:
+        for X in matrices:
+            X.resize((X.shape[0], width))
+        return Letor(sp.vstack(matrices, format="csr"), y, groups)
+    dense = np.zeros((len(y), width), dtype=dtype)
+    ends = np.cumsum([len(X) for X in matrices])
+    for X, end in zip(matrices, ends, strict=True):
+        dense[end - len(X) : end, : X.shape[1]] = X
+    return Letor(dense, y, groups)
 
 
 def letor_blocks(
@@ -139,39 +142,39 @@ def letor_blocks(
 ) -> Blocks[Letor]:
     r"""Read svmlight files with query ids in blocks of whole queries.
 
-    Only one block is in memory at a time, besides what the caller keeps.
+    Only one block at a time is in memory.
 
     Parameters
     ----------
     path : path, or several
-        Files, as for :func:`load_letor`, but the rows of a query must follow one another.
+        Files, as for :func:`load_letor`, but the rows of a query must be contiguous.
     rows : int, default 10,000
-        Rows of a block at most; a query with more of them is a block of its own.
+        Maximum number of rows of a block; a longer query is a block by itself.
     n_features : int, optional
-        Number of features. Default: the highest one in the first block; a higher one later is
-        refused, so that all blocks have the same features.
+        Number of features. Default: the highest one in the first block; a higher one in a later
+        block raises an error.
     dtype : {float64, float32}, default float64
         Type of the features.
     sparse : bool, default False
-        Whether `X` is sparse.
+        Whether to return `X` as a sparse array.
 
     Returns
     -------
     Blocks of Letor
-        The files are read anew each time that it is iterated over.
+        Each iteration reads the files again.
 
     Raises
     ------
     DataNotFoundError
         If there is no such file.
     DataError
-        While blocks are read: if a file cannot be read, or a query comes again after another one;
-        the message names the line. Blocks before it have been given out by then.
+        On iteration, if a file cannot be read or a query is split in two; the message names the
+        line.
 
     See Also
     --------
-    load_letor : Everything at once.
-    RankingPursuit.fit_blocks : Learns from blocks.
+    load_letor : Load all rows at once.
+    RankingPursuit.fit_blocks : Fit a model to blocks.
 
     Examples
     --------
@@ -186,75 +189,144 @@ def letor_blocks(
     [2. 0. 1.] [10 10 11]
     [0.] [12]
     """
-    files, kind = _files(path), _kind(dtype)
-    _check_count("n_features", n_features)
-    _check_count("rows", rows)
-    return Blocks(lambda: _blocks(files, rows, n_features, kind, sparse))
+    check_count("rows", rows)
+    files = _check_input(path, n_features, dtype)
+
+    def read() -> Iterator[Letor]:
+        width = n_features
+        for lines in _read_queries(files, rows):
+            block = _parse(lines, width, dtype, sparse)
+            width = block.X.shape[1]
+            yield block
+
+    return Blocks(read)
 
 
-def _blocks(
-    files: list[Path], size: int, n_features: int | None, kind: np.dtype[Any], sparse: bool
-) -> Iterator[Letor]:
-    for block in whole_queries(files, size):
-        _check_range(block, files, n_features, kind)
-        n_features = block.width if n_features is None else n_features
-        matrix = _matrix(len(block), len(block.values), n_features, kind, sparse)
-        matrix.add(block)
-        yield Letor(matrix.filled(), block.grades.copy(), block.queries.copy())
+class _Line(NamedTuple):
+    """A line that holds a row, without its comment, and where it is."""
+
+    file: Path
+    number: int
+    text: bytes
+
+    def error(self, words: str) -> DataError:
+        """Return an error that names the file and the line."""
+        return DataError(f"{self.file}, line {self.number}: {words}")
 
 
-def _check_range(
-    rows: Rows, files: list[Path], n_features: int | None, kind: np.dtype[Any]
-) -> None:
-    """Refuse features that are too many, and values that are too large for their type."""
-    if n_features is not None and rows.width > n_features:
-        entry = int(np.argmax(rows.features >= n_features))
-        where = rows.origin(_row_of(rows, entry), files)
-        raise DataError(
-            f"{where}: feature {rows.features[entry] + 1}, but there are {n_features} features; "
-            "say how many by n_features="
-        )
-    too_large = np.abs(rows.values) > np.finfo(kind).max
-    if too_large.any():
-        entry = int(np.argmax(too_large))
-        where = rows.origin(_row_of(rows, entry), files)
-        raise DataError(f"{where}: the value {rows.values[entry]:g} is too large for {kind}")
-
-
-def _row_of(rows: Rows, entry: int) -> int:
-    return int(np.searchsorted(np.cumsum(rows.counts), entry, side="right"))
-
-
-def _matrix(
-    n_rows: int, n_entries: int, n_features: int | None, kind: np.dtype[Any], sparse: bool
-) -> DenseMatrix | SparseMatrix:
-    if sparse:
-        return SparseMatrix(n_rows, n_entries, n_features, kind)
-    return DenseMatrix(n_rows, n_features, kind)
-
-
-def _files(path: Paths) -> list[Path]:
+def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[Path]:
+    """Return the files; raise an error if they or the options cannot be used."""
+    if n_features is not None:
+        check_count("n_features", n_features)
+    if np.dtype(dtype) not in (np.float64, np.float32):
+        raise ValueError(f"dtype must be float64 or float32; got {np.dtype(dtype)}")
     paths = [path] if isinstance(path, str | os.PathLike) else path
-    files = [Path(one).expanduser() for one in paths]
+    files = [existing_file(one) for one in paths]
     if not files:
         raise DataError("path: no files; name at least one")
-    for file in files:
-        if file.is_dir():
-            raise DataError(f"{file}: a folder; name the files in it")
-        if not file.is_file():
-            raise DataNotFoundError(f"{file}: no such file")
-        if file.stat().st_size == 0:
-            raise DataError(f"{file}: the file is empty")
     return files
 
 
-def _kind(dtype: DTypeLike) -> np.dtype[Any]:
-    kind = np.dtype(dtype)
-    if kind not in (np.float64, np.float32):
-        raise ValueError(f"dtype must be float64 or float32; got {kind}")
-    return kind
+def _read_lines(files: list[Path]) -> Iterator[_Line]:
+    """Read the lines of files, gzip-compressed or not, that are not blank or a comment."""
+    for file in files:
+        n_rows = 0
+        with file.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
+            packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            try:
+                for number, line in enumerate(unpacked if packed else raw, start=1):
+                    text = line.removeprefix(b"\xef\xbb\xbf").partition(b"#")[0].rstrip()
+                    if text:
+                        n_rows += 1
+                        yield _Line(file, number, text + b"\n")
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise DataError(f"{file}: gzip file truncated or damaged ({error})") from error
+        if not n_rows:
+            raise DataError(f"{file}: the file holds no rows")
 
 
-def _check_count(name: str, value: int | None) -> None:
-    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+def _read_queries(files: list[Path], rows: int) -> Iterator[list[_Line]]:
+    """Read lines of as many whole queries as fit into `rows` rows, but of at least one."""
+    seen: set[int | None] = set()
+    held: list[_Line] = []
+    for query, lines in groupby(_read_lines(files), _query_id):
+        group = list(lines)
+        if query in seen:
+            raise group[0].error(
+                f"query {query} continues after another one; sort the rows by query, or load them "
+                "with load_letor"
+            )
+        seen.add(query)
+        if held and len(held) + len(group) > rows:
+            yield held
+            held = []
+        held += group
+    yield held
+
+
+def _query_id(line: _Line) -> int:
+    words = line.text.split(maxsplit=2)
+    if len(words) < 2 or not words[1].startswith(b"qid:") or not words[1][4:].isdigit():
+        raise line.error(_explain(line.text) or _EXPECTED)
+    return int(words[1][4:])
+
+
+def _parse(lines: list[_Line], n_features: int | None, dtype: DTypeLike, sparse: bool) -> Letor:
+    """Parse lines; raise DataError for the first that is malformed."""
+    import scipy.sparse as sp
+    from sklearn.datasets import load_svmlight_file
+
+    text = io.BytesIO(b"".join(line.text for line in lines))
+    try:
+        X, y, groups = load_svmlight_file(text, dtype=dtype, query_id=True, zero_based=False)
+        valid = len(groups) == len(y) and np.isfinite(y).all()
+    except (ValueError, OverflowError):
+        valid = False
+    if not valid or not np.isfinite(X.data).all():
+        errors = ((line, _explain(line.text, dtype)) for line in lines)
+        line, words = next(
+            ((line, words) for line, words in errors if words), (lines[0], _EXPECTED)
+        )
+        raise line.error(words)
+    if n_features is not None and X.shape[1] > n_features:
+        entry = int(np.argmax(X.indices >= n_features))
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        raise lines[row].error(
+            f"feature {X.indices[entry] + 1}, but there are {n_features} features; set n_features"
+        )
+    indices, ends = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    X = sp.csr_array((X.data, indices, ends), shape=(len(y), n_features or X.shape[1]))
+    X.eliminate_zeros()
+    return Letor(X if sparse else X.toarray(), y, groups)
+
+
+def _explain(text: bytes, dtype: DTypeLike = np.float64) -> str | None:
+    """Return why a line cannot be parsed, or None if it can."""
+    grade, *words = text.decode("utf-8", errors="replace").split()
+    if not _is_finite(grade, np.float64):
+        return f"the grade {grade[:40]!r} is not a finite number; {_EXPECTED}"
+    if not words or not words[0].startswith("qid:"):
+        return f"no query id after the grade; {_EXPECTED}"
+    if not words[0][4:].isdecimal() or int(words[0][4:]) >= 2**63:
+        return f"the query id {words[0][4:44]!r} is not an integer from 0 to 2^63 - 1"
+    before = 0
+    for word in words[1:]:
+        feature, _, value = word.partition(":")
+        if not feature.isdecimal() or not 0 < int(feature) < 2**31:
+            return f"{word[:40]!r} does not begin with the number of a feature, from 1; {_EXPECTED}"
+        if int(feature) <= before:
+            return f"feature {feature} comes after feature {before}; features must ascend"
+        if not _is_finite(value, dtype):
+            return (
+                f"the value {value[:40]!r} of feature {feature} is not a finite {np.dtype(dtype)}"
+            )
+        before = int(feature)
+    return None
+
+
+def _is_finite(word: str, dtype: DTypeLike) -> bool:
+    """Return whether a word is a number within the range of a type."""
+    try:
+        return abs(float(word)) <= np.finfo(np.dtype(dtype)).max
+    except ValueError:
+        return False

@@ -1,19 +1,28 @@
-"""The ratings table: who rated what how, compact, immutable, one user's ratings without a scan."""
+"""The ratings table, its summary, and its histograms as a figure."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.errors import DataError
+from rankpursuit.errors import DataError, OutputError
+from rankpursuit.writing import check_output, replacing
 
-_ARRAYS = ("user_ids", "item_ids", "offsets", "items", "values")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ARRAYS = ("user_ids", "item_ids", "offsets", "items", "values")
+LARGEST_RATING = 1e15
+"""Largest absolute rating: beyond it integers are not exact, and squares soon overflow."""
+PICTURE_SUFFIXES = (".jpg", ".pdf", ".png", ".svg", ".webp")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,7 +110,13 @@ class Ratings:
             raise DataError(f"{name}: users, items and ratings must be columns of one length")
         if scores.size == 0:
             raise DataError(f"{name}: there are no ratings")
-        check_values(scores, lambda row: f"{name}, row {row + 1}", bounds)
+        low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
+        bad = np.flatnonzero(~((scores >= low) & (scores <= high)))
+        if bad.size:
+            score = scores[bad[0]]
+            fault = f"{score:g} is outside {low:g} to {high:g}"
+            fault = fault if np.isfinite(score) else "is not a finite number"
+            raise DataError(f"{name}, row {bad[0] + 1}: the rating {fault}")
         user_ids, user_codes = _numbered(user_labels, name)
         item_ids, item_codes = _numbered(item_labels, name)
         # One integer per (user, item) sorts faster than two keys, and shows duplicates as
@@ -143,7 +158,7 @@ class Ratings:
     @property
     def nbytes(self) -> int:
         """Memory that the arrays of the table take, in bytes."""
-        return sum(getattr(self, field).nbytes for field in _ARRAYS)
+        return sum(getattr(self, field).nbytes for field in ARRAYS)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -180,7 +195,7 @@ class Ratings:
     def checksum(self) -> str:
         """SHA-256 of the table's contents, whatever file it was read from, as 64 hex digits."""
         digest = hashlib.sha256()
-        for field in _ARRAYS:
+        for field in ARRAYS:
             array = getattr(self, field)
             digest.update(f"{field} {array.dtype.str} {array.shape};".encode())
             digest.update(np.ascontiguousarray(array).data)
@@ -195,37 +210,6 @@ class Ratings:
         for value in self.__dict__.values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-
-
-LARGEST_RATING = 1e15
-"""Size of a rating: beyond it whole numbers run into each other, and squares soon overflow."""
-
-
-def check_values(
-    values: NDArray[np.float64],
-    place: Callable[[int], str],
-    bounds: tuple[float, float] | None = None,
-) -> None:
-    """Refuse ratings that are not finite, too large or outside the bounds, naming the first row.
-
-    Parameters
-    ----------
-    values : array of shape (n_ratings,)
-        The ratings.
-    place : callable
-        Names a row, counted from 0, in messages.
-    bounds : (low, high), optional
-        The smallest and the largest rating allowed; by default `LARGEST_RATING` both ways.
-    """
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise DataError(f"{place(bad[0])}: the rating is not a finite number")
-    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
-    bad = np.flatnonzero((values < low) | (values > high))
-    if bad.size:
-        raise DataError(
-            f"{place(bad[0])}: the rating {values[bad[0]]:g} is outside {low:g} to {high:g}"
-        )
 
 
 def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -253,3 +237,161 @@ def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """A ratings table in a few numbers."""
+
+    name: str
+    n_users: int
+    n_items: int
+    n_ratings: int
+    low: float
+    high: float
+    density: float
+    """Share of all (user, item) pairs that have a rating."""
+    tied_pairs: float
+    """Share of the pairs of items rated by one user that the user rated alike, over all users."""
+    ratings_per_user: tuple[int, float, int]
+    """Least, median and most ratings of a user."""
+    groups: dict[tuple[int, int], int]
+    """Number of users whose number of ratings is within the bounds, ends included."""
+    edges: NDArray[np.float64]
+    """Edges of the histogram's bins, shape (n_bins + 1,)."""
+    labels: tuple[str, ...]
+    """Name of each bin: the level of a coarse scale, or the bin's ends."""
+    histogram: NDArray[np.int64]
+    """Number of ratings in each bin, shape (n_bins,)."""
+
+
+def summarise(
+    ratings: Ratings, groups: Sequence[tuple[int, int]] = ((20, 40), (40, 60), (60, 80), (50, 300))
+) -> Summary:
+    """Summarise a ratings table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The table.
+    groups : sequence of (low, high)
+        Bounds on the number of ratings, within which users are counted.
+
+    Returns
+    -------
+    Summary
+    """
+    counts = ratings.counts
+    edges, labels = _bins(ratings.values)
+    return Summary(
+        name=ratings.name,
+        n_users=ratings.n_users,
+        n_items=ratings.n_items,
+        n_ratings=ratings.n_ratings,
+        low=float(ratings.values.min()),
+        high=float(ratings.values.max()),
+        density=ratings.n_ratings / (ratings.n_users * ratings.n_items),
+        tied_pairs=tied_pairs(ratings),
+        ratings_per_user=(int(counts.min()), float(np.median(counts)), int(counts.max())),
+        groups={(a, b): int(((counts >= a) & (counts <= b)).sum()) for a, b in groups},
+        edges=edges,
+        labels=labels,
+        histogram=np.histogram(ratings.values, edges)[0],
+    )
+
+
+def tied_pairs(ratings: Ratings) -> float:
+    """Return the share of the pairs of a user's items that are rated alike, over all users."""
+    owners = np.repeat(np.arange(ratings.n_users), ratings.counts)
+    ascending = ratings.values[ratings.order_by_value]
+    new_run = np.diff(ascending) != 0
+    new_run |= np.diff(owners) != 0
+    starts = np.concatenate([[0], np.flatnonzero(new_run) + 1, [len(ascending)]])
+    runs = np.diff(starts)
+    pairs = int((ratings.counts * (ratings.counts - 1)).sum())
+    return int((runs * (runs - 1)).sum()) / pairs if pairs else 0.0
+
+
+def _bins(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the edges and the names of one bin for each level of a coarse scale, or of 20 bins."""
+    levels = np.unique(values)
+    if len(levels) > 20:
+        edges = np.linspace(levels[0], levels[-1], 21)
+        return edges, tuple(f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges))
+    steps = np.diff(levels) if len(levels) > 1 else np.ones(1)
+    first, last = levels[0] - steps[0] / 2, levels[-1] + steps[-1] / 2
+    edges = np.concatenate([[first], (levels[1:] + levels[:-1]) / 2, [last]])
+    return edges, tuple(f"{level:g}" for level in levels)
+
+
+def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
+    """Draw the histogram of ratings and that of the users' numbers of ratings, and save it.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The table.
+    summary : Summary
+        Its summary.
+    path : Path
+        File to write; its ending, one of `PICTURE_SUFFIXES`, gives the format.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    check_picture(path)
+    figure = draw_picture(ratings, summary)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
+
+
+def draw_picture(ratings: Ratings, summary: Summary) -> Figure:
+    """Draw the histogram of ratings and that of the users' numbers of ratings."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    given, number = figure.subplots(1, 2)
+    given.bar(
+        summary.edges[:-1],
+        summary.histogram / summary.n_ratings,
+        width=np.diff(summary.edges),
+        align="edge",
+        edgecolor="white",
+        color="tab:blue",
+    )
+    given.set(xlabel="rating", ylabel="share of all ratings", title="How the ratings are spread")
+    most = summary.ratings_per_user[2]
+    first, last = summary.ratings_per_user[0], min(most, 300)
+    width = -(-(last - first + 1) // 100)  # whole numbers: others would alias with the counts
+    bins = np.arange(first, last + width + 1, width) - 0.5
+    number.hist(ratings.counts[ratings.counts <= last], bins=bins, color="tab:gray")
+    paper = [bounds for bounds in summary.groups if bounds[1] - bounds[0] <= 20]
+    for (low, high), color in zip(paper, ("tab:orange", "tab:green", "tab:red"), strict=False):
+        label = f"{low}-{high}: {summary.groups[low, high]:,} users"
+        number.axvspan(low - 0.5, high + 0.5, alpha=0.25, zorder=0, color=color, label=label)
+    beyond = int((ratings.counts > last).sum())
+    note = f" ({beyond:,} users beyond {last} not shown)" if beyond else ""
+    number.set(
+        xlabel=f"ratings of a user{note}", ylabel="users", title="How many ratings a user has"
+    )
+    number.yaxis.set_major_locator(MaxNLocator(integer=True))
+    number.yaxis.set_major_formatter("{x:,.0f}")
+    if paper:
+        figure.legend(title="Groups of reference users", loc="outside right upper", frameon=False)
+    figure.suptitle(
+        f"{summary.name}: {summary.n_users:,} users, {summary.n_items:,} items, "
+        f"{summary.n_ratings:,} ratings"
+    )
+    return figure
+
+
+def check_picture(path: Path) -> None:
+    """Raise OutputError if a figure cannot be saved under this name."""
+    check_output(path)
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        raise OutputError(f"{path}: the name of a picture ends in {', '.join(PICTURE_SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}")

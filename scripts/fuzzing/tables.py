@@ -18,8 +18,8 @@ import pandas as pd
 from fuzzing.guard import attempt
 from fuzzing.words import NUMBERS, TEXTS, spoilt
 from rankpursuit.datasets import Ratings, load_jester, load_movielens, load_ratings
-from rankpursuit.datasets.archive import read_member
-from rankpursuit.datasets.summary import summarise
+from rankpursuit.datasets.fetch import read_member
+from rankpursuit.datasets.ratings import summarise
 
 HEADER = "user,item,rating\n"
 GOOD = HEADER + "".join(f"u{i // 5},i{i % 5},{i % 4}\n" for i in range(40))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rankpursuit.datasets import Ratings, load_jester, load_movielens, load_ratings
-from rankpursuit.datasets.archive import LARGEST_MEMBER, read_member
+from rankpursuit.datasets.fetch import LARGEST_FILE as LARGEST_MEMBER
+from rankpursuit.datasets.fetch import read_member
 from rankpursuit.datasets.jester import read_spreadsheet
 from rankpursuit.errors import ArchiveError, DataError, DataNotFoundError
 
