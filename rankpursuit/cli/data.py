@@ -46,11 +46,11 @@ def list_() -> None:
             size = sum(file.stat().st_size for file in files)
             where = f"present in {files[0].parent}"
         except DataNotFoundError:
-            size = sum(file.size for file in data_set.files)
+            size = data_set.size
             where = f"absent; `rp-data fetch {data_set.name}` downloads it"
         echo(f"{data_set.name:<11}{data_set.title}")
         echo(f"{'':<11}{where}")
-        echo(f"{'':<11}{size / 1e6:.1f} MB; {data_set.licence}")
+        echo(f"{'':<11}{size / 1e6:.1f} MB; {data_set.terms}")
     echo(f"{'synthetic':<11}Synthetic ratings, drawn from a model; nobody gave them")
     echo(f"{'':<11}always present; nothing to download")
     echo(f"\nSearched, in this order: {', '.join(map(str, data_folders()))}")

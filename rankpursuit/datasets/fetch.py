@@ -12,10 +12,9 @@ import logging
 import os
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -41,14 +40,11 @@ _CACHE_FORMAT = "rankpursuit-table-2"
 """Part of every cache key: change it when the format or the result of a parser changes."""
 
 
-@dataclass(frozen=True)
-class RemoteFile:
+class RemoteFile(NamedTuple):
     """A file of a data set, as its owners publish it."""
 
     name: str
     sha256: str
-    size: int
-    """Approximate size in bytes, for display."""
     urls: tuple[str, ...]
     """Addresses, tried in turn."""
 
@@ -59,6 +55,8 @@ class DataSet:
 
     name: str
     title: str
+    size: int
+    """Approximate size of the files in bytes."""
     files: tuple[RemoteFile, ...]
     layouts: tuple[tuple[str, ...], ...]
     """Sets of files that make the data set complete, in the order in which they are searched."""
@@ -69,13 +67,11 @@ class DataSet:
     """Smallest and largest rating."""
     table_sha256: str
     """`Ratings.checksum` of the table, equal for an archive and its unpacked file."""
-    licence: str
-    """The terms in a few words."""
     terms: str
     citation: str
 
 
-def _jester_file(number: int, size: int, sha256: str) -> RemoteFile:
+def _jester_file(number: int, sha256: str) -> RemoteFile:
     name = f"jester_dataset_1_{number}.zip"
     host = "https://eigentaste.berkeley.edu/dataset"
     urls = (
@@ -84,22 +80,17 @@ def _jester_file(number: int, size: int, sha256: str) -> RemoteFile:
         f"https://goldberg.berkeley.edu/jester-data/jester-data-{number}.zip",
         f"https://web.archive.org/web/2025id_/{host}/archive/{name}",
     )
-    return RemoteFile(name, sha256, size, urls)
+    return RemoteFile(name, sha256, urls)
 
 
 JESTER = DataSet(
     name="jester",
     title="Jester data set 1: ratings of 100 jokes",
+    size=10_247_132,
     files=(
-        _jester_file(
-            1, 4_171_628, "cb7841756ded125b15f3d95c9f8241224065e96354c132a46ae4214deeab7615"
-        ),
-        _jester_file(
-            2, 3_924_205, "4d312fd824d8c8cb2c9c952a7b1fb7c00d1f5fd3ece370f7285aa701d371748b"
-        ),
-        _jester_file(
-            3, 2_151_299, "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d"
-        ),
+        _jester_file(1, "cb7841756ded125b15f3d95c9f8241224065e96354c132a46ae4214deeab7615"),
+        _jester_file(2, "4d312fd824d8c8cb2c9c952a7b1fb7c00d1f5fd3ece370f7285aa701d371748b"),
+        _jester_file(3, "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d"),
     ),
     layouts=(tuple(f"jester_dataset_1_{part}.zip" for part in (1, 2, 3)),),
     n_users=73_421,
@@ -107,8 +98,7 @@ JESTER = DataSet(
     n_ratings=4_136_360,
     bounds=(-9.95, 10.0),
     table_sha256="6c5885ad344e7e16751db861c792422803fa1212700a158c28bc05a6caf7317e",
-    licence="research use, cite",
-    terms="Jester is free for research use when the paper below is cited.",
+    terms="free for research use, cite the paper",
     citation=(
         'K. Goldberg, T. Roeder, D. Gupta and C. Perkins, "Eigentaste: A Constant Time '
         'Collaborative Filtering Algorithm", Information Retrieval 4(2), 2001.'
@@ -117,14 +107,14 @@ JESTER = DataSet(
 MOVIELENS = DataSet(
     name="movielens",
     title="MovieLens 1M: ratings of 3,706 movies, 1 to 5 stars",
+    size=5_917_549,
     files=(
         RemoteFile(
-            name="ml-1m.zip",
-            sha256="a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-            size=5_917_549,
-            urls=(
-                "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
-                "http://files.grouplens.org/datasets/movielens/ml-1m.zip",
+            "ml-1m.zip",
+            "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+            tuple(
+                f"{scheme}://files.grouplens.org/datasets/movielens/ml-1m.zip"
+                for scheme in ("https", "http")
             ),
         ),
     ),
@@ -134,11 +124,7 @@ MOVIELENS = DataSet(
     n_ratings=1_000_209,
     bounds=(1.0, 5.0),
     table_sha256="7df1c010ed1c8062c925f60c1f0f904127258c7365f28a51e9b2f0c2587bea17",
-    licence="research use, acknowledge, do not redistribute",
-    terms=(
-        "MovieLens may be used for research, must be acknowledged in publications, and may not be "
-        "redistributed."
-    ),
+    terms="research use, acknowledge in publications, do not redistribute",
     citation=(
         'F. M. Harper and J. A. Konstan, "The MovieLens Datasets: History and Context", ACM '
         "Transactions on Interactive Intelligent Systems 5(4), 2015."
@@ -201,7 +187,7 @@ def data_folders() -> list[Path]:
 
 
 def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the files of a data set in the first place that holds all of them.
+    """Return the files of a data set in the first folder that holds all of them.
 
     Parameters
     ----------
@@ -210,14 +196,10 @@ def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) ->
     path : path, optional
         The only place to search: a folder, or the data set's one file.
 
-    Returns
-    -------
-    list of Path
-
     Raises
     ------
     DataNotFoundError
-        If no place holds them.
+        If no folder holds them.
     """
     name, layouts = data_set.name, data_set.layouts
     explicit = None if path is None else Path(os.path.expanduser(path))
@@ -252,7 +234,7 @@ def download(
     timeout: float = 15.0,
     progress: bool = False,
     report: Callable[[str], None] = lambda line: None,
-) -> list[Path]:
+) -> None:
     """Download the files of a data set that are not in the folder yet.
 
     A file gets its name only when it is complete and its SHA-256 is right.
@@ -261,17 +243,13 @@ def download(
     ----------
     data_set : DataSet
     folder : Path
-        Where to put the files; created if needed.
+        Created if needed.
     timeout : float
         Seconds without a byte after which the next address is tried.
     progress : bool
         Whether to show a progress bar for each file on standard error.
     report : callable
-        Called with a line for each file that is present or downloaded, and each failed address.
-
-    Returns
-    -------
-    list of Path
+        Called with a line for each file, and for each address that fails.
 
     Raises
     ------
@@ -282,18 +260,20 @@ def download(
     import requests
 
     pooch.get_logger().setLevel(logging.WARNING)
+    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=(5.0, timeout))
     names = ", ".join(file.name for file in data_set.files)
     by_hand = f"to do it by hand, put {names} into {folder}"
-    paths = []
     for file in data_set.files:
         path = folder / file.name
-        present = path.is_file() and file_sha256(path) == file.sha256
+        if path.is_file() and file_sha256(path) == file.sha256:
+            report(f"{path}: already there")
+            continue
         reasons = []
-        for url in () if present else file.urls:
-            # Five seconds to connect: the default is minutes.
-            downloader = pooch.HTTPDownloader(progressbar=progress, timeout=(5.0, timeout))
+        for url in file.urls:
             try:
-                pooch.retrieve(url, f"sha256:{file.sha256}", file.name, folder, None, downloader)
+                pooch.retrieve(
+                    url, f"sha256:{file.sha256}", file.name, folder, downloader=downloader
+                )
                 report(f"{path}: downloaded from {url}")
                 break
             except requests.HTTPError as error:
@@ -303,55 +283,37 @@ def download(
             except ValueError:  # raised by pooch if the checksum differs
                 reason = "wrong checksum: another file, or a web page"
             except OSError as error:
-                raise DownloadError(
-                    f"{data_set.name}: cannot write to {folder}: {error}; {by_hand}"
-                ) from error
+                raise DownloadError(f"{folder}: cannot be written to ({error})") from error
             report(f"{url}: {reason}")
             reasons.append(f"{urlsplit(url).netloc}: {reason}")
         else:
-            if not present:
-                raise DownloadError(
-                    f"{data_set.name}: {file.name} could not be downloaded "
-                    f"({'; '.join(dict.fromkeys(reasons))}); {by_hand}"
-                )
-            report(f"{path}: already there")
-        paths.append(path)
-    return paths
+            raise DownloadError(
+                f"{data_set.name}: {file.name} could not be downloaded "
+                f"({'; '.join(dict.fromkeys(reasons))}); {by_hand}"
+            )
 
 
-class Check(NamedTuple):
-    """Expected and actual value of a property of a data set."""
-
-    what: str
-    expected: str
-    found: str
-
-
-def verify(data_set: DataSet, path: str | os.PathLike[str] | None = None) -> Iterator[Check]:
+def verify(
+    data_set: DataSet, path: str | os.PathLike[str] | None = None
+) -> Iterator[tuple[str, str, str]]:
     """Compare the files of a data set, and the table that they hold, with the published ones.
-
-    Parameters
-    ----------
-    data_set : DataSet
-    path : path, optional
-        Where to find the files, as for `find_files`.
 
     Yields
     ------
-    Check
+    property, expected, found : str
     """
     published = {file.name: file.sha256 for file in data_set.files}
     for file in find_files(data_set, path):
         if file.name in published:
-            yield Check(f"SHA-256 of {file}", published[file.name], file_sha256(file))
+            yield f"SHA-256 of {file}", published[file.name], file_sha256(file)
     table = load_named(data_set.name, path)
     for what in ("users", "items", "ratings"):
         expected, found = (getattr(source, f"n_{what}") for source in (data_set, table))
-        yield Check(what, f"{expected:,}", f"{found:,}")
+        yield what, f"{expected:,}", f"{found:,}"
     low, high = data_set.bounds
-    found = f"{table.values.min():g} to {table.values.max():g}"
-    yield Check("range of ratings", f"{low:g} to {high:g}", found)
-    yield Check("SHA-256 of the table", data_set.table_sha256, table.checksum())
+    least, most = table.values.min(), table.values.max()
+    yield "range of ratings", f"{low:g} to {high:g}", f"{least:g} to {most:g}"
+    yield "SHA-256 of the table", data_set.table_sha256, table.checksum()
 
 
 def read_member(archive: Path, suffix: str) -> bytes:
@@ -360,26 +322,24 @@ def read_member(archive: Path, suffix: str) -> bytes:
     Raises
     ------
     ArchiveError
-        If the file is not a sound zip archive, a member's path leads out of it, or it does not hold
-        exactly one such member.
+        If the archive is damaged, has a path that leads out of it, or has no such member.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
-            names = opened.namelist()
-            for name in names:
-                path = PurePosixPath(name.replace("\\", "/"))
-                if path.is_absolute() or ".." in path.parts or path.parts[0].endswith(":"):
-                    raise ArchiveError(f"{archive}: member {name!r} has a path outside the archive")
-            found = [name for name in names if name.lower().endswith(suffix)]
+            members = opened.infolist()
+            for member in members:
+                path = PureWindowsPath(member.filename)  # knows \\, / and drives
+                if path.anchor or path.drive or ".." in path.parts:
+                    raise ArchiveError(f"member {member.filename!r} has a path outside the archive")
+            found = [member for member in members if member.filename.lower().endswith(suffix)]
             if len(found) != 1:
-                raise ArchiveError(f"{archive}: holds {len(found)} files *{suffix}, expected one")
-            size = opened.getinfo(found[0]).file_size
-            if size > LARGEST_FILE:
-                raise ArchiveError(
-                    f"{archive}: member {found[0]!r} has {size:,} bytes, maximum {LARGEST_FILE:,}"
-                )
+                raise ArchiveError(f"holds {len(found)} files *{suffix}, expected one")
+            if found[0].file_size > LARGEST_FILE:
+                raise ArchiveError(f"member {found[0].filename!r} exceeds {LARGEST_FILE:,} bytes")
             return opened.read(found[0])
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except ArchiveError as error:
+        raise ArchiveError(f"{archive}: {error}") from error
+    except Exception as error:  # a damaged archive can fail anywhere in zipfile and its codecs
         raise ArchiveError(
             f"{archive}: not a zip archive, or truncated or damaged ({error}); download it again"
         ) from error
@@ -388,22 +348,8 @@ def read_member(archive: Path, suffix: str) -> bytes:
 def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings]) -> Ratings:
     """Return the table parsed from `sources`, from the cache if possible.
 
-    A cached table is a ``.npz`` file without pickled objects. Its name has the SHA-256 of the
-    sources, and it holds a checksum of its own contents: if that does not match, the sources are
-    parsed again.
-
-    Parameters
-    ----------
-    name : str
-        Name of the table, first part of the name of the cached file.
-    sources : sequence of Path
-        Files that the table is parsed from.
-    parse : callable
-        Parses the table.
-
-    Returns
-    -------
-    Ratings
+    A cached table is a ``.npz`` file without pickled objects, whose name depends on the SHA-256 of
+    the sources. It holds a checksum of its contents; if that is wrong, parse again.
     """
     digests = "".join(map(file_sha256, sources))
     key = hashlib.sha256(f"{_CACHE_FORMAT} {name} {digests}".encode()).hexdigest()

@@ -30,7 +30,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 """Usual separator of a text file by its suffix."""
 PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
-"""Maximum number of characters in the id of a user or an item."""
+"""Maximum number of characters of a field."""
 _LISTED = 10
 """Maximum number of problems listed in one message."""
 _CHUNK = 200_000
@@ -90,45 +90,53 @@ def load_ratings(
     DataNotFoundError
         If there is no such file.
     DataError
-        If the file cannot be used. The message lists the problems, each with its line of a text
-        file or its row of a Parquet file: the first ten, and the number of all.
+        If the file cannot be used. The message lists all problems, each with its line (or row of a
+        Parquet file); beyond ten, the rest is counted.
     """
     file = existing_file(path)
     columns = column_names(user, item, rating, header=header)
-    if len(set(columns)) != len(columns):
+    if len(set(columns)) < 3:
         raise DataError(f"user, item and rating must be three different columns, not {columns}")
     if duplicates not in get_args(Duplicates):
         raise DataError(f"duplicates: expected error, first or mean, got {duplicates!r}")
     if len(decimal) != 1:
         raise DataError(f"decimal: expected one character, got {decimal!r}")
-    encoding = _codec(encoding)
     problems = _Problems()
     if file.suffix.lower() in PARQUET:
         if not header:
             raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
         frame, decimal = _read_parquet(file, columns), "."
     else:
+        encoding = _codec(encoding)
         separator = _separator(file, _first_lines(file, encoding), separator)
         frame = _read_text(file, columns, separator, header, encoding, problems)
 
     values = _to_numbers(frame["rating"], decimal)
-    kept = ~(_is_missing(frame["rating"], values, missing) | _is_empty(frame).all(axis=1))
-    frame, values = frame[kept], values[kept]
-    _check_rows(frame, values, columns, bounds, problems)
-    user_ids, users = _encode(frame["user"])
-    item_ids, items = _encode(frame["item"])
-    _, first, inverse = np.unique(
-        users * len(item_ids) + items, return_index=True, return_inverse=True
-    )
+    empty = frame.apply(lambda column: column.isna() | (column.astype(str).str.strip() == ""))
+    kept = ~(_is_missing(frame["rating"], values, missing) | empty.all(axis=1)).to_numpy()
+    frame, values, empty = frame[kept], values[kept], empty[kept]
+    for key, column in zip(_KEYS, columns, strict=True):
+        field = f"the field {column!r}".replace("%", "%%")
+        problems.add(frame[empty[key]], f"{field} is empty")
+        long = frame[key].astype(str).str.len() > LONGEST_ID
+        problems.add(frame[long], f"{field} has more than {LONGEST_ID} characters")
+    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
+    finite = np.isfinite(values)
+    bad = frame[~finite & ~empty["rating"]]
+    problems.add(bad, f"the rating %(rating)r is not a number with decimal {decimal!r}")
+    outside = finite & ((values < low) | (values > high))
+    problems.add(frame[outside], f"the rating %(rating)s is outside {low:g} to {high:g}")
+    (user_ids, users), (item_ids, items) = (_encode(frame[key]) for key in ("user", "item"))
+    pairs = users * len(item_ids) + items
+    _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
     if duplicates == "error":
-        repeated = np.setdiff1d(np.arange(len(frame)), first)
+        again = np.setdiff1d(np.arange(len(frame)), first)
         problems.add(
-            frame.iloc[repeated],
-            "user {user} rated item {item} a second time; remove one, or set duplicates to first "
-            "or mean",
+            frame.iloc[again],
+            "user %(user)s rated item %(item)s a second time; remove one, or set duplicates to "
+            "first or mean",
         )
-    if problems.n_found:
-        raise DataError(problems.message(file, separator, encoding))
+    problems.check(file, separator, encoding)
     if frame.empty:
         raise DataError(f"{file}: the file has no ratings")
     if duplicates == "mean":
@@ -160,39 +168,35 @@ def column_names(
     return names[0], names[1], names[2]
 
 
-def is_separator(text: str) -> bool:
-    """Return whether a text can separate the fields of a line."""
-    return len(text) == 1 and text not in '"\r\n\0'
-
-
 class _Problems:
-    """Problems of a file by row: a few of them in words, and how many there are."""
+    """Problems of a file by row: the first ones in words, and the number of all."""
 
     def __init__(self) -> None:
-        self.n_found = 0
         self._listed: list[tuple[int, str]] = []
+        self._n_found = 0
 
     def add(self, rows: pd.DataFrame, words: str) -> None:
-        """Add a problem of some rows; `words` may contain fields such as ``{user}``."""
-        self.n_found += len(rows)
+        """Add a problem of some rows; `words` may refer to fields as ``%(user)s``."""
+        self._n_found += len(rows)
         for record, *fields in rows.head(_LISTED).itertuples():
-            shown = dict(zip(_KEYS, (cut(str(field), 40) for field in fields), strict=True))
-            self._listed.append((record, words.format(**shown)))
+            shown = {key: cut(str(x), 40) for key, x in zip(_KEYS, fields, strict=True)}
+            self._listed.append((record, words % shown))
 
-    def message(self, file: Path, separator: str | None, encoding: str) -> str:
-        """Return one message that names the file and the line or row of each problem."""
+    def check(self, file: Path, separator: str | None, encoding: str) -> None:
+        """Raise DataError with the line or row of each problem, if there are any."""
+        if not self._listed:
+            return
         listed = sorted(self._listed)[:_LISTED]
         if separator is None:
-            places = [f"row {record + 1}" for record, _ in listed]
+            parts = [f"row {record + 1}: {words}" for record, words in listed]
         else:
             lines = _record_lines(file, separator, encoding, listed[-1][0])
-            places = [f"line {lines[record]}" for record, _ in listed]
-        if self.n_found == 1:
-            return f"{file}, {places[0]}: {listed[0][1]}"
-        parts = [f"{place}: {words}" for place, (_, words) in zip(places, listed, strict=True)]
-        if self.n_found > len(listed):
-            parts.append(f"and {self.n_found - len(listed):,} more")
-        return f"{file}: {self.n_found:,} problems: {'; '.join(parts)}"
+            parts = [f"line {lines[record]}: {words}" for record, words in listed]
+        if len(parts) == 1:
+            raise DataError(f"{file}, {parts[0]}")
+        if self._n_found > len(parts):
+            parts.append(f"and {self._n_found - len(parts):,} more")
+        raise DataError(f"{file}: {self._n_found:,} problems: {'; '.join(parts)}")
 
 
 def _record_lines(file: Path, separator: str, encoding: str, last: int) -> list[int]:
@@ -202,7 +206,7 @@ def _record_lines(file: Path, separator: str, encoding: str, last: int) -> list[
         reader = csv.reader(opened, delimiter=separator)
         with suppress(csv.Error):  # a field longer than csv accepts
             lines += [reader.line_num + 1 for _ in islice(reader, last)]
-    return lines + [lines[-1] + extra for extra in range(1, last + 2 - len(lines))]
+    return [*lines, *range(lines[-1] + 1, lines[-1] + last + 2 - len(lines))]
 
 
 def _read_text(
@@ -219,42 +223,29 @@ def _read_text(
     (names,) = csv.reader(_first_lines(file, encoding)[:1], delimiter=separator)
     if not header:
         names = [str(number) for number, _ in enumerate(names, start=1)]
-    _check_columns(file, names, columns, header)
-    try:
-        with (
-            warnings.catch_warnings(record=True) as caught,
-            pd.read_csv(
-                file,
-                sep=separator,
-                names=names,
-                header=0 if header else None,
-                dtype=str,
-                keep_default_na=False,
-                skip_blank_lines=False,
-                index_col=False,
-                encoding=encoding,
-                compression=None,
-                on_bad_lines="warn",
-                chunksize=_CHUNK,
-            ) as chunks,
-        ):
-            warnings.simplefilter("always")
-            frame = pd.concat([chunk[list(columns)] for chunk in chunks], ignore_index=True)
-    except UnicodeError as error:
-        raise _decoding_error(file, encoding) from error
-    except pd.errors.ParserError as error:
-        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise DataError(f"{file}: malformed: {reason}") from error
-    frame.columns = list(_KEYS)
+    _check_columns(file, names, columns)
+    options: dict[str, Any] = {"names": names, "header": 0 if header else None, "index_col": False}
+    options |= {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
+    options |= {"on_bad_lines": "warn", "encoding": encoding, "compression": None}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with pd.read_csv(file, sep=separator, chunksize=_CHUNK, **options) as chunks:
+                frame = pd.concat([chunk[list(columns)] for chunk in chunks], ignore_index=True)
+        except UnicodeError as error:
+            raise _decoding_error(file, encoding) from error
+        except pd.errors.ParserError as error:
+            reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+            raise DataError(f"{file}: malformed: {reason}") from error
     messages = " ".join(str(warning.message) for warning in caught)
     if "does not match length of data" in messages:
         raise DataError(f"{file}: the rows have more fields than the header, {len(names)}")
     skipped = [int(line) - 1 for line in re.findall(r"Skipping line (\d+)", messages)]
+    problems.add(
+        pd.DataFrame("", index=skipped, columns=list(_KEYS)), f"more than {len(names)} fields"
+    )
     records = np.arange(len(frame) + len(skipped)) + header
-    frame.index = np.setdiff1d(records, skipped)
-    surplus = pd.DataFrame("", index=skipped, columns=list(_KEYS))
-    problems.add(surplus, f"malformed: more than {len(names)} fields")
-    return frame
+    return frame.set_axis(_KEYS, axis=1).set_axis(np.setdiff1d(records, skipped))
 
 
 def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -262,38 +253,28 @@ def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     with open_parquet(file) as parquet:
-        _check_columns(file, parquet.schema_arrow.names, columns, header=True)
+        _check_columns(file, parquet.schema_arrow.names, columns)
         table = parquet.read(columns=list(columns)).select(list(columns))
         frame = table.to_pandas(ignore_metadata=True)
     for column in columns:
         kind = pd.api.types.infer_dtype(frame[column].dropna().head(1).astype(object))
         if kind not in ("string", "integer", "floating", "decimal", "empty"):
             raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
-    frame.columns = list(_KEYS)
-    return frame
+    return frame.set_axis(_KEYS, axis=1)
 
 
-def _check_columns(file: Path, names: Sequence[str], columns: Sequence[str], header: bool) -> None:
+def _check_columns(file: Path, names: Sequence[str], columns: Sequence[str]) -> None:
     """Raise DataError if a column is missing, or occurs twice."""
     for column in columns:
         times = list(names).count(column)
-        if not times and not header:
-            raise DataError(f"{file}: no column {column}; it has {len(names)} of them, no header")
         if not times:
             raise DataError(
                 f"{file}: no column {cut(column, 100)!r}; its columns are "
                 f"{cut(', '.join(names), 300)}; name those of the user, the item and the rating, "
-                "or say that there is no header"
+                "and say whether there is a header"
             )
         if times > 1:
             raise DataError(f"{file}: {times} columns are called {column!r}; rename all but one")
-
-
-def _is_empty(fields: pd.DataFrame | pd.Series) -> Any:
-    """Return which fields are empty or white space, booleans of the same shape."""
-    if fields.ndim == 2:
-        return fields.apply(_is_empty)
-    return fields.isna() | (fields.astype(str).str.strip() == "")
 
 
 def _to_numbers(column: pd.Series, decimal: str) -> NDArray[np.float64]:
@@ -307,37 +288,12 @@ def _to_numbers(column: pd.Series, decimal: str) -> NDArray[np.float64]:
 
 def _is_missing(
     column: pd.Series, values: NDArray[np.float64], missing: Sequence[str | float]
-) -> NDArray[np.bool_]:
-    """Return which ratings mean "not rated": by their text, or by their value."""
+) -> pd.Series:
+    """Return which ratings mean "not rated", by their text or by their value."""
     texts = [str(word).strip() for word in missing]
     numbers = [float(word) for word in texts if _is_number(word)]
-    found = column.astype(str).str.strip().isin(texts).to_numpy() | np.isin(values, numbers)
-    return found | _is_empty(column).to_numpy() if "" in texts else found
-
-
-def _check_rows(
-    frame: pd.DataFrame,
-    values: NDArray[np.float64],
-    columns: Sequence[str],
-    bounds: tuple[float, float] | None,
-    problems: _Problems,
-) -> None:
-    """Report empty fields, ids that are too long, and ratings that are not valid numbers."""
-    empty = _is_empty(frame)
-    for key, column in zip(_KEYS, columns, strict=True):
-        column = column.replace("{", "{{").replace("}", "}}")
-        problems.add(frame[empty[key]], f"the field {column!r} is empty")
-        if key != "rating":
-            long = frame[key].astype(str).str.len() > LONGEST_ID
-            problems.add(frame[long], f"the field {column!r} has more than {LONGEST_ID} characters")
-    finite = np.isfinite(values)
-    bad = frame[~finite & ~empty["rating"]]
-    comma = bad["rating"].astype(str).str.fullmatch(r"\s*[+-]?\d+,\d+\s*").astype(bool)
-    problems.add(bad[~comma], "the rating '{rating}' is not a number")
-    problems.add(bad[comma], "the rating '{rating}' is not a number; set decimal to ','")
-    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
-    outside = frame[finite & ((values < low) | (values > high))]
-    problems.add(outside, f"the rating {{rating}} is outside {low:g} to {high:g}")
+    stripped = column.astype(str).str.strip().where(column.notna(), "")
+    return stripped.isin(texts) | np.isin(values, numbers)
 
 
 def _encode(column: pd.Series) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
@@ -361,7 +317,7 @@ def guess_layout(
 ) -> dict[str, Any]:
     """Guess the separator, header and columns of a ratings file from its first lines.
 
-    Columns are found by name, then by position. Times are neither users, items nor ratings.
+    Columns are found by name, then by position; those with times are skipped.
 
     Parameters
     ----------
@@ -374,13 +330,6 @@ def guess_layout(
     -------
     dict
         Keyword arguments of `load_ratings`.
-
-    Raises
-    ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        If it cannot be read, or has fewer than three columns.
     """
     file = existing_file(path)
     values: dict[Any, Sequence[str]]
@@ -393,10 +342,10 @@ def guess_layout(
         separator = _separator(file, lines, separator)
         first, *rest = csv.reader(lines, delimiter=separator)
         if header is None:
-            header = bool(rest) and not any(map(_is_number, first))
+            header = bool(rest) and not any(_is_number(x.replace(",", ".")) for x in first)
         rows = [row for row in ([] if header else [first]) + rest if len(row) == len(first)]
         names = first if header else range(1, len(first) + 1)
-        values = dict(zip(names, zip(*rows, strict=True), strict=bool(rows)))
+        values = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     known = {
         key: int(column) if column.isdigit() and not header else column
         for key, column in columns.items()
@@ -407,6 +356,11 @@ def guess_layout(
     if separator != "," and any(re.fullmatch(r"-?\d+,\d+", rating) for rating in ratings):
         layout["decimal"] = ","
     return layout
+
+
+def is_separator(text: str) -> bool:
+    """Return whether a text can separate the fields of a line."""
+    return len(text) == 1 and text not in '"\r\n\0'
 
 
 def _separator(file: Path, lines: Sequence[str], separator: str | None) -> str:
@@ -475,11 +429,9 @@ def _is_time(name: Any, values: Sequence[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return np.isfinite(float(text))
+    return False
 
 
 def _codec(encoding: str) -> str:
@@ -501,16 +453,12 @@ def _first_lines(file: Path, encoding: str) -> list[str]:
 
 
 def _decoding_error(file: Path, encoding: str) -> DataError:
-    """Return the error that a file is not in an encoding, with the first line that is not."""
-    lines = file.read_bytes().split(b"\n")
-    encoding = encoding.removesuffix("-sig")
-    number = next((n for n, line in enumerate(lines, 1) if _is_bad(line, encoding)), len(lines))
-    return DataError(f"{file}, line {number}: not text in {encoding.upper()}; set encoding")
-
-
-def _is_bad(line: bytes, encoding: str) -> bool:
+    """Return the error that a file is not in an encoding, with the line."""
+    text = file.read_bytes()
+    line = 1
     try:
-        line.decode(encoding)
-    except UnicodeError:
-        return True
-    return False
+        text.decode(encoding)
+    except UnicodeDecodeError as error:
+        line += text[: error.start].count(b"\n")
+    name = encoding.removesuffix("-sig").upper()
+    return DataError(f"{file}, line {line}: not text in {name}; set encoding")

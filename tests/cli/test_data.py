@@ -35,8 +35,7 @@ def tiny_movielens(server, tmp_path, monkeypatch):
         archive.writestr("ml-1m/ratings.dat", RATINGS)
     body = packed.getvalue()
     (file,) = fetch.DATA_SETS["movielens"].files
-    served = replace(
-        file,
+    served = file._replace(
         sha256=hashlib.sha256(body).hexdigest(),
         urls=(server.url("/gone.zip"), server.serve("/ml-1m.zip", body)),
     )
@@ -195,6 +194,13 @@ def test_describe_reads_a_file_with_other_column_names(run, tmp_path):
     status, printed, _ = run("describe", tmp_path / "mine.tsv", *columns)
     assert status == 0
     assert "users        2" in printed
+
+
+def test_describe_detects_the_separator_and_the_columns(run, tmp_path):
+    (tmp_path / "mine.csv").write_text("userId;movieId;stars;timestamp\na;x;1;9\nb;x;2;9\n")
+    status, printed, _ = run("describe", tmp_path / "mine.csv")
+    assert status == 0
+    assert "ratings      2, from 1 to 2" in printed
 
 
 @pytest.mark.parametrize(
