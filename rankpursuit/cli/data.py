@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from rankpursuit.cli._common import LONGEST_PATH, Failure, Group, echo, no_such
 
 if TYPE_CHECKING:
     from rankpursuit.datasets.fetch import DataSet
-    from rankpursuit.datasets.ratings import Ratings, Summary
+    from rankpursuit.datasets.ratings import Ratings
 
 
 @click.group(cls=Group)
@@ -138,17 +139,16 @@ def describe(source: str, plot: Path | None, no_header: bool, **given: str | Non
         raise no_such("file", Path(source))
     from rankpursuit.datasets import load_named
     from rankpursuit.datasets.fetch import NAMES
-    from rankpursuit.datasets.ratings import check_picture, save_picture, summarise
+    from rankpursuit.datasets.ratings import check_picture, save_picture
 
     if plot is not None:
         check_picture(plot)
     ratings = load_named(source) if source in NAMES else _load_file(source, no_header, given)
-    summary = summarise(ratings)
     if source == "synthetic":
-        summary = replace(summary, name="SYNTHETIC ratings, drawn from a model; nobody gave them")
-    echo("\n".join(_description(summary)))
+        ratings = replace(ratings, name="SYNTHETIC ratings, drawn from a model; nobody gave them")
+    echo("\n".join(_description(ratings)))
     if plot is not None:
-        save_picture(ratings, summary, plot)
+        save_picture(ratings, plot)
         echo(f"\npicture      {plot}")
 
 
@@ -179,24 +179,24 @@ def _chosen(names: tuple[str, ...]) -> list[DataSet]:
     return [DATA_SETS[name] for name in dict.fromkeys(names or DATA_SETS)]
 
 
-def _description(summary: Summary) -> list[str]:
-    """Return the lines that describe a table."""
-    least, median, most = summary.ratings_per_user
-    lines = [
-        summary.name,
-        f"users        {summary.n_users:,}",
-        f"items        {summary.n_items:,}",
-        f"ratings      {summary.n_ratings:,}, from {summary.low:g} to {summary.high:g}",
-        f"per user     {least:,} to {most:,}, median {median:g}",
-        f"density      {summary.density:.2%} of all (user, item) pairs are rated",
-        f"ties         {summary.tied_pairs:.2%} of the pairs of a user's items are rated alike",
-        "",
-        "users by how many items they rated, ends included",
-    ]
-    lines += [f"  {low:>4} to {high:<4} {n:>9,}" for (low, high), n in summary.groups.items()]
-    lines += ["", "ratings"]
-    longest = max(int(summary.histogram.max()), 1)
+def _description(ratings: Ratings) -> Iterator[str]:
+    """Yield the lines that describe a table."""
+    import numpy as np
+
+    from rankpursuit.datasets.ratings import summarise
+
+    summary, values, counts = summarise(ratings), ratings.values, ratings.counts
+    yield ratings.name
+    yield f"users        {ratings.n_users:,}"
+    yield f"items        {ratings.n_items:,}"
+    yield f"ratings      {ratings.n_ratings:,}, from {values.min():g} to {values.max():g}"
+    yield f"per user     {counts.min():,} to {counts.max():,}, median {np.median(counts):g}"
+    yield f"density      {summary.density:.2%} of all (user, item) pairs are rated"
+    yield f"ties         {summary.tied_pairs:.2%} of the pairs of a user's items are rated alike"
+    yield "\nusers by how many items they rated, ends included"
+    yield from (f"  {low:>4} to {high:<4} {n:>9,}" for (low, high), n in summary.groups.items())
+    yield "\nratings"
+    longest = int(summary.histogram.max())
     for label, count in zip(summary.labels, summary.histogram, strict=True):
         bar = "#" * round(40 * int(count) / longest)
-        lines.append(f"  {label:>16} {count:>9,} {bar}".rstrip())
-    return lines
+        yield f"  {label:>16} {count:>9,} {bar}".rstrip()

@@ -35,17 +35,15 @@ class Ratings:
     Parameters
     ----------
     name : str
-        What the table is called in messages.
-    user_ids : array of shape (n_users,)
-        The source's label of each user.
-    item_ids : array of shape (n_items,)
-        The source's label of each item.
+        Name of the table in messages.
+    user_ids, item_ids : array of shape (n_users,) and (n_items,)
+        Labels of the users and the items in the source.
     offsets : int64 array of shape (n_users + 1,)
         The ratings of user u are those from ``offsets[u]`` up to ``offsets[u + 1]``.
     items : int32 array of shape (n_ratings,)
         The rated items, ascending within a user.
     values : float64 array of shape (n_ratings,)
-        The ratings themselves.
+        The ratings.
     """
 
     name: str
@@ -56,11 +54,13 @@ class Ratings:
     values: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        self._freeze()
+        for value in self.__dict__.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._freeze()  # numpy forgets the read-only flag when an array is pickled
+        self.__post_init__()  # arrays are writeable after unpickling
 
     def __repr__(self) -> str:
         return (
@@ -87,9 +87,9 @@ class Ratings:
         values : array-like of shape (n_ratings,)
             The ratings: finite numbers.
         name : str
-            What the table is called in messages.
+            Name of the table in messages.
         bounds : (low, high), optional
-            The smallest and the largest rating allowed.
+            Smallest and largest rating allowed.
 
         Returns
         -------
@@ -98,8 +98,8 @@ class Ratings:
         Raises
         ------
         DataError
-            If there is no rating, a rating is not finite, larger than `LARGEST_RATING` or outside
-            the bounds, or a user rated an item twice. Rows are counted from 1.
+            If there are no ratings, a rating is not finite or outside the bounds (by default up to
+            `LARGEST_RATING`), or a user rated an item twice. Rows are counted from 1.
         """
         user_labels, item_labels = np.asarray(users), np.asarray(items)
         try:
@@ -113,14 +113,13 @@ class Ratings:
         low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
         bad = np.flatnonzero(~((scores >= low) & (scores <= high)))
         if bad.size:
-            score = scores[bad[0]]
-            fault = f"{score:g} is outside {low:g} to {high:g}"
-            fault = fault if np.isfinite(score) else "is not a finite number"
-            raise DataError(f"{name}, row {bad[0] + 1}: the rating {fault}")
-        user_ids, user_codes = _numbered(user_labels, name)
-        item_ids, item_codes = _numbered(item_labels, name)
-        # One integer per (user, item) sorts faster than two keys, and shows duplicates as
-        # neighbours.
+            raise DataError(
+                f"{name}, row {bad[0] + 1}: the rating {scores[bad[0]]:g} is outside {low:g} to "
+                f"{high:g}"
+            )
+        user_ids, user_codes = _number(user_labels, name)
+        item_ids, item_codes = _number(item_labels, name)
+        # One integer per (user, item) sorts faster than two keys.
         keys = user_codes.astype(np.int64) * len(item_ids) + item_codes
         order = np.argsort(keys, kind="stable")
         same = np.flatnonzero(np.diff(keys[order]) == 0)
@@ -157,7 +156,7 @@ class Ratings:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the arrays of the table take, in bytes."""
+        """Memory of the arrays of the table in bytes."""
         return sum(getattr(self, field).nbytes for field in ARRAYS)
 
     @cached_property
@@ -193,7 +192,7 @@ class Ratings:
         return self.values[self._of(user)]
 
     def checksum(self) -> str:
-        """SHA-256 of the table's contents, whatever file it was read from, as 64 hex digits."""
+        """SHA-256 of the contents, independent of the file format, as 64 hex digits."""
         digest = hashlib.sha256()
         for field in ARRAYS:
             array = getattr(self, field)
@@ -206,17 +205,12 @@ class Ratings:
             raise IndexError(f"{self.name}: no user {user}; the last is {self.n_users - 1}")
         return slice(self.offsets[user], self.offsets[user + 1])
 
-    def _freeze(self) -> None:
-        for value in self.__dict__.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
 
+def _number(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the distinct labels, ascending, and the number of each row's label.
 
-def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the different labels, ascending, and the number of each row's label.
-
-    Labels that are Python objects, such as text of many lengths, are numbered first: an array of
-    text takes as much memory for every row as for its longest.
+    Labels that are Python objects are numbered first: an array of text takes as much memory for
+    every row as for its longest.
     """
     if labels.dtype != object:
         ids, codes = np.unique(labels, return_inverse=True)
@@ -225,11 +219,11 @@ def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np
     try:
         codes = np.fromiter((first.setdefault(label, len(first)) for label in labels), np.intp)
         distinct = np.array(list(first))
+        mixed = len({isinstance(label, str) for label in first}) > 1  # 1 and "1" would be equal
+        if mixed or distinct.dtype == object or distinct.ndim != 1:
+            raise ValueError("labels are of several types")
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: labels must be numbers or text ({error})") from error
-    mixed = len({isinstance(label, str) for label in first}) > 1  # 1 and "1" would become one
-    if mixed or distinct.dtype == object or distinct.ndim != 1:
-        raise DataError(f"{name}: labels must be all numbers or all text")
+        raise DataError(f"{name}: labels must be all numbers or all text ({error})") from error
     ids, ranks = np.unique(distinct, return_inverse=True)
     return ids, ranks[codes]
 
@@ -241,26 +235,18 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """A ratings table in a few numbers."""
+    """Statistics of a ratings table."""
 
-    name: str
-    n_users: int
-    n_items: int
-    n_ratings: int
-    low: float
-    high: float
     density: float
-    """Share of all (user, item) pairs that have a rating."""
+    """Fraction of all (user, item) pairs that have a rating."""
     tied_pairs: float
-    """Share of the pairs of items rated by one user that the user rated alike, over all users."""
-    ratings_per_user: tuple[int, float, int]
-    """Least, median and most ratings of a user."""
+    """Fraction of the pairs of a user's items that have equal ratings, over all users."""
     groups: dict[tuple[int, int], int]
-    """Number of users whose number of ratings is within the bounds, ends included."""
+    """Number of users by inclusive bounds on their number of ratings."""
     edges: NDArray[np.float64]
-    """Edges of the histogram's bins, shape (n_bins + 1,)."""
+    """Edges of the histogram of ratings, shape (n_bins + 1,)."""
     labels: tuple[str, ...]
-    """Name of each bin: the level of a coarse scale, or the bin's ends."""
+    """Name of each bin: the level of a coarse scale, or the ends of the bin."""
     histogram: NDArray[np.int64]
     """Number of ratings in each bin, shape (n_bins,)."""
 
@@ -268,31 +254,25 @@ class Summary:
 def summarise(
     ratings: Ratings, groups: Sequence[tuple[int, int]] = ((20, 40), (40, 60), (60, 80), (50, 300))
 ) -> Summary:
-    """Summarise a ratings table.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The table.
-    groups : sequence of (low, high)
-        Bounds on the number of ratings, within which users are counted.
-
-    Returns
-    -------
-    Summary
-    """
+    """Summarise a ratings table; `groups` are bounds on the number of ratings of a user."""
     counts = ratings.counts
-    edges, labels = _bins(ratings.values)
+    order = ratings.order_by_value
+    owners = np.repeat(np.arange(ratings.n_users), counts)
+    new_run = (np.diff(ratings.values[order]) != 0) | (np.diff(owners) != 0)
+    runs = np.diff(np.concatenate([[0], np.flatnonzero(new_run) + 1, [ratings.n_ratings]]))
+    n_pairs = int((counts * (counts - 1)).sum())
+    levels = np.unique(ratings.values)
+    if len(levels) > 20:
+        edges = np.linspace(levels[0], levels[-1], 21)
+        labels = tuple(f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges))
+    else:
+        steps = np.diff(levels) if len(levels) > 1 else np.ones(1)
+        ends = levels[0] - steps[0] / 2, levels[-1] + steps[-1] / 2
+        edges = np.concatenate([ends[:1], (levels[1:] + levels[:-1]) / 2, ends[1:]])
+        labels = tuple(f"{level:g}" for level in levels)
     return Summary(
-        name=ratings.name,
-        n_users=ratings.n_users,
-        n_items=ratings.n_items,
-        n_ratings=ratings.n_ratings,
-        low=float(ratings.values.min()),
-        high=float(ratings.values.max()),
         density=ratings.n_ratings / (ratings.n_users * ratings.n_items),
-        tied_pairs=tied_pairs(ratings),
-        ratings_per_user=(int(counts.min()), float(np.median(counts)), int(counts.max())),
+        tied_pairs=int((runs * (runs - 1)).sum()) / max(n_pairs, 1),
         groups={(a, b): int(((counts >= a) & (counts <= b)).sum()) for a, b in groups},
         edges=edges,
         labels=labels,
@@ -300,98 +280,46 @@ def summarise(
     )
 
 
-def tied_pairs(ratings: Ratings) -> float:
-    """Return the share of the pairs of a user's items that are rated alike, over all users."""
-    owners = np.repeat(np.arange(ratings.n_users), ratings.counts)
-    ascending = ratings.values[ratings.order_by_value]
-    new_run = np.diff(ascending) != 0
-    new_run |= np.diff(owners) != 0
-    starts = np.concatenate([[0], np.flatnonzero(new_run) + 1, [len(ascending)]])
-    runs = np.diff(starts)
-    pairs = int((ratings.counts * (ratings.counts - 1)).sum())
-    return int((runs * (runs - 1)).sum()) / pairs if pairs else 0.0
-
-
-def _bins(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return the edges and the names of one bin for each level of a coarse scale, or of 20 bins."""
-    levels = np.unique(values)
-    if len(levels) > 20:
-        edges = np.linspace(levels[0], levels[-1], 21)
-        return edges, tuple(f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges))
-    steps = np.diff(levels) if len(levels) > 1 else np.ones(1)
-    first, last = levels[0] - steps[0] / 2, levels[-1] + steps[-1] / 2
-    edges = np.concatenate([[first], (levels[1:] + levels[:-1]) / 2, [last]])
-    return edges, tuple(f"{level:g}" for level in levels)
-
-
-def save_picture(ratings: Ratings, summary: Summary, path: Path) -> None:
-    """Draw the histogram of ratings and that of the users' numbers of ratings, and save it.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The table.
-    summary : Summary
-        Its summary.
-    path : Path
-        File to write; its ending, one of `PICTURE_SUFFIXES`, gives the format.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
-    check_picture(path)
-    figure = draw_picture(ratings, summary)
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
-
-
-def draw_picture(ratings: Ratings, summary: Summary) -> Figure:
-    """Draw the histogram of ratings and that of the users' numbers of ratings."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
-    figure = Figure(figsize=(12, 4), layout="constrained")
-    given, number = figure.subplots(1, 2)
-    given.bar(
-        summary.edges[:-1],
-        summary.histogram / summary.n_ratings,
-        width=np.diff(summary.edges),
-        align="edge",
-        edgecolor="white",
-        color="tab:blue",
-    )
-    given.set(xlabel="rating", ylabel="share of all ratings", title="How the ratings are spread")
-    most = summary.ratings_per_user[2]
-    first, last = summary.ratings_per_user[0], min(most, 300)
-    width = -(-(last - first + 1) // 100)  # whole numbers: others would alias with the counts
-    bins = np.arange(first, last + width + 1, width) - 0.5
-    number.hist(ratings.counts[ratings.counts <= last], bins=bins, color="tab:gray")
-    paper = [bounds for bounds in summary.groups if bounds[1] - bounds[0] <= 20]
-    for (low, high), color in zip(paper, ("tab:orange", "tab:green", "tab:red"), strict=False):
-        label = f"{low}-{high}: {summary.groups[low, high]:,} users"
-        number.axvspan(low - 0.5, high + 0.5, alpha=0.25, zorder=0, color=color, label=label)
-    beyond = int((ratings.counts > last).sum())
-    note = f" ({beyond:,} users beyond {last} not shown)" if beyond else ""
-    number.set(
-        xlabel=f"ratings of a user{note}", ylabel="users", title="How many ratings a user has"
-    )
-    number.yaxis.set_major_locator(MaxNLocator(integer=True))
-    number.yaxis.set_major_formatter("{x:,.0f}")
-    if paper:
-        figure.legend(title="Groups of reference users", loc="outside right upper", frameon=False)
-    figure.suptitle(
-        f"{summary.name}: {summary.n_users:,} users, {summary.n_items:,} items, "
-        f"{summary.n_ratings:,} ratings"
-    )
-    return figure
-
-
 def check_picture(path: Path) -> None:
-    """Raise OutputError if a figure cannot be saved under this name."""
+    """Raise OutputError if a picture cannot be saved under this name."""
     check_output(path)
     if path.suffix.lower() not in PICTURE_SUFFIXES:
         raise OutputError(f"{path}: the name of a picture ends in {', '.join(PICTURE_SUFFIXES)}")
     if not path.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {path.parent}")
+
+
+def save_picture(ratings: Ratings, path: Path) -> None:
+    """Save the figure of `draw_picture` in the format of the suffix, one of `PICTURE_SUFFIXES`."""
+    check_picture(path)
+    figure = draw_picture(ratings)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
+
+
+def draw_picture(ratings: Ratings) -> Figure:
+    """Draw histograms of the ratings and of the users' numbers of ratings."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    summary, counts = summarise(ratings), ratings.counts
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.stairs(summary.histogram / ratings.n_ratings, summary.edges, fill=True, color="tab:blue")
+    left.set(xlabel="rating", ylabel="fraction of all ratings", title="Ratings")
+    first, last = int(counts.min()), min(int(counts.max()), 300)
+    width = -(-(last - first + 1) // 100)  # an integer: others would alias with the counts
+    bins = np.arange(first, last + width + 1, width) - 0.5
+    right.hist(counts[counts <= last], bins=bins, color="tab:gray")
+    paper = [bounds for bounds in summary.groups if bounds[1] - bounds[0] <= 20]
+    for (low, high), color in zip(paper, ("tab:orange", "tab:green", "tab:red"), strict=False):
+        label = f"{low}-{high}: {summary.groups[low, high]:,} users"
+        right.axvspan(low - 0.5, high + 0.5, alpha=0.25, zorder=0, color=color, label=label)
+    beyond = int((counts > last).sum())
+    note = f" ({beyond:,} users beyond {last} not shown)" if beyond else ""
+    right.set(xlabel=f"ratings of a user{note}", ylabel="users", title="Ratings per user")
+    right.yaxis.set_major_locator(MaxNLocator(integer=True))
+    right.yaxis.set_major_formatter("{x:,.0f}")
+    figure.legend(title="Groups of reference users", loc="outside right upper", frameon=False)
+    figure.suptitle(repr(ratings)[len("<Ratings ") : -1])
+    return figure
