@@ -1,9 +1,4 @@
-"""The public data sets by name: their files on the web and on disk, and a cache of parsed tables.
-
-A data set is taken from an explicit path if one is given. Otherwise the first of these folders that
-holds it is used: ``$RANKPURSUIT_DATA``; ``data/`` of the working copy; ``data/`` of the user's
-cache folder.
-"""
+"""Public data sets by name: their files on the web and on disk, and a cache of parsed tables."""
 
 from __future__ import annotations
 
@@ -35,7 +30,7 @@ from rankpursuit.writing import replacing
 DATA_VARIABLE = "RANKPURSUIT_DATA"
 CACHE_VARIABLE = "RANKPURSUIT_CACHE"
 LARGEST_FILE = 256 * 1024 * 1024
-"""Maximum number of bytes of a file or archive member that is read into memory."""
+"""Maximum size in bytes of a file or archive member that is read into memory."""
 _CACHE_FORMAT = "rankpursuit-table-2"
 """Part of every cache key: change it when the format or the result of a parser changes."""
 
@@ -72,8 +67,7 @@ class DataSet:
 
 
 def _jester_file(number: int, sha256: str) -> RemoteFile:
-    name = f"jester_dataset_1_{number}.zip"
-    host = "https://eigentaste.berkeley.edu/dataset"
+    name, host = f"jester_dataset_1_{number}.zip", "https://eigentaste.berkeley.edu/dataset"
     urls = (
         f"{host}/{name}",
         f"{host}/archive/{name}",
@@ -112,9 +106,9 @@ MOVIELENS = DataSet(
         RemoteFile(
             "ml-1m.zip",
             "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-            tuple(
-                f"{scheme}://files.grouplens.org/datasets/movielens/ml-1m.zip"
-                for scheme in ("https", "http")
+            (
+                "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
+                "http://files.grouplens.org/datasets/movielens/ml-1m.zip",
             ),
         ),
     ),
@@ -148,13 +142,12 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
     -------
     Ratings
     """
-    from rankpursuit.datasets.jester import load_jester  # they import this module
-    from rankpursuit.datasets.movielens import load_movielens
+    from rankpursuit.datasets import load_jester, load_movielens  # they import this module
 
     if name not in NAMES:
         raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")
     if name != "synthetic":
-        return {"jester": load_jester, "movielens": load_movielens}[name](path)
+        return load_jester(path) if name == "jester" else load_movielens(path)
     if path is not None:
         raise DataError("synthetic ratings are drawn, not read: give no path")
     return make_ratings()
@@ -177,13 +170,9 @@ def working_copy() -> Path | None:
 
 def data_folders() -> list[Path]:
     """Return the folders that are searched if no path is given, in order."""
-    folders = []
-    if os.environ.get(DATA_VARIABLE):
-        folders.append(Path(os.path.expanduser(os.environ[DATA_VARIABLE])))
-    root = working_copy()
-    if root is not None:
-        folders.append(root / "data")
-    return [*folders, cache_folder() / "data"]
+    variable, root = os.environ.get(DATA_VARIABLE), working_copy()
+    folders = [Path(os.path.expanduser(variable))] if variable else []
+    return [*folders, *([root / "data"] if root else []), cache_folder() / "data"]
 
 
 def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) -> list[Path]:
@@ -194,12 +183,7 @@ def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) ->
     data_set : DataSet
         A folder may hold its files directly, or in a folder of the data set's name.
     path : path, optional
-        The only place to search: a folder, or the data set's one file.
-
-    Raises
-    ------
-    DataNotFoundError
-        If no folder holds them.
+        A folder, or the data set's one file. Default: search the `data_folders`.
     """
     name, layouts = data_set.name, data_set.layouts
     explicit = None if path is None else Path(os.path.expanduser(path))
@@ -247,22 +231,15 @@ def download(
     timeout : float
         Seconds without a byte after which the next address is tried.
     progress : bool
-        Whether to show a progress bar for each file on standard error.
+        Whether to show a progress bar for each file.
     report : callable
         Called with a line for each file, and for each address that fails.
-
-    Raises
-    ------
-    DownloadError
-        If no address delivers a file, or the folder cannot be written to.
     """
     import pooch
     import requests
 
     pooch.get_logger().setLevel(logging.WARNING)
     downloader = pooch.HTTPDownloader(progressbar=progress, timeout=(5.0, timeout))
-    names = ", ".join(file.name for file in data_set.files)
-    by_hand = f"to do it by hand, put {names} into {folder}"
     for file in data_set.files:
         path = folder / file.name
         if path.is_file() and file_sha256(path) == file.sha256:
@@ -287,21 +264,17 @@ def download(
             report(f"{url}: {reason}")
             reasons.append(f"{urlsplit(url).netloc}: {reason}")
         else:
+            names = ", ".join(file.name for file in data_set.files)
             raise DownloadError(
-                f"{data_set.name}: {file.name} could not be downloaded "
-                f"({'; '.join(dict.fromkeys(reasons))}); {by_hand}"
+                f"{data_set.name}: {file.name} could not be downloaded ({'; '.join(reasons)}); to "
+                f"do it by hand, put {names} into {folder}"
             )
 
 
 def verify(
     data_set: DataSet, path: str | os.PathLike[str] | None = None
 ) -> Iterator[tuple[str, str, str]]:
-    """Compare the files of a data set, and the table that they hold, with the published ones.
-
-    Yields
-    ------
-    property, expected, found : str
-    """
+    """Compare a data set with the published one; yield properties, expected and found values."""
     published = {file.name: file.sha256 for file in data_set.files}
     for file in find_files(data_set, path):
         if file.name in published:
@@ -317,13 +290,7 @@ def verify(
 
 
 def read_member(archive: Path, suffix: str) -> bytes:
-    """Return the bytes of the one member of a zip archive whose name ends in `suffix`.
-
-    Raises
-    ------
-    ArchiveError
-        If the archive is damaged, has a path that leads out of it, or has no such member.
-    """
+    """Return the bytes of the one member of a zip archive whose name ends in `suffix`."""
     try:
         with zipfile.ZipFile(archive) as opened:
             members = opened.infolist()

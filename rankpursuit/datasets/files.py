@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import os
 import re
@@ -36,6 +35,14 @@ _LISTED = 10
 _CHUNK = 200_000
 """Rows parsed at a time, so that unused columns do not stay in memory."""
 _KEYS = ("user", "item", "rating")
+_WORDS = {
+    "user": "user|reviewer|customer|person|member|uid",
+    "item": "item|movie|film|joke|book|product|song|track|business|iid",
+    "rating": "rating|score|star|rate|value|grade",
+}
+"""Usual names of the columns."""
+_TIME = "timestamp|(^|[^a-z])(time|date)|(time|[^i]date)$|_at$"
+"""Usual names of columns with times (but not "candidate")."""
 
 
 def load_ratings(
@@ -107,9 +114,13 @@ def load_ratings(
             raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
         frame, decimal = _read_parquet(file, columns), "."
     else:
-        encoding = _codec(encoding)
-        separator = _separator(file, _first_lines(file, encoding), separator)
-        frame = _read_text(file, columns, separator, header, encoding, problems)
+        lines = _first_lines(file, encoding)
+        separator = _separator(file, lines, separator)
+        (names,) = csv.reader(lines[:1], delimiter=separator)
+        names = names if header else [str(at) for at in range(1, len(names) + 1)]
+        _check_columns(file, names, columns)
+        options = {"sep": separator, "names": names, "header": 0 if header else None}
+        frame = _read_text(file, columns, encoding, problems, **options)
 
     values = _to_numbers(frame["rating"], decimal)
     empty = frame.apply(lambda column: column.isna() | (column.astype(str).str.strip() == ""))
@@ -130,19 +141,13 @@ def load_ratings(
     pairs = users * len(item_ids) + items
     _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
     if duplicates == "error":
-        again = np.setdiff1d(np.arange(len(frame)), first)
-        problems.add(
-            frame.iloc[again],
-            "user %(user)s rated item %(item)s a second time; remove one, or set duplicates to "
-            "first or mean",
-        )
+        words = "user %(user)s rated item %(item)s a second time; remove one, or set duplicates"
+        problems.add(frame.iloc[np.setdiff1d(np.arange(len(frame)), first)], words)
     problems.check(file, separator, encoding)
     if frame.empty:
         raise DataError(f"{file}: the file has no ratings")
-    if duplicates == "mean":
-        values = np.bincount(inverse, values) / np.bincount(inverse)
-    else:
-        values = values[first]
+    means = np.bincount(inverse, values) / np.bincount(inverse)
+    values = means if duplicates == "mean" else values[first]
     table = Ratings.from_arrays(users[first], items[first], values, name=name or file.stem)
     return replace(table, user_ids=user_ids, item_ids=item_ids)
 
@@ -157,15 +162,14 @@ def column_names(
     DataError
         If a column is given by name and the file has no header, or the other way round.
     """
-    names = []
-    for number, (column, key) in enumerate(zip((user, item, rating), _KEYS, strict=True), start=1):
-        if not header and column == key:
-            column = number
-        if isinstance(column, int) == header:
+    columns: list[str | int] = [user, item, rating]
+    for at, key in enumerate(_KEYS):
+        if not header and columns[at] == key:
+            columns[at] = at + 1
+        if isinstance(columns[at], int) == header:
             expected = "a name" if header else "a number from 1, since there is no header"
-            raise DataError(f"{key}: expected {expected}, got {column!r}")
-        names.append(str(column))
-    return names[0], names[1], names[2]
+            raise DataError(f"{key}: expected {expected}, got {columns[at]!r}")
+    return str(columns[0]), str(columns[1]), str(columns[2])
 
 
 class _Problems:
@@ -210,27 +214,17 @@ def _record_lines(file: Path, separator: str, encoding: str, last: int) -> list[
 
 
 def _read_text(
-    file: Path,
-    columns: Sequence[str],
-    separator: str,
-    header: bool,
-    encoding: str,
-    problems: _Problems,
+    file: Path, columns: Sequence[str], encoding: str, problems: _Problems, **options: Any
 ) -> pd.DataFrame:
     """Read three columns as text, indexed by record; report rows with too many fields."""
     import pandas as pd
 
-    (names,) = csv.reader(_first_lines(file, encoding)[:1], delimiter=separator)
-    if not header:
-        names = [str(number) for number, _ in enumerate(names, start=1)]
-    _check_columns(file, names, columns)
-    options: dict[str, Any] = {"names": names, "header": 0 if header else None, "index_col": False}
     options |= {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
-    options |= {"on_bad_lines": "warn", "encoding": encoding, "compression": None}
+    options |= {"index_col": False, "on_bad_lines": "warn", "compression": None}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with pd.read_csv(file, sep=separator, chunksize=_CHUNK, **options) as chunks:
+            with pd.read_csv(file, encoding=encoding, chunksize=_CHUNK, **options) as chunks:
                 frame = pd.concat([chunk[list(columns)] for chunk in chunks], ignore_index=True)
         except UnicodeError as error:
             raise _decoding_error(file, encoding) from error
@@ -238,13 +232,12 @@ def _read_text(
             reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
             raise DataError(f"{file}: malformed: {reason}") from error
     messages = " ".join(str(warning.message) for warning in caught)
+    n_columns = len(options["names"])
     if "does not match length of data" in messages:
-        raise DataError(f"{file}: the rows have more fields than the header, {len(names)}")
+        raise DataError(f"{file}: the rows have more fields than the header, {n_columns}")
     skipped = [int(line) - 1 for line in re.findall(r"Skipping line (\d+)", messages)]
-    problems.add(
-        pd.DataFrame("", index=skipped, columns=list(_KEYS)), f"more than {len(names)} fields"
-    )
-    records = np.arange(len(frame) + len(skipped)) + header
+    problems.add(pd.DataFrame("", skipped, list(_KEYS)), f"more than {n_columns} fields")
+    records = np.arange(len(frame) + len(skipped)) + (options["header"] is not None)
     return frame.set_axis(_KEYS, axis=1).set_axis(np.setdiff1d(records, skipped))
 
 
@@ -338,7 +331,7 @@ def guess_layout(
         with open_parquet(file) as parquet:
             values = dict.fromkeys(parquet.schema_arrow.names, ())
     else:
-        lines = _first_lines(file, "utf-8-sig")
+        lines = _first_lines(file, "utf-8")
         separator = _separator(file, lines, separator)
         first, *rest = csv.reader(lines, delimiter=separator)
         if header is None:
@@ -364,10 +357,9 @@ def is_separator(text: str) -> bool:
 
 
 def _separator(file: Path, lines: Sequence[str], separator: str | None) -> str:
-    """Return the separator if given, else the one that gives all lines the same number of fields.
+    """Return the separator: as given, or that with which all lines have most fields, at least 3.
 
-    If several do so, with at least three fields, it is the one with most; if none does, it is the
-    usual one of the file's suffix.
+    If lines differ in their number of fields, it is the usual one of the file's suffix.
     """
     if separator is not None:
         if not is_separator(separator):
@@ -375,14 +367,12 @@ def _separator(file: Path, lines: Sequence[str], separator: str | None) -> str:
         return separator
     best, most = "", 2
     for candidate in "\t,;| :":
-        try:
-            counts = {len(row) for row in csv.reader(lines, delimiter=candidate) if row}
-        except csv.Error:  # a field longer than csv accepts
-            continue
         if candidate in " :" and best:  # they are often part of a field
             break
-        if len(counts) == 1 and max(counts) > most:
-            best, most = candidate, max(counts)
+        with suppress(csv.Error):  # a field longer than csv accepts
+            counts = {len(row) for row in csv.reader(lines, delimiter=candidate) if row}
+            if len(counts) == 1 and max(counts) > most:
+                best, most = candidate, max(counts)
     best = best or SEPARATORS.get(file.suffix.lower(), "")
     if not best:
         raise DataError(
@@ -390,16 +380,6 @@ def _separator(file: Path, lines: Sequence[str], separator: str | None) -> str:
             "comma, tab, semicolon, bar, space or colon"
         )
     return best
-
-
-_WORDS = {
-    "user": "user|reviewer|customer|person|member|uid",
-    "item": "item|movie|film|joke|book|product|song|track|business|iid",
-    "rating": "rating|score|star|rate|value|grade",
-}
-"""Usual names of the columns."""
-_TIME = "timestamp|(^|[^a-z])(time|date)|(time|[^i]date)$|_at$"
-"""Usual names of columns with times (but not "candidate")."""
 
 
 def _guess_columns(values: dict[Any, Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
@@ -434,31 +414,23 @@ def _is_number(text: str) -> bool:
     return False
 
 
-def _codec(encoding: str) -> str:
-    """Return the name of an encoding; that of UTF-8 skips a byte-order mark."""
-    try:
-        name = codecs.lookup(encoding).name
-    except LookupError as error:
-        raise DataError(f"encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
-    return "utf-8-sig" if name == "utf-8" else name
-
-
 def _first_lines(file: Path, encoding: str) -> list[str]:
-    """Return the first thousand lines."""
+    """Return the first thousand lines, without a byte-order mark."""
     try:
         with file.open(encoding=encoding, newline="") as opened:
-            return list(islice(opened, 1000))
+            first, *rest = islice(opened, 1000)
+    except LookupError as error:
+        raise DataError(f"encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
     except UnicodeError as error:
         raise _decoding_error(file, encoding) from error
+    return [first.removeprefix("\ufeff"), *rest]
 
 
 def _decoding_error(file: Path, encoding: str) -> DataError:
     """Return the error that a file is not in an encoding, with the line."""
-    text = file.read_bytes()
-    line = 1
+    text, line = file.read_bytes(), 1
     try:
         text.decode(encoding)
     except UnicodeDecodeError as error:
         line += text[: error.start].count(b"\n")
-    name = encoding.removesuffix("-sig").upper()
-    return DataError(f"{file}, line {line}: not text in {name}; set encoding")
+    return DataError(f"{file}, line {line}: not text in {encoding.upper()}; set encoding")

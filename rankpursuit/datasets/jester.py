@@ -36,10 +36,8 @@ def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
 
     Raises
     ------
-    DataNotFoundError
-        If the archives are not found.
-    DataError
-        If an archive or its spreadsheet is damaged or of another kind.
+    DataNotFoundError, DataError
+        If the archives are not found; if one is damaged.
     """
     files = find_files(JESTER, path)
     if len(files) == 1:
@@ -54,18 +52,9 @@ def _parse(files: list[Path]) -> Ratings:
 
 
 def read_spreadsheet(archive: Path) -> NDArray[np.float64]:
-    """Read the spreadsheet of a Jester archive.
+    """Return the ratings in an archive, shape (n_users, 100), 99 for a joke not rated.
 
-    Parameters
-    ----------
-    archive : Path
-        A zip archive of one ``.xls`` of N rows and 101 columns: how many jokes the user rated, then
-        the ratings of the 100 jokes, 99 for a joke not rated.
-
-    Returns
-    -------
-    array of shape (N, 100)
-        The ratings, 99 for a joke not rated.
+    The spreadsheet has 101 columns: the number of jokes that the user rated, then the ratings.
     """
     import xlrd
 

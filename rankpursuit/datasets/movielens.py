@@ -40,10 +40,8 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
 
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        If the file is damaged or of another kind; the message names the line.
+    DataNotFoundError, DataError
+        If there is no such file; if it is malformed, with the line.
     """
     (file,) = find_files(MOVIELENS, path)
     return cached_table("movielens", [file], lambda: _parse(file))
