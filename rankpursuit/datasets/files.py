@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import re
-import warnings
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +22,14 @@ from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
 from rankpursuit.visible import cut
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Duplicates = Literal["error", "first", "mean"]
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 """Usual separator of a text file by its suffix."""
 PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
-"""Maximum number of characters of a field."""
+"""Maximum number of characters of the id of a user or an item."""
 _LISTED = 10
 """Maximum number of problems listed in one message."""
-_CHUNK = 200_000
-"""Rows parsed at a time, so that unused columns do not stay in memory."""
 _KEYS = ("user", "item", "rating")
 _WORDS = {
     "user": "user|reviewer|customer|person|member|uid",
@@ -108,47 +104,73 @@ def load_ratings(
         raise DataError(f"duplicates: expected error, first or mean, got {duplicates!r}")
     if len(decimal) != 1:
         raise DataError(f"decimal: expected one character, got {decimal!r}")
-    problems = _Problems()
     if file.suffix.lower() in PARQUET:
         if not header:
             raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
-        frame, decimal = _read_parquet(file, columns), "."
+        place, decimal, rows = "row", ".", _read_parquet(file, columns)
+        types = _id_types(file, columns)
     else:
-        lines = _first_lines(file, encoding)
-        separator = _separator(file, lines, separator)
-        (names,) = csv.reader(lines[:1], delimiter=separator)
-        names = names if header else [str(at) for at in range(1, len(names) + 1)]
-        _check_columns(file, names, columns)
-        options = {"sep": separator, "names": names, "header": 0 if header else None}
-        frame = _read_text(file, columns, encoding, problems, **options)
+        separator = _separator(file, _first_lines(file, encoding), separator)
+        place, rows = "line", _read_text(file, columns, separator, header, encoding)
+        types = [str, str]
 
-    values = _to_numbers(frame["rating"], decimal)
-    empty = frame.apply(lambda column: column.isna() | (column.astype(str).str.strip() == ""))
-    kept = ~(_is_missing(frame["rating"], values, missing) | empty.all(axis=1)).to_numpy()
-    frame, values, empty = frame[kept], values[kept], empty[kept]
-    for key, column in zip(_KEYS, columns, strict=True):
-        field = f"the field {column!r}".replace("%", "%%")
-        problems.add(frame[empty[key]], f"{field} is empty")
-        long = frame[key].astype(str).str.len() > LONGEST_ID
-        problems.add(frame[long], f"{field} has more than {LONGEST_ID} characters")
+    skipped = {str(word).strip() for word in missing}
+    skipped_numbers = {_to_number(word) for word in skipped}
+    to_point = {ord("."): "?", ord(decimal): "."}
     low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
-    finite = np.isfinite(values)
-    bad = frame[~finite & ~empty["rating"]]
-    problems.add(bad, f"the rating %(rating)r is not a number with decimal {decimal!r}")
-    outside = finite & ((values < low) | (values > high))
-    problems.add(frame[outside], f"the rating %(rating)s is outside {low:g} to {high:g}")
-    (user_ids, users), (item_ids, items) = (_encode(frame[key]) for key in ("user", "item"))
-    pairs = users * len(item_ids) + items
+    user_codes: dict[Any, int] = {}
+    item_codes: dict[Any, int] = {}
+    users, items, numbers, values = array("q"), array("q"), array("q"), array("d")
+    problems: list[tuple[int, str]] = []
+    n_problems = 0
+    for number, fault, who, what, text in rows:
+        text = text.strip()
+        if text in skipped or not (text or str(who).strip() or str(what).strip()):
+            continue
+        value = _to_number(text if decimal == "." else text.translate(to_point))
+        if value in skipped_numbers:
+            continue
+        if not fault and low <= value <= high and _is_id(who) and _is_id(what):
+            users.append(user_codes.setdefault(who, len(user_codes)))
+            items.append(item_codes.setdefault(what, len(item_codes)))
+            values.append(value)
+            numbers.append(number)
+            continue
+        n_problems += 1
+        if n_problems > _LISTED:
+            continue
+        if fault:
+            words = fault
+        elif not _is_id(who) or not _is_id(what):
+            column = columns[0] if not _is_id(who) else columns[1]
+            words = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
+        else:
+            words = f"the rating {cut(text, 40)!r} is not a number from {low:g} to {high:g}"
+            words += f" with decimal {decimal!r}" if "," in text else ""
+        problems.append((number, words))
+
+    user_ids, user_rows = _sort_ids(user_codes, users, types[0])
+    item_ids, item_rows = _sort_ids(item_codes, items, types[1])
+    pairs = user_rows * len(item_ids) + item_rows
     _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-    if duplicates == "error":
-        words = "user %(user)s rated item %(item)s a second time; remove one, or set duplicates"
-        problems.add(frame.iloc[np.setdiff1d(np.arange(len(frame)), first)], words)
-    problems.check(file, separator, encoding)
-    if frame.empty:
+    if duplicates == "error" and len(first) < len(pairs):
+        again = np.setdiff1d(np.arange(len(pairs)), first)
+        n_problems += len(again)
+        for row in again[:_LISTED]:
+            who, what = user_ids[user_rows[row]], item_ids[item_rows[row]]
+            words = f"user {who} rated item {what} a second time; remove one, or set duplicates"
+            problems.append((numbers[row], words))
+    if problems:
+        listed = [f"{place} {at}: {words}" for at, words in sorted(problems)[:_LISTED]]
+        if n_problems == 1:
+            raise DataError(f"{file}, {listed[0]}")
+        rest = [f"and {n_problems - len(listed):,} more"] if n_problems > len(listed) else []
+        raise DataError(f"{file}: {n_problems:,} problems: {'; '.join(listed + rest)}")
+    if not values:
         raise DataError(f"{file}: the file has no ratings")
     means = np.bincount(inverse, values) / np.bincount(inverse)
-    values = means if duplicates == "mean" else values[first]
-    table = Ratings.from_arrays(users[first], items[first], values, name=name or file.stem)
+    scores = means if duplicates == "mean" else np.asarray(values)[first]
+    table = Ratings.from_arrays(user_rows[first], item_rows[first], scores, name=name or file.stem)
     return replace(table, user_ids=user_ids, item_ids=item_ids)
 
 
@@ -172,88 +194,71 @@ def column_names(
     return str(columns[0]), str(columns[1]), str(columns[2])
 
 
-class _Problems:
-    """Problems of a file by row: the first ones in words, and the number of all."""
-
-    def __init__(self) -> None:
-        self._listed: list[tuple[int, str]] = []
-        self._n_found = 0
-
-    def add(self, rows: pd.DataFrame, words: str) -> None:
-        """Add a problem of some rows; `words` may refer to fields as ``%(user)s``."""
-        self._n_found += len(rows)
-        for record, *fields in rows.head(_LISTED).itertuples():
-            shown = {key: cut(str(x), 40) for key, x in zip(_KEYS, fields, strict=True)}
-            self._listed.append((record, words % shown))
-
-    def check(self, file: Path, separator: str | None, encoding: str) -> None:
-        """Raise DataError with the line or row of each problem, if there are any."""
-        if not self._listed:
-            return
-        listed = sorted(self._listed)[:_LISTED]
-        if separator is None:
-            parts = [f"row {record + 1}: {words}" for record, words in listed]
-        else:
-            lines = _record_lines(file, separator, encoding, listed[-1][0])
-            parts = [f"line {lines[record]}: {words}" for record, words in listed]
-        if len(parts) == 1:
-            raise DataError(f"{file}, {parts[0]}")
-        if self._n_found > len(parts):
-            parts.append(f"and {self._n_found - len(parts):,} more")
-        raise DataError(f"{file}: {self._n_found:,} problems: {'; '.join(parts)}")
-
-
-def _record_lines(file: Path, separator: str, encoding: str, last: int) -> list[int]:
-    """Return the first line of each record up to `last`: a quoted field can span several lines."""
-    lines = [1]
-    with file.open(encoding=encoding, newline="") as opened:
-        reader = csv.reader(opened, delimiter=separator)
-        with suppress(csv.Error):  # a field longer than csv accepts
-            lines += [reader.line_num + 1 for _ in islice(reader, last)]
-    return [*lines, *range(lines[-1] + 1, lines[-1] + last + 2 - len(lines))]
+_Row = tuple[int, str, Any, Any, str]
+"""Line or row from 1, what is wrong with it, user, item, rating."""
 
 
 def _read_text(
-    file: Path, columns: Sequence[str], encoding: str, problems: _Problems, **options: Any
-) -> pd.DataFrame:
-    """Read three columns as text, indexed by record; report rows with too many fields."""
-    import pandas as pd
-
-    options |= {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
-    options |= {"index_col": False, "on_bad_lines": "warn", "compression": None}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    file: Path, columns: Sequence[str], separator: str, header: bool, encoding: str
+) -> Iterator[_Row]:
+    """Read the rows of a delimited text file."""
+    line = 1
+    with file.open(encoding=encoding, newline="") as opened:
+        if opened.read(1) != "\ufeff":  # a byte-order mark
+            opened.seek(0)
+        reader = csv.reader(opened, delimiter=separator)
         try:
-            with pd.read_csv(file, encoding=encoding, chunksize=_CHUNK, **options) as chunks:
-                frame = pd.concat([chunk[list(columns)] for chunk in chunks], ignore_index=True)
+            first = next(reader)
+            names = first if header else [str(at) for at in range(1, len(first) + 1)]
+            _check_columns(file, names, columns)
+            at_user, at_item, at_rating = (names.index(column) for column in columns)
+            width = len(names)
+            if not header:
+                yield 1, "", first[at_user], first[at_item], first[at_rating]
+            line = reader.line_num + 1
+            for fields in reader:
+                if len(fields) < width:
+                    fields += [""] * (width - len(fields))
+                fault = f"{len(fields)} fields, not {width}" if len(fields) > width else ""
+                yield line, fault, fields[at_user], fields[at_item], fields[at_rating]
+                line = reader.line_num + 1
         except UnicodeError as error:
             raise _decoding_error(file, encoding) from error
-        except pd.errors.ParserError as error:
-            reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-            raise DataError(f"{file}: malformed: {reason}") from error
-    messages = " ".join(str(warning.message) for warning in caught)
-    n_columns = len(options["names"])
-    if "does not match length of data" in messages:
-        raise DataError(f"{file}: the rows have more fields than the header, {n_columns}")
-    skipped = [int(line) - 1 for line in re.findall(r"Skipping line (\d+)", messages)]
-    problems.add(pd.DataFrame("", skipped, list(_KEYS)), f"more than {n_columns} fields")
-    records = np.arange(len(frame) + len(skipped)) + (options["header"] is not None)
-    return frame.set_axis(_KEYS, axis=1).set_axis(np.setdiff1d(records, skipped))
+        except csv.Error as error:
+            reason = f"malformed: {error}; is a quotation mark not closed?"
+            raise DataError(f"{file}, line {line}: {reason}") from error
 
 
-def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read three columns of numbers or text."""
-    import pandas as pd
-
+def _read_parquet(file: Path, columns: Sequence[str]) -> Iterator[_Row]:
+    """Read the rows of a Parquet file; missing values are empty."""
+    n_before = 0
     with open_parquet(file) as parquet:
-        _check_columns(file, parquet.schema_arrow.names, columns)
-        table = parquet.read(columns=list(columns)).select(list(columns))
-        frame = table.to_pandas(ignore_metadata=True)
-    for column in columns:
-        kind = pd.api.types.infer_dtype(frame[column].dropna().head(1).astype(object))
-        if kind not in ("string", "integer", "floating", "decimal", "empty"):
-            raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
-    return frame.set_axis(_KEYS, axis=1)
+        for batch in parquet.iter_batches(columns=list(columns)):
+            lists = [batch.column(column).to_pylist() for column in columns]
+            for column, values in zip(columns, lists, strict=True):
+                if not {type(x) for x in values} <= {str, int, float, Decimal, type(None)}:
+                    kind = batch.column(column).type
+                    raise DataError(
+                        f"{file}: the column {column!r} is of {kind}, not numbers or text"
+                    )
+            for number, fields in enumerate(zip(*lists, strict=True), start=n_before + 1):
+                who, what, rating = ("" if x is None or x != x else x for x in fields)
+                yield number, "", who, what, str(rating)
+            n_before += batch.num_rows
+
+
+def _id_types(file: Path, columns: Sequence[str]) -> list[Any]:
+    """Return the numpy types of the columns of a Parquet file, `str` if they are not numbers.
+
+    Ids become text of the width that numpy gives to their type, on which checksums depend.
+    """
+    with open_parquet(file) as parquet:
+        schema = parquet.schema_arrow
+        _check_columns(file, schema.names, columns)
+        kinds = [schema.field(column).type for column in columns]
+    names = [str(getattr(kind, "value_type", kind)) for kind in kinds]  # of a dictionary's values
+    names = [{"double": "float64", "float": "float32"}.get(name, name) for name in names]
+    return [name if re.fullmatch(r"(u?int|float)\d+", name) else str for name in names]
 
 
 def _check_columns(file: Path, names: Sequence[str], columns: Sequence[str]) -> None:
@@ -270,35 +275,23 @@ def _check_columns(file: Path, names: Sequence[str], columns: Sequence[str]) -> 
             raise DataError(f"{file}: {times} columns are called {column!r}; rename all but one")
 
 
-def _to_numbers(column: pd.Series, decimal: str) -> NDArray[np.float64]:
-    """Return ratings as numbers, NaN if they are not."""
-    import pandas as pd
-
-    if decimal != ".":
-        column = column.str.translate({ord("."): "?", ord(decimal): "."})
-    return pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+def _is_id(label: Any) -> bool:
+    return not isinstance(label, str) or (len(label) <= LONGEST_ID and bool(label.strip()))
 
 
-def _is_missing(
-    column: pd.Series, values: NDArray[np.float64], missing: Sequence[str | float]
-) -> pd.Series:
-    """Return which ratings mean "not rated", by their text or by their value."""
-    texts = [str(word).strip() for word in missing]
-    numbers = [float(word) for word in texts if _is_number(word)]
-    stripped = column.astype(str).str.strip().where(column.notna(), "")
-    return stripped.isin(texts) | np.isin(values, numbers)
+def _to_number(text: str) -> float:
+    try:
+        return np.nan if "_" in text else float(text)  # Python takes 1_0 for 10
+    except ValueError:
+        return np.nan
 
 
-def _encode(column: pd.Series) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
-    """Return the distinct ids as text, ascending, and the position of each row's id in them.
-
-    Only the distinct ids become an array of text: it takes the memory of the longest for each.
-    """
-    import pandas as pd
-
-    codes, distinct = pd.factorize(column, use_na_sentinel=False)
-    ids, ranks = np.unique(pd.Index(distinct).to_numpy(dtype=str), return_inverse=True)
-    return ids, ranks[codes]
+def _sort_ids(
+    codes: dict[Any, int], rows: array[int], dtype: Any
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the ids as text, ascending, and the position of each row's id in them."""
+    ids, ranks = np.unique(np.array(list(codes), dtype=dtype).astype(str), return_inverse=True)
+    return ids, ranks[np.asarray(rows, dtype=np.intp)]
 
 
 def guess_layout(
@@ -335,7 +328,9 @@ def guess_layout(
         separator = _separator(file, lines, separator)
         first, *rest = csv.reader(lines, delimiter=separator)
         if header is None:
-            header = bool(rest) and not any(_is_number(x.replace(",", ".")) for x in first)
+            header = bool(rest) and not any(
+                np.isfinite(_to_number(x.replace(",", "."))) for x in first
+            )
         rows = [row for row in ([] if header else [first]) + rest if len(row) == len(first)]
         names = first if header else range(1, len(first) + 1)
         values = {name: [row[at] for row in rows] for at, name in enumerate(names)}
@@ -406,12 +401,6 @@ def _is_time(name: Any, values: Sequence[str]) -> bool:
         return bool(values) and all(re.match(r"\d{4}-\d\d-\d\d", value) for value in values)
     low, high = min(map(int, values)), max(map(int, values))
     return any(631_152_000 * unit <= low <= high < 4_102_444_800 * unit for unit in (1, 1000))
-
-
-def _is_number(text: str) -> bool:
-    with suppress(ValueError):
-        return np.isfinite(float(text))
-    return False
 
 
 def _first_lines(file: Path, encoding: str) -> list[str]:

@@ -52,16 +52,19 @@ def test_labels_are_text_to_the_letter(tmp_path):
         ("", "the file is empty"),
         ("user,item,rating\n", "the file has no ratings"),
         ("user,item,stars\na,b,1\n", "no column 'rating'; its columns are user, item, stars"),
-        ("user,item,rating\na,x,1\na,y\n", "line 3: the field 'rating' is empty"),
+        ("user,item,rating\na,x,1\na,y\n", "line 3: the rating '' is not a number"),
         ("user,item,rating\na,x,1\na,y,good\n", "line 3: the rating 'good' is not a number"),
         ("user,item,rating\na,x,inf\n", "line 2: the rating 'inf' is not a number"),
         ("user,item,rating\na,x,1\n,y,1\n", "line 3: the field 'user' is empty"),
         ("user,item,rating\na,x,1\na, ,1\n", "line 3: the field 'item' is empty"),
-        ("user,item,rating\na,x,1\na,y,1,2\n", "line 3: more than 3 fields"),
-        ("user,item,rating\na,x,1,9\nb,x,1,9\n", "the rows have more fields than the header, 3"),
+        ("user,item,rating\na,x,1\na,y,1,2\n", "line 3: 4 fields, not 3"),
+        (
+            "user,item,rating\na,x,1,9\nb,x,1,9\n",
+            "2 problems: line 2: 4 fields, not 3; line 3: 4 fields",
+        ),
         ('user,item,rating\n"a\nb",x,1\nc,x,bad\n', "line 4: the rating 'bad' is not a number"),
         ("user,item,rating\na,x,1\nb,x,1\na,x,2\n", "line 4: user a rated item x a second time"),
-        ("user,item,rating\na,x,1\na,y,9\n", "line 3: the rating 9 is outside 1 to 5"),
+        ("user,item,rating\na,x,1\na,y,9\n", "line 3: the rating '9' is not a number from 1 to 5"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(tmp_path, text, said):
@@ -120,7 +123,9 @@ def test_another_encoding_and_decimal_comma(tmp_path):
     assert table.values.tolist() == [-2, 1.5]
     with pytest.raises(DataError, match="line 2: not text in UTF-8; set encoding"):
         load_ratings(tmp_path / "a.csv", decimal=",")
-    with pytest.raises(DataError, match="line 2: the rating '1,5' is not a number with decimal"):
+    with pytest.raises(
+        DataError, match=r"line 2: the rating '1,5' is not a number .* with decimal"
+    ):
         load_ratings(tmp_path / "a.csv", encoding="latin-1")
     with pytest.raises(DataError, match="unknown encoding 'klingon'"):
         load_ratings(tmp_path / "a.csv", encoding="klingon")
@@ -131,7 +136,9 @@ def test_ratings_that_mean_missing_are_skipped(tmp_path):
     table = load_ratings(file, missing=["NA", 99, ""])
     assert table.user_ids.tolist() == ["a", "c"]
     assert table.values.tolist() == [1, 2]
-    with pytest.raises(DataError, match=r"2 problems: line 3: the rating 'NA'.*line 6: the field"):
+    with pytest.raises(
+        DataError, match=r"2 problems: line 3: the rating 'NA'.*line 6: the rating ''"
+    ):
         load_ratings(file)
 
 
@@ -163,7 +170,7 @@ def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
     assert load_ratings(tmp_path / "a.parquet").user_ratings(1).tolist() == [3.5]
     frame.loc[1, "rating"] = None
     frame.to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="row 2: the field 'rating' is empty"):
+    with pytest.raises(DataError, match="row 2: the rating '' is not a number"):
         load_ratings(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_text("not parquet")
     with pytest.raises(DataError, match="not a Parquet file"):
