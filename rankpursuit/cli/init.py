@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,36 @@ from rankpursuit.errors import DataError, RankpursuitError
 from rankpursuit.experiments.syntax.shipped import SCHEMA, SCHEMA_LINE, shipped_folder
 
 if TYPE_CHECKING:
-    from rankpursuit.experiments.config import Experiment, Protocol
+    from rankpursuit.experiments.config import Experiment
+
+_CONFIG = """\
+{schema}
+# The paper's algorithms on {path}. All keys: `rp-run --schema`.
+extends: paper                            # its algorithms and grids; keys below override them
+name: {name:<34}  # results go to results/{name}/
+
+data:
+{data}
+protocol:
+{protocol}  scored_share: null                      # 0.5: half of the training items have no score
+
+repeats: 10                               # each with other test users
+
+algorithms:                               # null drops one
+  semi_supervised_ranking_pursuit: null   # needs a scored_share
+"""
+_COMMENTS = {
+    "path": "relative to this file",
+    "separator": "between fields",
+    "header": "none: the first line is a rating",
+    "user": "columns: their names, or numbers if there is no header",
+    "groups": "reference users by how many items they rated",
+    "test_user_bounds": "how many items a test user rated",
+    "test_users": "users of a repeat; the paper has {}",
+    "holdout_users": "others, to choose parameters on; {}",
+    "reference_users": "whose ratings are the features; {}",
+}
+_COLUMNS = ("user", "item", "rating")
 
 
 @click.command(cls=Command, short_help="Write a first config for your own ratings.")
@@ -43,8 +71,10 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
     """
     if ratings is not None and not os.path.isfile(ratings):  # before the slow imports
         raise no_such("file", ratings)
+    from rankpursuit.datasets.files import guess_layout, load_ratings
     from rankpursuit.experiments.config import Protocol
     from rankpursuit.experiments.syntax.sections import LABEL
+    from rankpursuit.experiments.tasks import fitting_sizes
     from rankpursuit.writing import write_atomically
 
     name = name.removesuffix(".yaml")
@@ -53,88 +83,51 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
     path = Path(f"{name}.yaml")
     if path.exists() or path.is_symlink():
         raise Failure(f"{path} is there already: give another name, or remove it first")
-    data: dict[str, Any] = {"name": "ratings", "path": "ratings.csv"}
-    protocol = Protocol()
+    data: dict[str, Any] = {"path": "ratings.csv"} | {key: key for key in _COLUMNS}
+    protocol = paper = Protocol().model_dump(mode="json")
     if ratings is not None:
-        data, protocol = _fit_to(ratings, columns, protocol)
-    write_atomically(path, "".join(f"{line}\n" for line in _lines(name, data, protocol)).encode())
+        layout = guess_layout(ratings, **columns)
+        guessed = ", ".join(f"{key} {layout[key]}" for key in _COLUMNS)
+        try:
+            table = load_ratings(ratings, **layout)
+        except DataError as error:
+            hint = f"guessed columns: {guessed}; if wrong, give --user, --item and --rating"
+            raise Failure(str(error), f"{ratings}: {hint}") from error
+        counts = f"{table.n_users:,} users, {table.n_items:,} items, {table.n_ratings:,} ratings"
+        echo(f"{ratings}: {counts} (columns: {guessed})")
+        sizes = fitting_sizes(table.counts, Protocol())
+        if sizes is None:
+            raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
+        data = {"path": os.path.relpath(ratings), **_section(layout, ratings)}
+        protocol = paper | sizes
+    config = _CONFIG.format(
+        schema=f"{SCHEMA_LINE}{os.path.relpath(shipped_folder() / SCHEMA)}",
+        path=json.dumps(data["path"]),
+        name=name,
+        data=_lines({"name": "ratings", **data}, paper),
+        protocol=_lines({key: protocol[key] for key in _COMMENTS if key in protocol}, paper),
+    )
+    write_atomically(path, config.encode())
     echo(f"wrote {path}: check it, then rp-run {path} --dry-run, and rp-run {path}")
 
 
-def _fit_to(
-    ratings: Path, columns: dict[str, Any], protocol: Protocol
-) -> tuple[dict[str, Any], Protocol]:
-    """Return the section ``data`` for a ratings file, and a protocol that it has users for."""
-    from rankpursuit.datasets.files import guess_layout, load_ratings
-    from rankpursuit.experiments.tasks import fitting_sizes
-
-    layout = guess_layout(ratings, **columns)
-    guessed = ", ".join(f"{key} {layout[key]}" for key in ("user", "item", "rating"))
-    try:
-        table = load_ratings(ratings, **layout)
-    except DataError as error:
-        hint = f"{ratings}: guessed columns: {guessed}; if wrong, give --user, --item and --rating"
-        raise Failure(str(error), hint) from error
-    counts = f"{table.n_users:,} users, {table.n_items:,} items, {table.n_ratings:,} ratings"
-    echo(f"{ratings}: {counts} (columns: {guessed})")
-    sizes = fitting_sizes(table.counts, protocol)
-    if sizes is None:
-        raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
-    fitted = json.dumps(protocol.model_dump(mode="json") | sizes)
-    data = {"name": "ratings", "path": os.path.relpath(ratings)} | _changed(layout, ratings)
-    return data, type(protocol).model_validate_json(fitted)
-
-
-def _changed(layout: dict[str, Any], ratings: Path) -> dict[str, Any]:
-    """Return the keys of the section ``data`` whose values are not the defaults."""
+def _section(layout: dict[str, Any], ratings: Path) -> dict[str, Any]:
+    """Return a layout as keys of the section ``data``, without defaults except for columns."""
     from rankpursuit.datasets.files import SEPARATORS
 
-    header = layout["header"]
-    separator = SEPARATORS.get(ratings.suffix.lower())
-    usual: dict[str, Any] = {"separator": separator, "header": True, "decimal": "."}
-    usual |= {key: key if header else at for at, key in enumerate(("user", "item", "rating"), 1)}
-    config = {key: value for key, value in layout.items() if value != usual[key]}
-    return config if header else config | {"header": None}
+    usual = {"separator": SEPARATORS.get(ratings.suffix.lower()), "header": True}
+    section = {key: x for key, x in layout.items() if key not in usual or x != usual[key]}
+    return section | ({} if layout["header"] else {"header": None})
 
 
-def _lines(name: str, data: dict[str, Any], protocol: Protocol) -> Iterator[str]:
-    """Yield the lines of a config."""
-    paper = type(protocol)()
-    comments = {
-        "path": "relative to this file",
-        "separator": "between fields",
-        "header": "none: the first line is a rating",
-        "user": "columns: their numbers" if "header" in data else "columns: their names",
-        "groups": "reference users by how many items they rated",
-        "test_user_bounds": "how many items a test user rated",
-        "test_users": f"users of a repeat; the paper has {paper.test_users}",
-        "holdout_users": f"others, to choose parameters on; {paper.holdout_users}",
-        "reference_users": f"whose ratings are the features; {paper.reference_users}",
-    }
-
-    def line(text: str, comment: str) -> str:
-        return f"{text:<40}  # {comment}"
-
-    def section(values: dict[str, Any]) -> Iterator[str]:
-        for key, value in values.items():
-            text = f"  {key}: {json.dumps(value, ensure_ascii=False)}"
-            yield line(text, comments[key]) if key in comments else text
-
-    yield f"{SCHEMA_LINE}{os.path.relpath(shipped_folder() / SCHEMA)}"
-    yield f"# The paper's algorithms on {json.dumps(data['path'])}. All keys: `rp-run --schema`."
-    yield line("extends: paper", "its algorithms and grids; keys below override them")
-    yield line(f"name: {name}", f"results go to results/{name}/")
-    yield "\ndata:"
-    usual = enumerate(("user", "item", "rating"), start=1)
-    yield from section(
-        data | {key: data.get(key, at if "header" in data else key) for at, key in usual}
-    )
-    yield "\nprotocol:"
-    yield from section(protocol.model_dump(mode="json", include=set(comments)))
-    yield line("  scored_share: null", "0.5: half of the training items have no score")
-    yield line("\nrepeats: 10", "each with other test users")
-    yield line("\nalgorithms:", "null drops one")
-    yield line("  semi_supervised_ranking_pursuit: null", "needs a scored_share")
+def _lines(values: dict[str, Any], paper: dict[str, Any]) -> str:
+    """Return keys of a config as commented lines."""
+    lines = ""
+    for key, value in values.items():
+        text = f"  {key}: {json.dumps(value, ensure_ascii=False)}"
+        comment = _COMMENTS.get(key, "").format(paper.get(key))
+        lines += f"{text:<40}  # {comment}\n" if comment else f"{text}\n"
+    return lines
 
 
 def advice(experiment: Experiment) -> str | None:
@@ -150,21 +143,17 @@ def advice(experiment: Experiment) -> str | None:
     from rankpursuit.experiments.tasks import fitting_sizes
 
     changes: dict[str, Any] = {}
+    given = experiment.data.model_dump()
     try:
         try:
             ratings = ratings_of(experiment.data)
         except DataError:
-            given = experiment.data.model_dump()
             if given["name"] != "ratings":
                 raise
-            file = Path(given["path"])
-            layout = guess_layout(file)
-            ratings = load_ratings(file, **layout)
-            usual = {key: x.default for key, x in type(experiment.data).model_fields.items()}
-            found = (
-                given | usual | {"name": "ratings", "path": given["path"]} | _changed(layout, file)
-            )
-            changes = {f"data.{key}": found[key] for key in given if found[key] != given[key]}
+            layout = guess_layout(given["path"])
+            ratings = load_ratings(given["path"], **layout)
+            section = _section(layout, Path(given["path"]))
+            changes = {f"data.{key}": x for key, x in section.items() if x != given.get(key)}
     except RankpursuitError:
         return None
     sizes = fitting_sizes(ratings.counts, experiment.protocol)
