@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -128,45 +128,39 @@ def verify(names: tuple[str, ...], path: Path | None) -> None:
 @click.option("--rating", help="Column of ratings. [default: guessed]")
 @click.option("--separator", help="Field separator of a text file. [default: detected]")
 @click.option("--no-header", is_flag=True, help="The first line is a rating; columns are 1, 2, 3.")
-def describe(source: str, plot: Path | None, no_header: bool, **given: str | None) -> None:
+def describe(source: str, plot: Path | None, no_header: bool, **given: Any) -> None:
     """Describe ratings: users per group, histogram, ties, density.
 
     SOURCE is jester, movielens or synthetic, or a file of your own ratings with one row per
     rating: .csv, .tsv, .parquet, or other delimited text. Separator and columns are guessed as
     by rp-init; without a header, columns are numbers from 1.
     """
-    if Path(source).suffix and not os.path.lexists(source):
+    if Path(source).suffix and not os.path.lexists(source):  # before the slow imports
         raise no_such("file", Path(source))
-    from rankpursuit.datasets import load_named
+    from difflib import get_close_matches
+
+    from rankpursuit.datasets import load_named, load_ratings
     from rankpursuit.datasets.fetch import NAMES
+    from rankpursuit.datasets.files import guess_layout
     from rankpursuit.datasets.ratings import check_picture, save_picture
 
     if plot is not None:
         check_picture(plot)
-    ratings = load_named(source) if source in NAMES else _load_file(source, no_header, given)
+    if source in NAMES:
+        ratings = load_named(source)
+    elif Path(source).suffix or Path(source).exists():
+        layout = guess_layout(source, header=False if no_header else None, **given)
+        ratings = load_ratings(source, **layout)
+    else:
+        close = get_close_matches(source[:LONGEST_PATH], NAMES, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise Failure(f"{source}: neither a file nor one of {', '.join(NAMES)}{hint}")
     if source == "synthetic":
         ratings = replace(ratings, name="SYNTHETIC ratings, drawn from a model; nobody gave them")
     echo("\n".join(_description(ratings)))
     if plot is not None:
         save_picture(ratings, plot)
         echo(f"\npicture      {plot}")
-
-
-def _load_file(source: str, no_header: bool, given: dict[str, str | None]) -> Ratings:
-    """Load a ratings file, guessing what the options do not say."""
-    from difflib import get_close_matches
-
-    from rankpursuit.datasets import load_ratings
-    from rankpursuit.datasets.fetch import NAMES
-    from rankpursuit.datasets.files import guess_layout
-    from rankpursuit.errors import DataError
-
-    if not Path(source).suffix and not Path(source).exists():
-        close = get_close_matches(source[:LONGEST_PATH], NAMES, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise DataError(f"{source}: neither a file nor one of {', '.join(NAMES)}{hint}")
-    header = False if no_header else None
-    return load_ratings(source, **guess_layout(source, header=header, **given))
 
 
 def _chosen(names: tuple[str, ...]) -> list[DataSet]:

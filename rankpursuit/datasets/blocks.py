@@ -135,11 +135,9 @@ def parquet_blocks(
 
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        If pyarrow is not installed, the file is damaged or lacks a column, or, on iteration, a
-        value is not a finite number or a group is split; the message names the row, from 1.
+    DataNotFoundError, DataError
+        If there is no such file; if pyarrow is not installed, the file is damaged or lacks a
+        column, or, on iteration, a value is not a finite number or a group is split, with the row.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def load_ratings(
         types = [str, str]
 
     skipped = {str(word).strip() for word in missing}
-    skipped_numbers = {_to_number(word) for word in skipped}
+    skipped_numbers = {value for value in map(_to_number, skipped) if value == value}
     to_point = {ord("."): "?", ord(decimal): "."}
     low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
     user_codes: dict[Any, int] = {}
@@ -139,15 +139,13 @@ def load_ratings(
         n_problems += 1
         if n_problems > _LISTED:
             continue
-        if fault:
-            words = fault
-        elif not _is_id(who) or not _is_id(what):
-            column = columns[0] if not _is_id(who) else columns[1]
-            words = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
-        else:
-            words = f"the rating {cut(text, 40)!r} is not a number from {low:g} to {high:g}"
-            words += f" with decimal {decimal!r}" if "," in text else ""
-        problems.append((number, words))
+        if not fault and low <= value <= high:
+            column = columns[1] if _is_id(who) else columns[0]
+            fault = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
+        elif not fault:
+            fault = f"the rating {cut(text, 40)!r} is not a number from {low:g} to {high:g}"
+            fault += f" with decimal {decimal!r}" if "," in text else ""
+        problems.append((number, fault))
 
     user_ids, user_rows = _sort_ids(user_codes, users, types[0])
     item_ids, item_rows = _sort_ids(item_codes, items, types[1])
@@ -158,14 +156,15 @@ def load_ratings(
         n_problems += len(again)
         for row in again[:_LISTED]:
             who, what = user_ids[user_rows[row]], item_ids[item_rows[row]]
-            words = f"user {who} rated item {what} a second time; remove one, or set duplicates"
-            problems.append((numbers[row], words))
-    if problems:
-        listed = [f"{place} {at}: {words}" for at, words in sorted(problems)[:_LISTED]]
+            fault = f"user {who} rated item {what} a second time; remove one, or set duplicates"
+            problems.append((numbers[row], fault))
+    if n_problems:
+        listed = [f"{place} {at}: {fault}" for at, fault in sorted(problems)[:_LISTED]]
         if n_problems == 1:
             raise DataError(f"{file}, {listed[0]}")
-        rest = [f"and {n_problems - len(listed):,} more"] if n_problems > len(listed) else []
-        raise DataError(f"{file}: {n_problems:,} problems: {'; '.join(listed + rest)}")
+        rest = n_problems - len(listed)
+        listed += [f"and {rest:,} more"] if rest else []
+        raise DataError(f"{file}: {n_problems:,} problems: {'; '.join(listed)}")
     if not values:
         raise DataError(f"{file}: the file has no ratings")
     means = np.bincount(inverse, values) / np.bincount(inverse)

@@ -84,10 +84,8 @@ def load_letor(
 
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        If a file cannot be read; the message names the first line that is malformed.
+    DataNotFoundError, DataError
+        If there is no such file; if a line is malformed, with its number.
 
     See Also
     --------
@@ -143,10 +141,8 @@ def letor_blocks(
     n_features : int, optional
         Number of features. Default: the highest one in the first block; a higher one in a later
         block raises an error.
-    dtype : {float64, float32}, default float64
-        Type of the features.
-    sparse : bool, default False
-        Whether to return `X` as a sparse array.
+    dtype, sparse
+        As for :func:`load_letor`.
 
     Returns
     -------
@@ -155,11 +151,8 @@ def letor_blocks(
 
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        On iteration, if a file cannot be read or a query is split in two; the message names the
-        line.
+    DataNotFoundError, DataError
+        If there is no such file; on iteration, if a line is malformed or a query split in two.
 
     See Also
     --------
