@@ -142,6 +142,12 @@ def test_ratings_that_mean_missing_are_skipped(tmp_path):
         load_ratings(file)
 
 
+def test_a_word_that_means_missing_does_not_excuse_other_words(tmp_path):
+    file = write(tmp_path, "user,item,rating\na,x,1\na,y,good\na,z,NA\n")
+    with pytest.raises(DataError, match="line 3: the rating 'good' is not a number"):
+        load_ratings(file, missing=["NA", "nan"])
+
+
 @pytest.mark.parametrize(("duplicates", "values"), [("first", [1, 5]), ("mean", [2, 5])])
 def test_duplicates_can_be_merged(tmp_path, duplicates, values):
     file = write(tmp_path, "user,item,rating\na,x,1\na,y,5\na,x,3\n")
