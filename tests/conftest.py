@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rankpursuit.datasets import Ratings, load_named, locate
+from rankpursuit.datasets import Ratings, load_named
+from rankpursuit.datasets import fetch as locate
 from rankpursuit.errors import DataNotFoundError
 
 # test_fuzz.py has seven properties, which share the 100,000 examples of the profile "fuzz".

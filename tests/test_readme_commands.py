@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rankpursuit.cli.main import COMMANDS
-from rankpursuit.datasets.named import DATA_SETS
+from rankpursuit.datasets.fetch import DATA_SETS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

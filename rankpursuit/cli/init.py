@@ -1,42 +1,66 @@
-"""``rp-init``: write a first config for ratings of one's own."""
+"""``rp-init``: write a first config for your own ratings."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankpursuit.cli._common import Command, Failure, echo, no_such
+from rankpursuit.errors import DataError, RankpursuitError
 from rankpursuit.experiments.syntax.shipped import SCHEMA, SCHEMA_LINE, shipped_folder
 
 if TYPE_CHECKING:
-    from rankpursuit.experiments.config import Protocol
+    from rankpursuit.experiments.config import Experiment
 
-_COMMENTS_AT = 40
-"""Column in which comments begin."""
+_CONFIG = """\
+{schema}
+# The paper's algorithms on {path}. All keys: `rp-run --schema`.
+extends: paper                            # its algorithms and grids; keys below override them
+name: {name:<34}  # results go to results/{name}/
+
+data:
+{data}
+protocol:
+{protocol}  scored_share: null                      # 0.5: half of the training items have no score
+
+repeats: 10                               # each with other test users
+
+algorithms:                               # null drops one
+  semi_supervised_ranking_pursuit: null   # needs a scored_share
+"""
+_COMMENTS = {
+    "path": "relative to this file",
+    "separator": "between fields",
+    "header": "none: the first line is a rating",
+    "user": "columns: their names, or numbers if there is no header",
+    "groups": "reference users by how many items they rated",
+    "test_user_bounds": "how many items a test user rated",
+    "test_users": "users of a repeat; the paper has {}",
+    "holdout_users": "others, to choose parameters on; {}",
+    "reference_users": "whose ratings are the features; {}",
+}
+_COLUMNS = ("user", "item", "rating")
 
 
-@click.command(cls=Command, short_help="Write a first config for ratings of your own.")
+@click.command(cls=Command, short_help="Write a first config for your own ratings.")
 @click.argument("name")
 @click.argument("ratings", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--user", metavar="COLUMN", help="Column of users: its name; its number without a header."
-)
+@click.option("--user", metavar="COLUMN", help="Column of users: name, or number if no header.")
 @click.option("--item", metavar="COLUMN", help="Column of items.")
 @click.option("--rating", metavar="COLUMN", help="Column of ratings.")
-def main(name: str, ratings: Path | None, **columns: str | None) -> None:
+def main(name: str, ratings: Path | None, **columns: Any) -> None:
     r"""Write NAME.yaml, a commented config that runs the paper's algorithms on your RATINGS.
 
-    RATINGS is a file with a user, an item and a rating in each row: .csv, .tsv, .parquet, or text
-    of any ending. Separator, header and columns are found by looking at it, and numbers of users
-    are chosen that it has enough for. Look the result over: it is a guess, which --user, --item
-    and --rating correct. Without RATINGS, fill in the config yourself.
+    RATINGS is a file with a user, an item and a rating in each row: .csv, .tsv, .parquet, or other
+    delimited text. Separator, header and columns are guessed from its first lines, and the numbers
+    of users are lowered to what it has. Check the result; --user, --item and --rating correct the
+    guess. Without RATINGS, fill in the config yourself.
 
     \b
     Examples:
@@ -45,10 +69,12 @@ def main(name: str, ratings: Path | None, **columns: str | None) -> None:
       rp-init mine log.csv --user who --item what --rating score
       rp-init mine
     """
-    if ratings is not None and not os.path.isfile(ratings):  # told at once: imports take a second
+    if ratings is not None and not os.path.isfile(ratings):  # before the slow imports
         raise no_such("file", ratings)
+    from rankpursuit.datasets.files import guess_layout, load_ratings
     from rankpursuit.experiments.config import Protocol
     from rankpursuit.experiments.syntax.sections import LABEL
+    from rankpursuit.experiments.tasks import fitting_sizes
     from rankpursuit.writing import write_atomically
 
     name = name.removesuffix(".yaml")
@@ -57,90 +83,82 @@ def main(name: str, ratings: Path | None, **columns: str | None) -> None:
     path = Path(f"{name}.yaml")
     if path.exists() or path.is_symlink():
         raise Failure(f"{path} is there already: give another name, or remove it first")
-    data: dict[str, Any] = {"name": "ratings", "path": "ratings.csv"}
-    protocol = Protocol()
+    data: dict[str, Any] = {"path": "ratings.csv"} | {key: key for key in _COLUMNS}
+    protocol = paper = Protocol().model_dump(mode="json")
     if ratings is not None:
-        given = {key: column for key, column in columns.items() if column is not None}
-        data, protocol = _fitted(ratings, protocol, given)
-    lines = _lines(name, data, protocol)
-    write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
-    echo(f"wrote {path}: look it over, then rp-run {path} --dry-run, and rp-run {path}")
+        layout = guess_layout(ratings, **columns)
+        guessed = ", ".join(f"{key} {layout[key]}" for key in _COLUMNS)
+        try:
+            table = load_ratings(ratings, **layout)
+        except DataError as error:
+            hint = f"guessed columns: {guessed}; if wrong, give --user, --item and --rating"
+            raise Failure(str(error), f"{ratings}: {hint}") from error
+        counts = f"{table.n_users:,} users, {table.n_items:,} items, {table.n_ratings:,} ratings"
+        echo(f"{ratings}: {counts} (columns: {guessed})")
+        sizes = fitting_sizes(table.counts, Protocol())
+        if sizes is None:
+            raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
+        data = {"path": os.path.relpath(ratings), **_section(layout, ratings)}
+        protocol = paper | sizes
+    config = _CONFIG.format(
+        schema=f"{SCHEMA_LINE}{os.path.relpath(shipped_folder() / SCHEMA)}",
+        path=json.dumps(data["path"]),
+        name=name,
+        data=_lines({"name": "ratings", **data}, paper),
+        protocol=_lines({key: protocol[key] for key in _COMMENTS if key in protocol}, paper),
+    )
+    write_atomically(path, config.encode())
+    echo(f"wrote {path}: check it, then rp-run {path} --dry-run, and rp-run {path}")
 
 
-def _fitted(
-    ratings: Path, protocol: Protocol, given: dict[str, str]
-) -> tuple[dict[str, Any], Protocol]:
-    """Return the section ``data`` for a file of ratings, and a protocol that it has users for."""
-    from rankpursuit.datasets.guess import guess_layout
-    from rankpursuit.errors import DataError
+def _section(layout: dict[str, Any], ratings: Path) -> dict[str, Any]:
+    """Return a layout as keys of the section ``data``, without defaults except for columns."""
+    from rankpursuit.datasets.files import SEPARATORS
+
+    usual = {"separator": SEPARATORS.get(ratings.suffix.lower()), "header": True}
+    section = {key: x for key, x in layout.items() if key not in usual or x != usual[key]}
+    return section | ({} if layout["header"] else {"header": None})
+
+
+def _lines(values: dict[str, Any], paper: dict[str, Any]) -> str:
+    """Return keys of a config as commented lines."""
+    lines = ""
+    for key, value in values.items():
+        text = f"  {key}: {json.dumps(value, ensure_ascii=False)}"
+        comment = _COMMENTS.get(key, "").format(paper.get(key))
+        lines += f"{text:<40}  # {comment}\n" if comment else f"{text}\n"
+    return lines
+
+
+def advice(experiment: Experiment) -> str | None:
+    """Return ``--set`` options with which an experiment would run; None if none are known.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        One whose data cannot be read as declared, or has too few users.
+    """
+    from rankpursuit.datasets.files import guess_layout, load_ratings
+    from rankpursuit.experiments.config import ratings_of
     from rankpursuit.experiments.tasks import fitting_sizes
 
-    layout = guess_layout(ratings)
-    columns: dict[str, Any] = {
-        key: int(word) if word.isdigit() and not layout.header else word
-        for key, word in given.items()
-    }
-    layout = replace(layout, **columns)
-    taken = f"user {layout.user}, item {layout.item}, rating {layout.rating}"
+    changes: dict[str, Any] = {}
+    given = experiment.data.model_dump()
     try:
-        table = layout.load(ratings)
-    except DataError as error:
-        raise Failure(
-            str(error),
-            f"{ratings}: the columns were taken to be: {taken}; if they are others, "
-            "give --user, --item and --rating",
-        ) from error
-    echo(
-        f"{ratings}: {table.n_users:,} users, {table.n_items:,} items, {table.n_ratings:,} ratings"
-        f" (columns: {taken})"
-    )
-    sizes = fitting_sizes(table.counts, protocol)
+        try:
+            ratings = ratings_of(experiment.data)
+        except DataError:
+            if given["name"] != "ratings":
+                raise
+            layout = guess_layout(given["path"])
+            ratings = load_ratings(given["path"], **layout)
+            section = _section(layout, Path(given["path"]))
+            changes = {f"data.{key}": x for key, x in section.items() if x != given.get(key)}
+    except RankpursuitError:
+        return None
+    sizes = fitting_sizes(ratings.counts, experiment.protocol)
     if sizes is None:
-        raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
-    fitted = protocol.model_dump(mode="json") | sizes
-    return layout.as_config(ratings), type(protocol).model_validate_json(json.dumps(fitted))
-
-
-def _lines(name: str, data: dict[str, Any], protocol: Protocol) -> Iterator[str]:
-    """Yield the lines of a config."""
-    yield f"{SCHEMA_LINE}{shipped_folder() / SCHEMA}"
-    yield f"# The paper's algorithms on {json.dumps(data['path'])}. All keys: `rp-run --schema`."
-    yield _line("extends: paper", "its algorithms and grids; yours below win")
-    yield _line(f"name: {name}", f"results go to results/{name}/")
-    yield ""
-    yield "data:"
-    yield "  name: ratings"
-    shown = {"user": "user", "item": "item", "rating": "rating"} | data
-    if "header" in data:
-        shown |= {key: data.get(key, at) for at, key in enumerate(("user", "item", "rating"), 1)}
-    comments = {
-        "path": "relative to this file",
-        "separator": "between fields",
-        "header": "none: the first line is a rating already",
-        "user": "columns: their names" if "header" not in data else "columns: their numbers",
-    }
-    for key in ("path", "separator", "header", "user", "item", "rating"):
-        if key in shown:
-            yield _line(f"  {key}: {json.dumps(shown[key], ensure_ascii=False)}", comments.get(key))
-    yield ""
-    yield "protocol:"
-    paper = type(protocol)()
-    comments = {
-        "groups": "reference users by how many items they rated",
-        "test_user_bounds": "how many items a test user rated",
-        "test_users": f"users of a repeat; the paper has {paper.test_users}",
-        "holdout_users": f"others, to choose parameters on; {paper.holdout_users}",
-        "reference_users": f"whose ratings are the features; {paper.reference_users}",
-    }
-    for key, value in protocol.model_dump(mode="json", include=set(comments)).items():
-        yield _line(f"  {key}: {json.dumps(value)}", comments[key])
-    yield _line("  scored_share: null", "0.5: half of the training items have no score")
-    yield ""
-    yield _line("repeats: 10", "each with other test users")
-    yield ""
-    yield _line("algorithms:", "null drops one")
-    yield _line("  semi_supervised_ranking_pursuit: null", "needs a scored_share")
-
-
-def _line(text: str, comment: str | None) -> str:
-    return f"{text:<{_COMMENTS_AT}}  # {comment}" if comment else text
+        return None
+    changes |= {f"protocol.{key}": value for key, value in sizes.items()}
+    words = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in changes.items())
+    return " ".join(f"--set {shlex.quote(word)}" for word in words) or None

@@ -166,8 +166,8 @@ def _backend_options(options: dict[str, Any]) -> Options:
 
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
     """Return what to run of an experiment; refuse all that cannot run."""
-    from rankpursuit.cli._advice import advice
     from rankpursuit.cli._patience import telling
+    from rankpursuit.cli.init import advice
     from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment
     from rankpursuit.experiments.run.run import Run

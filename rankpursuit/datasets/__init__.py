@@ -1,12 +1,11 @@
-"""Ratings tables: real, one's own, synthetic; learning-to-rank files; rows in blocks."""
+"""Ratings tables (public, your own, synthetic), learning-to-rank files, and blocks of rows."""
 
-from rankpursuit.datasets.blocks import Blocks, array_blocks
+from rankpursuit.datasets.blocks import Blocks, array_blocks, parquet_blocks
+from rankpursuit.datasets.fetch import load_named
 from rankpursuit.datasets.files import load_ratings
 from rankpursuit.datasets.jester import load_jester
 from rankpursuit.datasets.letor import Letor, letor_blocks, load_letor
 from rankpursuit.datasets.movielens import load_movielens
-from rankpursuit.datasets.named import load_named
-from rankpursuit.datasets.parquet import parquet_blocks
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.synthetic import make_ratings
 

@@ -1,18 +1,22 @@
-"""Blocks of whole groups: rows that need not fit into memory.
+"""Blocks of whole groups, from arrays or Parquet files that need not fit into memory.
 
-A block is a tuple ``(X, y, groups)``: what `fit_blocks` and `partial_fit` of the pursuits take.
+A block is a tuple ``(X, y, groups)``, as `fit_blocks` and `partial_fit` of the pursuits take it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.errors import DataError
+from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.visible import cut
 
 Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 Item = TypeVar("Item", bound=tuple)
@@ -28,7 +32,7 @@ class Blocks(Generic[Item]):
     Parameters
     ----------
     open : callable
-        Returns an iterator over the blocks, from the first one on.
+        Returns an iterator over the blocks.
     """
 
     open: Callable[[], Iterator[Item]]
@@ -40,18 +44,18 @@ class Blocks(Generic[Item]):
 def array_blocks(
     X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, *, rows: int = ROWS
 ) -> Blocks[Block]:
-    """Cut arrays into blocks of whole groups.
+    """Split arrays into blocks of whole groups.
 
     Parameters
     ----------
     X : array-like of shape (n, n_features)
-        May be a memory map, of which no more than a block is read at a time.
+        May be a memory map, of which one block at a time is read.
     y : array-like of shape (n,)
     groups : array-like of shape (n,), optional
-        Labels, in any order: blocks go through the groups by label, and through the rows of a
-        group as they come. Default: blocks are cut anywhere, and have no labels.
+        Labels, in any order: blocks contain the groups by label, and the rows of a group in their
+        order. Default: blocks of `rows` rows without labels.
     rows : int, default 8192
-        Rows of a block; a larger group is a block of its own.
+        Maximum number of rows of a block; a larger group is a block by itself.
 
     Returns
     -------
@@ -71,114 +75,190 @@ def array_blocks(
     [1. 0. 2.] ['a' 'b' 'b']
     [3. 4.] ['c' 'c']
     """
-    check_rows(rows)
+    check_count("rows", rows)
     X, y = np.asanyarray(X), np.asarray(y)
     labels = None if groups is None else np.asarray(groups)
-    lengths = [len(X), len(y)] + ([] if labels is None else [len(labels)])
+    lengths = [len(array) for array in (X, y, labels) if array is not None]
     if len(set(lengths)) > 1:
         raise DataError(f"X, y and groups must have one length; they have {lengths}")
-    return Blocks(lambda: _cut_arrays(X, y, labels, rows))
+
+    def read() -> Iterator[Block]:
+        if labels is None:
+            for start in range(0, len(y), rows):
+                yield X[start : start + rows], y[start : start + rows], None
+            return
+        order = np.argsort(labels, kind="stable")
+        ends = np.append(_starts(labels[order])[1:], len(order))
+        start = 0
+        while start < len(order):
+            last = ends.searchsorted(start + rows, side="right") - 1
+            # No group ends within a block if the next one is larger.
+            stop = ends[max(last, ends.searchsorted(start, side="right"))]
+            part = order[start:stop]
+            yield X[part], y[part], labels[part]
+            start = stop
+
+    return Blocks(read)
 
 
-def _cut_arrays(
-    X: NDArray[Any], y: NDArray[Any], labels: NDArray[Any] | None, rows: int
-) -> Iterator[Block]:
-    if labels is None:
-        for start in range(0, len(y), rows):
-            part = slice(start, start + rows)
-            yield X[part], y[part], None
-        return
-    order = np.argsort(labels, kind="stable")
-    ends = np.append(_ends(labels[order]), len(order))
-    start = 0
-    while start < len(order):
-        reached = ends.searchsorted(start + rows, side="right")
-        # No group ends so early if the next one is larger than a block.
-        stop = ends[max(reached - 1, ends.searchsorted(start, side="right"))]
-        part = order[start:stop]
-        yield X[part], y[part], labels[part]
-        start = stop
+def _starts(labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the rows whose label differs from that of the row before."""
+    return np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
 
 
-def _ends(labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Where a label is followed by another one: the end of its rows."""
-    return np.flatnonzero(labels[1:] != labels[:-1]) + 1
-
-
-def whole_groups(pieces: Iterator[Block], rows: int, *, where: str) -> Iterator[Block]:
-    """Join pieces of data, cut anywhere, into blocks of whole groups.
+def parquet_blocks(
+    path: str | os.PathLike[str],
+    *,
+    features: Sequence[str] | None = None,
+    score: str = "score",
+    group: str | None = "group",
+    rows: int = ROWS,
+) -> Blocks[Block]:
+    """Read a Parquet file in blocks of whole groups; needs ``rankpursuit[parquet]``.
 
     Parameters
     ----------
-    pieces : iterator of (X, y, groups)
-    rows : int
-        Rows of a block, at least, but for the last one.
-    where : str
-        What to call the source in messages.
+    path : path
+        The rows of a group must be contiguous.
+    features : sequence of str, optional
+        Columns of the features. Default: all columns but those of score and group.
+    score : str, default "score"
+        Column of the scores.
+    group : str or None, default "group"
+        Column of the labels; None for rows without groups.
+    rows : int, default 8192
+        Approximate number of rows of a block.
 
-    Yields
-    ------
-    X, y, groups : ndarray
+    Returns
+    -------
+    Blocks
 
     Raises
     ------
-    DataError
-        If the rows of a group do not follow one another; the message names the row.
+    DataNotFoundError, DataError
+        If there is no such file; if pyarrow is not installed, the file is damaged or lacks a
+        column, or, on iteration, a value is not a finite number or a group is split, with the row.
 
     Examples
     --------
-    >>> X, y, groups = np.zeros((4, 1)), np.zeros(4), np.array([1, 1, 1, 2])
-    >>> pieces = ((X[part], y[part], groups[part]) for part in (slice(0, 2), slice(2, 4)))
-    >>> [block[2].tolist() for block in whole_groups(pieces, 2, where="here")]
-    [[1, 1, 1], [2]]
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from rankpursuit.datasets import parquet_blocks
+    >>> table = pd.DataFrame({"a": [0.5, 1.5, 2.5], "score": [1, 2, 3], "query": [7, 7, 8]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "train.parquet")
+    ...     table.to_parquet(file)
+    ...     for block in parquet_blocks(file, group="query", rows=2):
+    ...         print(block[0].ravel(), block[1], block[2])
+    [0.5 1.5] [1. 2.] [7 7]
+    [2.5] [3.] [8]
     """
-    begun: set[Any] = set()
-    held: list[Block] = []
-    n_held = n_before = whole = 0
-    for X, y, labels in pieces:
-        assert labels is not None
-        starts = np.concatenate([[0], _ends(labels)])
-        if held and _same(labels[0], held[-1]):
-            starts = starts[1:]
-        for start in starts.tolist():
-            label = labels[start : start + 1].tolist()[0]
-            if label in begun:
+    check_count("rows", rows)
+    file = existing_file(path)
+    with open_parquet(file) as parquet:
+        names = list(parquet.schema_arrow.names)
+    others = [score] if group is None else [score, group]
+    chosen = list(features) if features is not None else [x for x in names if x not in others]
+    for name in [*chosen, *others]:
+        if name not in names:
+            raise DataError(f"{file}: no column {name!r}; its columns are {', '.join(names)}")
+    if not chosen:
+        raise DataError(f"{file}: no feature column besides those of score and group")
+
+    def read() -> Iterator[Block]:
+        n_before = 0
+        with open_parquet(file) as parquet:
+            for batch in parquet.iter_batches(batch_size=rows, columns=[*chosen, *others]):
+                if not batch.num_rows:
+                    continue
+                columns = [_values(file, batch, x, x == group, n_before) for x in chosen + others]
+                labels = None if group is None else columns.pop()
+                yield np.column_stack(columns[:-1]), columns[-1], labels
+                n_before += batch.num_rows
+
+    return Blocks(read if group is None else lambda: whole_groups(read(), rows, where=str(file)))
+
+
+def _values(file: Path, batch: Any, name: str, is_label: bool, n_before: int) -> NDArray[Any]:
+    """Return a column of a batch; raise DataError for the first value that is invalid."""
+    column = batch.column(name)
+    values = np.asarray(column.to_numpy(zero_copy_only=False))
+    if is_label:
+        bad = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    elif values.dtype.kind not in "iufb" and column.null_count < len(column):
+        raise DataError(f"{file}: the column {name!r} holds {column.type}, not numbers")
+    else:
+        values = values.astype(np.float64)
+        bad = ~np.isfinite(values)
+    if bad.any():
+        reason = "is missing" if is_label else "is missing or not a finite number"
+        raise DataError(f"{file}, row {n_before + int(bad.argmax()) + 1}: {name!r} {reason}")
+    return values
+
+
+def whole_groups(pieces: Iterator[Any], rows: int, *, where: str) -> Iterator[Block]:
+    """Join pieces ``(X, y, groups)``, split anywhere, into blocks of at least `rows` rows.
+
+    Raises DataError, which names the row, if the rows of a group are not contiguous.
+    """
+    seen: set[Any] = set()
+    n_before = 0
+
+    def complete(block: Any) -> Block:
+        nonlocal n_before
+        for start in _starts(block[2]).tolist():
+            label = block[2][start : start + 1].tolist()[0]
+            if label in seen:
                 raise DataError(
-                    f"{where}, row {n_before + start + 1}: group {label!r} goes on after rows of "
-                    "others; the rows of a group must follow one another"
+                    f"{where}, row {n_before + start + 1}: group {label!r} continues after rows of "
+                    "other groups; the rows of a group must be contiguous"
                 )
-            begun.add(label)
-        # The last group may go on in the next piece.
-        whole = n_held + int(starts[-1]) if len(starts) else whole
-        held.append((X, y, labels))
-        n_held, n_before = n_held + len(y), n_before + len(y)
-        if whole >= rows:
-            joined = _joined(held)
-            yield _part(joined, slice(0, whole))
-            held = [_part(joined, slice(whole, None))]
-            n_held, whole = n_held - whole, 0
-    if held:
-        yield _joined(held)
+            seen.add(label)
+        n_before += len(block[1])
+        return block
+
+    held: Any = None
+    for piece in pieces:
+        if held is not None:
+            piece = tuple(np.concatenate(parts) for parts in zip(held, piece, strict=True))
+        last = _starts(piece[2])[-1]  # the last group may continue in the next piece
+        if last >= rows:
+            yield complete(tuple(part[:last] for part in piece))
+            piece = tuple(part[last:] for part in piece)
+        held = piece
+    if held is not None:
+        yield complete(held)
 
 
-def _same(label: Any, piece: Block) -> bool:
-    labels = piece[2]
-    assert labels is not None
-    return bool(labels[-1] == label)
+@contextmanager
+def open_parquet(file: Path) -> Iterator[Any]:
+    """Open a Parquet file; raise DataError if it is damaged, now or while it is read."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise DataError(
+            f"{file}: reading Parquet needs pyarrow: pip install 'rankpursuit[parquet]'"
+        ) from error
+    try:
+        with pyarrow.parquet.ParquetFile(file) as parquet:
+            yield parquet
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{file}: not a Parquet file, or damaged or cut off: {reason}") from error
 
 
-def _part(block: Block, rows: slice) -> Block:
-    X, y, labels = block
-    assert labels is not None
-    return X[rows], y[rows], labels[rows]
+def existing_file(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that is not empty, with ``~`` expanded."""
+    file = Path(os.path.expanduser(path))
+    if not os.path.isfile(file):
+        raise DataNotFoundError(f"{cut(str(file), 1000)}: no such file")
+    if file.stat().st_size == 0:
+        raise DataError(f"{file}: the file is empty")
+    return file
 
 
-def _joined(parts: list[Block]) -> Block:
-    X, y, labels = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return X, y, labels
-
-
-def check_rows(rows: int) -> None:
-    """Raise a DataError unless a number of rows is one."""
-    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
-        raise DataError(f"rows must be a whole number of at least 1; got {rows!r}")
+def check_count(name: str, value: Any) -> None:
+    """Raise DataError unless a number of rows or features is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise DataError(f"{name} must be an integer of at least 1; got {value!r}")

@@ -1,32 +1,35 @@
-"""Learning-to-rank data: svmlight files with query ids, the form of LETOR, MSLR and Istella.
-
-Nothing is downloaded: the files are the user's own.
-"""
+"""Learning-to-rank data: svmlight files with query ids, the format of LETOR, MSLR and Istella."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import re
+import zlib
 from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rankpursuit.datasets.blocks import Blocks
-from rankpursuit.datasets.letor_lines import Rows, count_upper, read_rows
-from rankpursuit.datasets.letor_matrix import DenseMatrix, SparseMatrix
-from rankpursuit.datasets.letor_queries import whole_queries
-from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.datasets.blocks import Blocks, check_count, existing_file
+from rankpursuit.errors import DataError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
+_ROWS = 8192
+"""Rows parsed at a time: scikit-learn's reader takes quadratic time in the number of rows."""
+_EXPECTED = "expected 'grade qid:query feature:value feature:value ... # comment'"
+
 
 class Letor(NamedTuple):
-    """Documents with their features, grades and queries: what `fit` takes, in its order.
+    """Features, grades and queries of documents, in the order of the arguments of `fit`.
 
     Attributes
     ----------
@@ -35,7 +38,7 @@ class Letor(NamedTuple):
     y : float64 array of shape (n_samples,)
         Grades.
     groups : int64 array of shape (n_samples,)
-        Query ids: what estimators, metrics and scorers take as `groups`.
+        Query ids, passed to estimators, metrics and scorers as `groups`.
     """
 
     X: NDArray[Any] | sp.csr_array
@@ -44,7 +47,7 @@ class Letor(NamedTuple):
 
     @property
     def n_queries(self) -> int:
-        """Number of different queries."""
+        """Number of distinct queries."""
         return len(np.unique(self.groups))
 
     def __repr__(self) -> str:
@@ -61,21 +64,19 @@ def load_letor(
 ) -> Letor:
     r"""Load svmlight files with query ids: lines such as ``2 qid:10 1:0.03 2:0.5 # docid = 7``.
 
-    The files are read twice, first to count and then to parse piece by piece, so that little more
-    memory is used than the result takes. Comments, and lines without anything else, are ignored.
+    Comments and blank lines are ignored. Reading takes about twice the memory of the result.
 
     Parameters
     ----------
     path : path, or several
-        Files, whose rows follow one another in the result; those packed by gzip are unpacked on
-        the way. The same query id in two files is the same query.
+        Files, plain or compressed by gzip; their rows are concatenated. The same query id in two
+        files is the same query.
     n_features : int, optional
-        Number of features; a higher feature is refused. Default: the highest one in the files.
+        Number of features; a higher one raises an error. Default: the highest one in the files.
     dtype : {float64, float32}, default float64
         Type of the features.
     sparse : bool, default False
-        Whether `X` is sparse, without the features that are zero. A feature that a line does not
-        name is zero.
+        Whether to return `X` as a sparse array. Features that a line does not name are zero.
 
     Returns
     -------
@@ -83,20 +84,16 @@ def load_letor(
 
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        If a file cannot be read; the message names the first line that is malformed. The last
-        line, too, must end by a line break, or the file may have been cut off.
+    DataNotFoundError, DataError
+        If there is no such file; if a line is malformed, with its number.
 
     See Also
     --------
-    letor_blocks : For files that do not fit into memory.
+    letor_blocks : Read files that do not fit into memory.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from rankpursuit.datasets import load_letor
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "train.txt")
@@ -104,29 +101,25 @@ def load_letor(
     ...     data = load_letor(file)
     >>> data
     <Letor: 3 rows, 3 features, 2 queries>
-    >>> data.X
-    array([[0.5 , 0.  , 0.25],
-           [0.  , 1.  , 0.  ],
-           [1.  , 0.  , 0.  ]])
     >>> data.y, data.groups
     (array([2., 0., 1.]), array([10, 10, 11]))
     """
-    files, kind = _files(path), _kind(dtype)
-    _check_count("n_features", n_features)
-    n_rows, n_entries = np.sum([count_upper(file) for file in files], axis=0).tolist()
-    matrix = _matrix(n_rows, n_entries, n_features, kind, sparse)
-    grades, queries = np.empty(n_rows), np.empty(n_rows, dtype=np.int64)
-    n_read = 0
-    for number, file in enumerate(files):
-        for rows in read_rows(file, number):
-            if n_read + len(rows) > n_rows:
-                raise DataError(f"{file}: the file grew while it was read; try again")
-            _check_range(rows, files, n_features, kind)
-            matrix.add(rows)
-            grades[n_read : n_read + len(rows)] = rows.grades
-            queries[n_read : n_read + len(rows)] = rows.queries
-            n_read += len(rows)
-    return Letor(matrix.filled(), grades[:n_read].copy(), queries[:n_read].copy())
+    import scipy.sparse as sp
+
+    lines = _read_lines(_check_input(path, n_features, dtype))
+    chunks = iter(lambda: list(islice(lines, _ROWS)), [])
+    parts = [_parse(chunk, n_features, dtype, sparse) for chunk in chunks]
+    matrices, grades, queries = zip(*parts, strict=True)
+    y, groups = np.concatenate(grades), np.concatenate(queries)
+    width = max(X.shape[1] for X in matrices)
+    if sparse:
+        for X in matrices:
+            X.resize((X.shape[0], width))
+        return Letor(sp.vstack(matrices, format="csr"), y, groups)
+    dense = np.zeros((len(y), width), dtype=dtype)
+    for X, end in zip(matrices, np.cumsum([len(X) for X in matrices]), strict=True):
+        dense[end - len(X) : end, : X.shape[1]] = X
+    return Letor(dense, y, groups)
 
 
 def letor_blocks(
@@ -139,44 +132,36 @@ def letor_blocks(
 ) -> Blocks[Letor]:
     r"""Read svmlight files with query ids in blocks of whole queries.
 
-    Only one block is in memory at a time, besides what the caller keeps.
-
     Parameters
     ----------
     path : path, or several
-        Files, as for :func:`load_letor`, but the rows of a query must follow one another.
+        Files, as for :func:`load_letor`, but the rows of a query must be contiguous.
     rows : int, default 10,000
-        Rows of a block at most; a query with more of them is a block of its own.
+        Maximum number of rows of a block; a longer query is a block by itself.
     n_features : int, optional
-        Number of features. Default: the highest one in the first block; a higher one later is
-        refused, so that all blocks have the same features.
-    dtype : {float64, float32}, default float64
-        Type of the features.
-    sparse : bool, default False
-        Whether `X` is sparse.
+        Number of features. Default: the highest one in the first block; a higher one in a later
+        block raises an error.
+    dtype, sparse
+        As for :func:`load_letor`.
 
     Returns
     -------
     Blocks of Letor
-        The files are read anew each time that it is iterated over.
+        Each iteration reads the files again, one block at a time.
 
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        While blocks are read: if a file cannot be read, or a query comes again after another one;
-        the message names the line. Blocks before it have been given out by then.
+    DataNotFoundError, DataError
+        If there is no such file; on iteration, if a line is malformed or a query split in two.
 
     See Also
     --------
-    load_letor : Everything at once.
-    RankingPursuit.fit_blocks : Learns from blocks.
+    load_letor : Load all rows at once.
+    RankingPursuit.fit_blocks : Fit a model to blocks.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from rankpursuit.datasets import letor_blocks
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "train.txt")
@@ -186,75 +171,113 @@ def letor_blocks(
     [2. 0. 1.] [10 10 11]
     [0.] [12]
     """
-    files, kind = _files(path), _kind(dtype)
-    _check_count("n_features", n_features)
-    _check_count("rows", rows)
-    return Blocks(lambda: _blocks(files, rows, n_features, kind, sparse))
+    check_count("rows", rows)
+    files = _check_input(path, n_features, dtype)
+
+    def read() -> Iterator[Letor]:
+        width = n_features
+        for lines in _read_queries(files, rows):
+            block = _parse(lines, width, dtype, sparse)
+            width = block.X.shape[1]
+            yield block
+
+    return Blocks(read)
 
 
-def _blocks(
-    files: list[Path], size: int, n_features: int | None, kind: np.dtype[Any], sparse: bool
-) -> Iterator[Letor]:
-    for block in whole_queries(files, size):
-        _check_range(block, files, n_features, kind)
-        n_features = block.width if n_features is None else n_features
-        matrix = _matrix(len(block), len(block.values), n_features, kind, sparse)
-        matrix.add(block)
-        yield Letor(matrix.filled(), block.grades.copy(), block.queries.copy())
+class _Line(NamedTuple):
+    """A line that holds a row, without its comment, and where it is."""
+
+    file: Path
+    number: int
+    text: bytes
+
+    def error(self, words: str) -> DataError:
+        """Return an error that names the file and the line."""
+        return DataError(f"{self.file}, line {self.number}: {words}")
 
 
-def _check_range(
-    rows: Rows, files: list[Path], n_features: int | None, kind: np.dtype[Any]
-) -> None:
-    """Refuse features that are too many, and values that are too large for their type."""
-    if n_features is not None and rows.width > n_features:
-        entry = int(np.argmax(rows.features >= n_features))
-        where = rows.origin(_row_of(rows, entry), files)
-        raise DataError(
-            f"{where}: feature {rows.features[entry] + 1}, but there are {n_features} features; "
-            "say how many by n_features="
-        )
-    too_large = np.abs(rows.values) > np.finfo(kind).max
-    if too_large.any():
-        entry = int(np.argmax(too_large))
-        where = rows.origin(_row_of(rows, entry), files)
-        raise DataError(f"{where}: the value {rows.values[entry]:g} is too large for {kind}")
-
-
-def _row_of(rows: Rows, entry: int) -> int:
-    return int(np.searchsorted(np.cumsum(rows.counts), entry, side="right"))
-
-
-def _matrix(
-    n_rows: int, n_entries: int, n_features: int | None, kind: np.dtype[Any], sparse: bool
-) -> DenseMatrix | SparseMatrix:
-    if sparse:
-        return SparseMatrix(n_rows, n_entries, n_features, kind)
-    return DenseMatrix(n_rows, n_features, kind)
-
-
-def _files(path: Paths) -> list[Path]:
+def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[Path]:
+    """Return the files; raise an error if they or the options cannot be used."""
+    if n_features is not None:
+        check_count("n_features", n_features)
+    if np.dtype(dtype) not in (np.float64, np.float32):
+        raise ValueError(f"dtype must be float64 or float32; got {np.dtype(dtype)}")
     paths = [path] if isinstance(path, str | os.PathLike) else path
-    files = [Path(one).expanduser() for one in paths]
+    files = [existing_file(one) for one in paths]
     if not files:
         raise DataError("path: no files; name at least one")
-    for file in files:
-        if file.is_dir():
-            raise DataError(f"{file}: a folder; name the files in it")
-        if not file.is_file():
-            raise DataNotFoundError(f"{file}: no such file")
-        if file.stat().st_size == 0:
-            raise DataError(f"{file}: the file is empty")
     return files
 
 
-def _kind(dtype: DTypeLike) -> np.dtype[Any]:
-    kind = np.dtype(dtype)
-    if kind not in (np.float64, np.float32):
-        raise ValueError(f"dtype must be float64 or float32; got {kind}")
-    return kind
+def _read_lines(files: list[Path]) -> Iterator[_Line]:
+    """Read the lines of files, compressed by gzip or not, that are not blank or a comment."""
+    for file in files:
+        n_rows = 0
+        with file.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
+            packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            try:
+                for number, line in enumerate(unpacked if packed else raw, start=1):
+                    text = line.removeprefix(b"\xef\xbb\xbf").partition(b"#")[0].rstrip()
+                    if text:
+                        n_rows += 1
+                        yield _Line(file, number, text + b"\n")
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise DataError(f"{file}: gzip file truncated or damaged ({error})") from error
+        if not n_rows:
+            raise DataError(f"{file}: the file holds no rows")
 
 
-def _check_count(name: str, value: int | None) -> None:
-    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+def _read_queries(files: list[Path], rows: int) -> Iterator[list[_Line]]:
+    """Read lines of as many whole queries as fit into `rows` rows, but of at least one."""
+    seen = set()
+    held: list[_Line] = []
+    for query, lines in groupby(_read_lines(files), _query_id):
+        group = list(lines)
+        if query in seen:
+            raise group[0].error(
+                f"query {query} continues after another one; sort the rows by query, or load them "
+                "with load_letor"
+            )
+        seen.add(query)
+        if held and len(held) + len(group) > rows:
+            yield held
+            held = []
+        held += group
+    yield held
+
+
+def _query_id(line: _Line) -> int:
+    found = re.search(rb"\sqid:(\d+)\s", line.text)
+    if found is None:
+        raise line.error(f"no query id; {_EXPECTED}")
+    return int(found[1])
+
+
+def _parse(lines: list[_Line], n_features: int | None, dtype: DTypeLike, sparse: bool) -> Letor:
+    """Parse lines; raise DataError for the first that is malformed."""
+    import scipy.sparse as sp
+    from sklearn.datasets import load_svmlight_file
+
+    text = io.BytesIO(b"".join(line.text for line in lines))
+    try:
+        X, y, groups = load_svmlight_file(text, dtype=dtype, query_id=True, zero_based=False)
+        if len(groups) < len(y):
+            raise ValueError("no query id after the grade")
+        if not np.isfinite(y).all() or not np.isfinite(X.data).all():
+            raise ValueError(f"a number is not finite, or too large for {np.dtype(dtype)}")
+    except (ValueError, OverflowError) as error:
+        if len(lines) == 1:
+            raise lines[0].error(f"malformed: {error}; {_EXPECTED}") from error
+        middle = len(lines) // 2
+        _parse(lines[:middle], n_features, dtype, sparse)
+        return _parse(lines[middle:], n_features, dtype, sparse)
+    if n_features is not None and X.shape[1] > n_features:
+        entry = int(np.argmax(X.indices >= n_features))
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        raise lines[row].error(
+            f"feature {X.indices[entry] + 1}, but there are {n_features} features; set n_features"
+        )
+    indices, ends = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    X = sp.csr_array((X.data, indices, ends), shape=(len(y), n_features or X.shape[1]))
+    X.eliminate_zeros()
+    return Letor(X if sparse else X.toarray(), y, groups)

@@ -1,19 +1,28 @@
-"""The ratings table: who rated what how, compact, immutable, one user's ratings without a scan."""
+"""The ratings table, its summary, and its histograms as a figure."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.errors import DataError
+from rankpursuit.errors import DataError, OutputError
+from rankpursuit.writing import check_output, replacing
 
-_ARRAYS = ("user_ids", "item_ids", "offsets", "items", "values")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ARRAYS = ("user_ids", "item_ids", "offsets", "items", "values")
+LARGEST_RATING = 1e15
+"""Largest absolute rating: beyond it integers are not exact, and squares soon overflow."""
+PICTURE_SUFFIXES = (".jpg", ".pdf", ".png", ".svg", ".webp")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,17 +35,15 @@ class Ratings:
     Parameters
     ----------
     name : str
-        What the table is called in messages.
-    user_ids : array of shape (n_users,)
-        The source's label of each user.
-    item_ids : array of shape (n_items,)
-        The source's label of each item.
+        Name of the table in messages.
+    user_ids, item_ids : array of shape (n_users,) and (n_items,)
+        Labels of the users and the items in the source.
     offsets : int64 array of shape (n_users + 1,)
         The ratings of user u are those from ``offsets[u]`` up to ``offsets[u + 1]``.
     items : int32 array of shape (n_ratings,)
         The rated items, ascending within a user.
     values : float64 array of shape (n_ratings,)
-        The ratings themselves.
+        The ratings.
     """
 
     name: str
@@ -47,11 +54,13 @@ class Ratings:
     values: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        self._freeze()
+        for value in self.__dict__.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._freeze()  # numpy forgets the read-only flag when an array is pickled
+        self.__post_init__()  # arrays are writeable after unpickling
 
     def __repr__(self) -> str:
         return (
@@ -78,9 +87,9 @@ class Ratings:
         values : array-like of shape (n_ratings,)
             The ratings: finite numbers.
         name : str
-            What the table is called in messages.
+            Name of the table in messages.
         bounds : (low, high), optional
-            The smallest and the largest rating allowed.
+            Smallest and largest rating allowed.
 
         Returns
         -------
@@ -89,8 +98,8 @@ class Ratings:
         Raises
         ------
         DataError
-            If there is no rating, a rating is not finite, larger than `LARGEST_RATING` or outside
-            the bounds, or a user rated an item twice. Rows are counted from 1.
+            If there are no ratings, a rating is not finite or outside the bounds (by default up to
+            `LARGEST_RATING`), or a user rated an item twice. Rows are counted from 1.
         """
         user_labels, item_labels = np.asarray(users), np.asarray(items)
         try:
@@ -101,11 +110,16 @@ class Ratings:
             raise DataError(f"{name}: users, items and ratings must be columns of one length")
         if scores.size == 0:
             raise DataError(f"{name}: there are no ratings")
-        check_values(scores, lambda row: f"{name}, row {row + 1}", bounds)
-        user_ids, user_codes = _numbered(user_labels, name)
-        item_ids, item_codes = _numbered(item_labels, name)
-        # One integer per (user, item) sorts faster than two keys, and shows duplicates as
-        # neighbours.
+        low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
+        bad = np.flatnonzero(~((scores >= low) & (scores <= high)))
+        if bad.size:
+            raise DataError(
+                f"{name}, row {bad[0] + 1}: the rating {scores[bad[0]]:g} is outside {low:g} to "
+                f"{high:g}"
+            )
+        user_ids, user_codes = _number(user_labels, name)
+        item_ids, item_codes = _number(item_labels, name)
+        # One integer per (user, item) sorts faster than two keys.
         keys = user_codes.astype(np.int64) * len(item_ids) + item_codes
         order = np.argsort(keys, kind="stable")
         same = np.flatnonzero(np.diff(keys[order]) == 0)
@@ -142,8 +156,8 @@ class Ratings:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the arrays of the table take, in bytes."""
-        return sum(getattr(self, field).nbytes for field in _ARRAYS)
+        """Memory of the arrays of the table in bytes."""
+        return sum(getattr(self, field).nbytes for field in ARRAYS)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -178,9 +192,9 @@ class Ratings:
         return self.values[self._of(user)]
 
     def checksum(self) -> str:
-        """SHA-256 of the table's contents, whatever file it was read from, as 64 hex digits."""
+        """SHA-256 of the contents, independent of the file format, as 64 hex digits."""
         digest = hashlib.sha256()
-        for field in _ARRAYS:
+        for field in ARRAYS:
             array = getattr(self, field)
             digest.update(f"{field} {array.dtype.str} {array.shape};".encode())
             digest.update(np.ascontiguousarray(array).data)
@@ -191,48 +205,12 @@ class Ratings:
             raise IndexError(f"{self.name}: no user {user}; the last is {self.n_users - 1}")
         return slice(self.offsets[user], self.offsets[user + 1])
 
-    def _freeze(self) -> None:
-        for value in self.__dict__.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
 
+def _number(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the distinct labels, ascending, and the number of each row's label.
 
-LARGEST_RATING = 1e15
-"""Size of a rating: beyond it whole numbers run into each other, and squares soon overflow."""
-
-
-def check_values(
-    values: NDArray[np.float64],
-    place: Callable[[int], str],
-    bounds: tuple[float, float] | None = None,
-) -> None:
-    """Refuse ratings that are not finite, too large or outside the bounds, naming the first row.
-
-    Parameters
-    ----------
-    values : array of shape (n_ratings,)
-        The ratings.
-    place : callable
-        Names a row, counted from 0, in messages.
-    bounds : (low, high), optional
-        The smallest and the largest rating allowed; by default `LARGEST_RATING` both ways.
-    """
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise DataError(f"{place(bad[0])}: the rating is not a finite number")
-    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
-    bad = np.flatnonzero((values < low) | (values > high))
-    if bad.size:
-        raise DataError(
-            f"{place(bad[0])}: the rating {values[bad[0]]:g} is outside {low:g} to {high:g}"
-        )
-
-
-def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the different labels, ascending, and the number of each row's label.
-
-    Labels that are Python objects, such as text of many lengths, are numbered first: an array of
-    text takes as much memory for every row as for its longest.
+    Labels that are Python objects are numbered first: an array of text takes as much memory for
+    every row as for its longest.
     """
     if labels.dtype != object:
         ids, codes = np.unique(labels, return_inverse=True)
@@ -241,11 +219,11 @@ def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np
     try:
         codes = np.fromiter((first.setdefault(label, len(first)) for label in labels), np.intp)
         distinct = np.array(list(first))
+        mixed = len({isinstance(label, str) for label in first}) > 1  # 1 and "1" would be equal
+        if mixed or distinct.dtype == object or distinct.ndim != 1:
+            raise ValueError("labels are of several types")
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: labels must be numbers or text ({error})") from error
-    mixed = len({isinstance(label, str) for label in first}) > 1  # 1 and "1" would become one
-    if mixed or distinct.dtype == object or distinct.ndim != 1:
-        raise DataError(f"{name}: labels must be all numbers or all text")
+        raise DataError(f"{name}: labels must be all numbers or all text ({error})") from error
     ids, ranks = np.unique(distinct, return_inverse=True)
     return ids, ranks[codes]
 
@@ -253,3 +231,95 @@ def _numbered(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Statistics of a ratings table."""
+
+    density: float
+    """Fraction of all (user, item) pairs that have a rating."""
+    tied_pairs: float
+    """Fraction of the pairs of a user's items that have equal ratings, over all users."""
+    groups: dict[tuple[int, int], int]
+    """Number of users by inclusive bounds on their number of ratings."""
+    edges: NDArray[np.float64]
+    """Edges of the histogram of ratings, shape (n_bins + 1,)."""
+    labels: tuple[str, ...]
+    """Name of each bin: the level of a coarse scale, or the ends of the bin."""
+    histogram: NDArray[np.int64]
+    """Number of ratings in each bin, shape (n_bins,)."""
+
+
+def summarise(
+    ratings: Ratings, groups: Sequence[tuple[int, int]] = ((20, 40), (40, 60), (60, 80), (50, 300))
+) -> Summary:
+    """Summarise a ratings table; `groups` are bounds on the number of ratings of a user."""
+    counts = ratings.counts
+    order = ratings.order_by_value
+    owners = np.repeat(np.arange(ratings.n_users), counts)
+    new_run = (np.diff(ratings.values[order]) != 0) | (np.diff(owners) != 0)
+    runs = np.diff(np.concatenate([[0], np.flatnonzero(new_run) + 1, [ratings.n_ratings]]))
+    n_pairs = int((counts * (counts - 1)).sum())
+    levels = np.unique(ratings.values)
+    if len(levels) > 20:
+        edges = np.linspace(levels[0], levels[-1], 21)
+        labels = tuple(f"{low:.2f} to {high:.2f}" for low, high in pairwise(edges))
+    else:
+        steps = np.diff(levels) if len(levels) > 1 else np.ones(1)
+        ends = levels[0] - steps[0] / 2, levels[-1] + steps[-1] / 2
+        edges = np.concatenate([ends[:1], (levels[1:] + levels[:-1]) / 2, ends[1:]])
+        labels = tuple(f"{level:g}" for level in levels)
+    return Summary(
+        density=ratings.n_ratings / (ratings.n_users * ratings.n_items),
+        tied_pairs=int((runs * (runs - 1)).sum()) / max(n_pairs, 1),
+        groups={(a, b): int(((counts >= a) & (counts <= b)).sum()) for a, b in groups},
+        edges=edges,
+        labels=labels,
+        histogram=np.histogram(ratings.values, edges)[0],
+    )
+
+
+def check_picture(path: Path) -> None:
+    """Raise OutputError if a picture cannot be saved under this name."""
+    check_output(path)
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        raise OutputError(f"{path}: the name of a picture ends in {', '.join(PICTURE_SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}")
+
+
+def save_picture(ratings: Ratings, path: Path) -> None:
+    """Save the figure of `draw_picture` in the format of the suffix, one of `PICTURE_SUFFIXES`."""
+    check_picture(path)
+    figure = draw_picture(ratings)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
+
+
+def draw_picture(ratings: Ratings) -> Figure:
+    """Draw histograms of the ratings and of the users' numbers of ratings."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    summary, counts = summarise(ratings), ratings.counts
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.stairs(summary.histogram / ratings.n_ratings, summary.edges, fill=True, color="tab:blue")
+    left.set(xlabel="rating", ylabel="fraction of all ratings", title="Ratings")
+    first, last = int(counts.min()), min(int(counts.max()), 300)
+    width = -(-(last - first + 1) // 100)  # an integer: others would alias with the counts
+    bins = np.arange(first, last + width + 1, width) - 0.5
+    right.hist(counts[counts <= last], bins=bins, color="tab:gray")
+    paper = [bounds for bounds in summary.groups if bounds[1] - bounds[0] <= 20]
+    for (low, high), color in zip(paper, ("tab:orange", "tab:green", "tab:red"), strict=False):
+        label = f"{low}-{high}: {summary.groups[low, high]:,} users"
+        right.axvspan(low - 0.5, high + 0.5, alpha=0.25, zorder=0, color=color, label=label)
+    beyond = int((counts > last).sum())
+    note = f" ({beyond:,} users beyond {last} not shown)" if beyond else ""
+    right.set(xlabel=f"ratings of a user{note}", ylabel="users", title="Ratings per user")
+    right.yaxis.set_major_locator(MaxNLocator(integer=True))
+    right.yaxis.set_major_formatter("{x:,.0f}")
+    figure.legend(title="Groups of reference users", loc="outside right upper", frameon=False)
+    figure.suptitle(repr(ratings)[len("<Ratings ") : -1])
+    return figure

@@ -1,7 +1,6 @@
-"""Synthetic ratings, drawn from a model of people with tastes: for the demo and the tests.
+"""Synthetic ratings for the demo and the tests, drawn from a model of users with tastes.
 
-They look like joke or movie ratings, but nobody gave them: figures measured on them say nothing
-about people, and are not comparable with the paper's.
+Nobody gave them: figures measured on them are not comparable with the paper's.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from rankpursuit.errors import DataError
 Scale = Literal["jokes", "stars"]
 
 LARGEST_TABLE = 10_000_000
-"""Users times items, of which a draw takes about 70 bytes each."""
+"""Maximum number of users times items; a draw takes about 70 bytes for each."""
 MOST_NOISE = 1e6
-"""Spread of the noise: far below it, nothing is left of the tastes."""
+"""Maximum standard deviation of the noise."""
 _MOST_RATINGS = 300
-_TASTE, _QUALITY = 1.0, 0.5  # spread of what a user's taste and an item's quality add to its appeal
+_TASTE, _QUALITY = 1.0, 0.5  # standard deviation of the two parts of an item's appeal
 
 
 def make_ratings(
@@ -37,28 +36,28 @@ def make_ratings(
 ) -> Ratings:
     """Draw synthetic ratings.
 
-    An item has a quality and a place in the space of tastes; a user has one of `n_tastes` tastes
-    with something of their own, a generosity and a temperament. The appeal of an item to a user is
-    its quality, plus the match of tastes, plus noise. Popular items, and those that a user likes,
-    are rated more often; some users rate few items, some rate nearly all.
+    The appeal of an item to a user is the item's quality, plus the match of its position in the
+    space of tastes with the user's taste, plus noise; users also differ in the mean and spread of
+    their ratings. Popular items, and those that a user likes, are rated more often; some users rate
+    few items, some nearly all.
 
     Parameters
     ----------
     n_users, n_items : int
-        Size of the table. An item that nobody happened to rate does not appear in it.
+        Size of the table. Items without any rating do not appear in it.
     seed : int
         The same seed gives the same table.
     scale : "jokes" or "stars"
-        Real numbers from -10 to 10, or whole numbers from 1 to 5.
+        Real numbers from -10 to 10, or integers from 1 to 5.
     n_tastes : int
-        Number of tastes, and of dimensions of the space that they live in.
+        Number of tastes, and dimension of their space.
     noise : float
-        Spread of the noise; a user's taste has spread 1. The default makes the paper's tasks about
-        as hard as they are on Jester.
+        Standard deviation of the noise; that of a taste is 1. By default the paper's tasks are
+        about as hard as on Jester.
     min_ratings, max_ratings : int
-        Least and most ratings of a user; by default at most 300, or all items.
+        Minimum and maximum number of ratings of a user; by default at most 300, or all items.
     name : str
-        What to call the table.
+        Name of the table.
 
     Returns
     -------
@@ -93,20 +92,18 @@ def make_ratings(
 
 
 def too_large(n_users: int, n_items: int, n_tastes: int) -> str | None:
-    """Return what is wrong with the size of a table, if it is too large to draw."""
-    sizes = {
-        f"n_users {n_users} times n_items {n_items}": n_users * n_items,
-        f"n_tastes {n_tastes} times n_users, n_items or n_tastes": n_tastes
-        * max(n_users, n_items, n_tastes),
-    }
-    for words, size in sizes.items():
+    """Return why a table is too large to draw, or None if it is not."""
+    for words, size in (
+        (f"n_users {n_users} times n_items {n_items}", n_users * n_items),
+        (f"n_tastes {n_tastes} times the largest size", n_tastes * max(n_users, n_items, n_tastes)),
+    ):
         if size > LARGEST_TABLE:
             return f"{words} is {size:,}, and {LARGEST_TABLE:,} is the most"
     return None
 
 
 def most_ratings(n_items: int, max_ratings: int | None) -> int:
-    """Return the most ratings that a user has: as many as given, else 300 or all items."""
+    """Return the maximum number of ratings of a user: as given, else 300 or all items."""
     return min(n_items, _MOST_RATINGS) if max_ratings is None else max_ratings
 
 
@@ -121,7 +118,7 @@ def _liking(rng: np.random.Generator, n_users: int, n_items: int, n_tastes: int)
 
 
 def _rated(rng: np.random.Generator, liking: np.ndarray, fewest: int, most: int) -> np.ndarray:
-    """Tell which items each user rated, booleans of shape (n_users, n_items)."""
+    """Draw which items each user rated, booleans of shape (n_users, n_items)."""
     n_users, n_items = liking.shape
     counts = fewest + np.floor((most - fewest + 1) * rng.beta(1.0, 1.2, size=n_users)).astype(int)
     popularity = -0.7 * np.log1p(rng.permutation(n_items))
@@ -132,7 +129,7 @@ def _rated(rng: np.random.Generator, liking: np.ndarray, fewest: int, most: int)
 
 
 def _to_scale(opinion: np.ndarray, scale: str) -> np.ndarray:
-    """Map opinions, of about unit spread, to the scale."""
+    """Map opinions, of about unit variance, to the scale."""
     if scale == "jokes":
         return np.round(10 * np.tanh(0.1 + 0.55 * opinion), 2)
     return np.clip(np.round(3.6 + 1.1 * opinion), 1, 5)

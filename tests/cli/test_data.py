@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankpursuit.cli.data import main
-from rankpursuit.datasets import locate, named
-from rankpursuit.datasets.named import known
+from rankpursuit.datasets import fetch
 
 RATINGS = "".join(f"{user}::{movie}::{1 + user % 5}\n" for user in range(30) for movie in range(25))
 
@@ -18,7 +17,7 @@ RATINGS = "".join(f"{user}::{movie}::{1 + user % 5}\n" for user in range(30) for
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run rp-data with all data in one folder; return (status, standard output, standard error)."""
-    monkeypatch.setenv(locate.DATA_VARIABLE, str(tmp_path / "data"))
+    monkeypatch.setenv(fetch.DATA_VARIABLE, str(tmp_path / "data"))
 
     def run(*arguments):
         result = CliRunner().invoke(main, [str(argument) for argument in arguments])
@@ -35,21 +34,20 @@ def tiny_movielens(server, tmp_path, monkeypatch):
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("ml-1m/ratings.dat", RATINGS)
     body = packed.getvalue()
-    (file,) = known("movielens").files
-    served = replace(
-        file,
+    (file,) = fetch.DATA_SETS["movielens"].files
+    served = file._replace(
         sha256=hashlib.sha256(body).hexdigest(),
         urls=(server.url("/gone.zip"), server.serve("/ml-1m.zip", body)),
     )
     tiny = replace(
-        known("movielens"),
+        fetch.DATA_SETS["movielens"],
         files=(served,),
         n_users=30,
         n_items=25,
         n_ratings=750,
         table_sha256="669f",
     )
-    monkeypatch.setitem(named.DATA_SETS, "movielens", tiny)
+    monkeypatch.setitem(fetch.DATA_SETS, "movielens", tiny)
     return tiny
 
 
@@ -91,7 +89,7 @@ def test_fetch_downloads_and_prints_the_terms(run, tiny_movielens, tmp_path):
     assert status == 0
     assert tiny_movielens.terms in printed
     assert tiny_movielens.citation in printed
-    assert "gone.zip: answered with status 404" in printed
+    assert "gone.zip: answered 404" in printed
     assert (tmp_path / "data" / "movielens" / "ml-1m.zip").is_file()
     assert "750" in run("describe", "movielens")[1]
 
@@ -132,7 +130,7 @@ def test_verify_passes_when_checksums_and_counts_agree(run, tiny_movielens, monk
     assert "WRONG SHA-256 of the table" in printed
     found = printed.splitlines()[-1].split(": ")[1].split(",")[0]
     right = replace(tiny_movielens, table_sha256=found)
-    monkeypatch.setitem(named.DATA_SETS, "movielens", right)
+    monkeypatch.setitem(fetch.DATA_SETS, "movielens", right)
     status, printed, said = run("verify", "movielens")
     assert (status, said) == (0, "")
     assert "ok    ratings: 750" in printed
@@ -196,6 +194,13 @@ def test_describe_reads_a_file_with_other_column_names(run, tmp_path):
     status, printed, _ = run("describe", tmp_path / "mine.tsv", *columns)
     assert status == 0
     assert "users        2" in printed
+
+
+def test_describe_detects_the_separator_and_the_columns(run, tmp_path):
+    (tmp_path / "mine.csv").write_text("userId;movieId;stars;timestamp\na;x;1;9\nb;x;2;9\n")
+    status, printed, _ = run("describe", tmp_path / "mine.csv")
+    assert status == 0
+    assert "ratings      2, from 1 to 2" in printed
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """``rp-init``: from a file of ratings to an experiment that runs."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -49,6 +51,23 @@ def test_the_config_it_writes_runs(name, layout, here):
     assert experiment.name == "mine"
     assert Run.of(experiment).plan.cells
     assert experiment.data.path == str(here / name)
+
+
+def test_paths_are_relative_to_the_config(here):
+    (here / "data").mkdir()
+    write_ratings(here / "data" / "ratings.csv")
+    assert invoke(init, "mine", here / "data" / "ratings.csv").exit_code == 0
+    text = (here / "mine.yaml").read_text()
+    assert 'path: "data/ratings.csv"' in text
+    schema = text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")
+    assert not Path(schema).is_absolute() and (here / schema).is_file()
+
+
+def test_a_config_has_only_what_is_not_a_default(here):
+    write_ratings(here / "ratings.csv", header=("user", "item", "rating"))
+    assert invoke(init, "mine", "ratings.csv").exit_code == 0
+    text = (here / "mine.yaml").read_text()
+    assert not any(f"  {key}:" in text for key in ("separator", "header", "decimal"))
 
 
 def test_a_first_run_ends_with_a_table(here):
@@ -119,7 +138,7 @@ def test_columns_that_it_cannot_guess_are_told_and_can_be_given(here):
     (here / "log.csv").write_text("\n".join(["who,when,what,score", *rows]))
     refused = invoke(init, "mine", "log.csv")
     assert refused.exit_code == 1
-    assert "taken to be: user who, item when, rating score" in refused.stderr
+    assert "guessed columns: user who, item when, rating score" in refused.stderr
     written = invoke(
         init, "mine", "log.csv", "--user", "who", "--item", "what", "--rating", "score"
     )

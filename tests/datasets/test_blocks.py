@@ -68,7 +68,7 @@ def test_arrays_of_different_lengths_and_no_number_of_rows_are_refused():
     with pytest.raises(DataError, match=r"must have one length; they have \[3, 2, 3\]"):
         array_blocks(X, y[1:], groups)
     for rows in (0, -1, 2.0, True):
-        with pytest.raises(DataError, match="rows must be a whole number of at least 1"):
+        with pytest.raises(DataError, match="rows must be an integer of at least 1"):
             array_blocks(X, y, groups, rows=rows)
 
 
@@ -132,7 +132,7 @@ def test_a_split_group_is_refused_with_its_row(file, table):
     table.loc[table.index[-1], "query"] = 3
     path = file(table)
     for rows in (1, 10, 1000):
-        with pytest.raises(DataError, match=rf"rows.parquet, row {len(table)}: group 3 goes on"):
+        with pytest.raises(DataError, match=rf"rows.parquet, row {len(table)}: group 3 continues"):
             list(parquet_blocks(path, **NAMES, rows=rows))
 
 
@@ -160,7 +160,7 @@ def test_text_and_unknown_columns_are_refused(file, table):
         parquet_blocks(path)
     with pytest.raises(DataError, match="no column 'z'"):
         parquet_blocks(path, features=["z"], **NAMES)
-    with pytest.raises(DataError, match="no column of a feature"):
+    with pytest.raises(DataError, match="no feature column"):
         parquet_blocks(path, features=[], **NAMES)
 
 

@@ -1,9 +1,13 @@
+"""Your own ratings tables, and the guess at their layout."""
+
 import gzip
+import os
 import sys
 
 import pytest
 
 from rankpursuit.datasets import load_ratings
+from rankpursuit.datasets.files import guess_layout
 from rankpursuit.errors import DataError, DataNotFoundError
 
 GOOD = "user,item,rating\nann,x,1\nbob,x,2.5\nann,y,-3\n"
@@ -46,21 +50,21 @@ def test_labels_are_text_to_the_letter(tmp_path):
     ("text", "said"),
     [
         ("", "the file is empty"),
-        ("user,item,rating\n", "a header but no ratings"),
+        ("user,item,rating\n", "the file has no ratings"),
         ("user,item,stars\na,b,1\n", "no column 'rating'; its columns are user, item, stars"),
-        ("user,item,rating\na,x,1\na,y\n", "line 3: the rating .* is not a number"),
+        ("user,item,rating\na,x,1\na,y\n", "line 3: the rating '' is not a number"),
         ("user,item,rating\na,x,1\na,y,good\n", "line 3: the rating 'good' is not a number"),
         ("user,item,rating\na,x,inf\n", "line 2: the rating 'inf' is not a number"),
         ("user,item,rating\na,x,1\n,y,1\n", "line 3: the field 'user' is empty"),
         ("user,item,rating\na,x,1\na, ,1\n", "line 3: the field 'item' is empty"),
-        ("user,item,rating\na,x,1\n\na,y,1\n", "line 3: the field 'user' is empty"),
-        ("user,item,rating\na,x,1\na,y,1,2\n", "malformed: .*line 3"),
+        ("user,item,rating\na,x,1\na,y,1,2\n", "line 3: 4 fields, not 3"),
         (
             "user,item,rating\na,x,1,9\nb,x,1,9\n",
-            "line 2: malformed: has 4 fields",
+            "2 problems: line 2: 4 fields, not 3; line 3: 4 fields",
         ),
+        ('user,item,rating\n"a\nb",x,1\nc,x,bad\n', "line 4: the rating 'bad' is not a number"),
         ("user,item,rating\na,x,1\nb,x,1\na,x,2\n", "line 4: user a rated item x a second time"),
-        ("user,item,rating\na,x,1\na,y,9\n", "line 3: the rating 9 is outside 1 to 5"),
+        ("user,item,rating\na,x,1\na,y,9\n", "line 3: the rating '9' is not a number from 1 to 5"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(tmp_path, text, said):
@@ -81,9 +85,75 @@ def test_a_missing_file_is_refused(tmp_path):
         load_ratings(tmp_path / "nowhere.csv")
 
 
-def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"unknown ending '\.xlsx'"):
-        load_ratings(write(tmp_path, GOOD, "a.xlsx"))
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_the_separator_is_detected_whatever_the_suffix(tmp_path, mark):
+    for name in ("a.csv", "a.data"):
+        assert load_ratings(write(tmp_path, GOOD.replace(",", mark), name)).n_ratings == 3
+
+
+def test_all_problems_are_in_one_message_with_their_lines(tmp_path):
+    rows = ["a,x,1", ",y,2", "a,y,good", "a,z,1,2", "a,x,3", "b,x,9"]
+    with pytest.raises(DataError) as caught:
+        load_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])), bounds=(1, 5))
+    file, *problems = str(caught.value).replace("; remove one", ", remove one").split("; ")
+    assert file.startswith(
+        f"{tmp_path / 'mine.csv'}: 5 problems: line 3: the field 'user' is empty"
+    )
+    assert [problem.split(": ")[0] for problem in problems] == [f"line {n}" for n in (4, 5, 6, 7)]
+
+
+def test_after_ten_problems_the_rest_is_counted(tmp_path):
+    rows = [f"a,{item},bad" for item in range(1234)]
+    with pytest.raises(DataError, match=r"1,234 problems: line 2: .*and 1,224 more$") as caught:
+        load_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])))
+    assert str(caught.value).count("line ") == 10
+
+
+def test_blank_lines_are_ignored(tmp_path):
+    text = "user,item,rating\na,x,1\n\na,y,2\n,,\n\n"
+    assert load_ratings(write(tmp_path, text)).n_ratings == 2
+    with pytest.raises(DataError, match="line 6: the rating 'bad'"):
+        load_ratings(write(tmp_path, text.replace(",,", "b,x,bad").replace("2\n", "2\n\n")))
+
+
+def test_another_encoding_and_decimal_comma(tmp_path):
+    (tmp_path / "a.csv").write_bytes("user;item;rating\nJosé;x;1,5\nAnn;x;-2\n".encode("latin-1"))
+    table = load_ratings(tmp_path / "a.csv", encoding="latin-1", decimal=",")
+    assert table.user_ids.tolist() == ["Ann", "José"]
+    assert table.values.tolist() == [-2, 1.5]
+    with pytest.raises(DataError, match="line 2: not text in UTF-8; set encoding"):
+        load_ratings(tmp_path / "a.csv", decimal=",")
+    with pytest.raises(
+        DataError, match=r"line 2: the rating '1,5' is not a number .* with decimal"
+    ):
+        load_ratings(tmp_path / "a.csv", encoding="latin-1")
+    with pytest.raises(DataError, match="unknown encoding 'klingon'"):
+        load_ratings(tmp_path / "a.csv", encoding="klingon")
+
+
+def test_ratings_that_mean_missing_are_skipped(tmp_path):
+    file = write(tmp_path, "user,item,rating\na,x,1\na,y,NA\nb,x,99\nb,y,99.0\nc,x,\nc,y,2\n")
+    table = load_ratings(file, missing=["NA", 99, ""])
+    assert table.user_ids.tolist() == ["a", "c"]
+    assert table.values.tolist() == [1, 2]
+    with pytest.raises(
+        DataError, match=r"2 problems: line 3: the rating 'NA'.*line 6: the rating ''"
+    ):
+        load_ratings(file)
+
+
+def test_a_word_that_means_missing_does_not_excuse_other_words(tmp_path):
+    file = write(tmp_path, "user,item,rating\na,x,1\na,y,good\na,z,NA\n")
+    with pytest.raises(DataError, match="line 3: the rating 'good' is not a number"):
+        load_ratings(file, missing=["NA", "nan"])
+
+
+@pytest.mark.parametrize(("duplicates", "values"), [("first", [1, 5]), ("mean", [2, 5])])
+def test_duplicates_can_be_merged(tmp_path, duplicates, values):
+    file = write(tmp_path, "user,item,rating\na,x,1\na,y,5\na,x,3\n")
+    assert load_ratings(file, duplicates=duplicates).values.tolist() == values
+    with pytest.raises(DataError, match="duplicates: expected error, first or mean, got 'last'"):
+        load_ratings(file, duplicates="last")
 
 
 def test_one_column_cannot_serve_twice(tmp_path):
@@ -106,10 +176,10 @@ def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
     assert load_ratings(tmp_path / "a.parquet").user_ratings(1).tolist() == [3.5]
     frame.loc[1, "rating"] = None
     frame.to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="row 2: the rating"):
+    with pytest.raises(DataError, match="row 2: the rating '' is not a number"):
         load_ratings(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_text("not parquet")
-    with pytest.raises(DataError, match="cannot be read as Parquet"):
+    with pytest.raises(DataError, match="not a Parquet file"):
         load_ratings(tmp_path / "a.parquet")
 
 
@@ -135,7 +205,7 @@ def test_a_bad_line_of_a_file_without_a_header_is_named(tmp_path):
     [
         ({"header": False, "user": "who"}, "user: expected a number from 1"),
         ({"header": True, "item": 2}, "item: expected a name"),
-        ({"header": False, "rating": 9}, "no column 9; it has 3 of them, and no header"),
+        ({"header": False, "rating": 9}, "no column '9'; its columns are 1, 2, 3"),
     ],
 )
 def test_names_and_numbers_of_columns_are_not_mixed_up(options, fault, tmp_path):
@@ -143,3 +213,98 @@ def test_names_and_numbers_of_columns_are_not_mixed_up(options, fault, tmp_path)
     path.write_text("user,item,rating\n")
     with pytest.raises(DataError, match=fault):
         load_ratings(path, **options)
+
+
+ROWS = [("ann", "x", 3), ("ann", "y", 4), ("bob", "x", 1)]
+
+
+def write_rows(path, separator, *, header=None, rows=ROWS):
+    lines = [header, *rows] if header else rows
+    path.write_text("".join(separator.join(map(str, line)) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("separator", ["\t", ",", ";", "|", " "])
+@pytest.mark.parametrize("header", [None, ("user_id", "item_id", "stars")])
+def test_every_usual_layout_is_found_and_can_be_loaded(separator, header, tmp_path):
+    path = write_rows(tmp_path / "u.data", separator, header=header)
+    layout = guess_layout(path)
+    assert (layout["separator"], layout["header"]) == (separator, header is not None)
+    ratings = load_ratings(path, **layout)
+    assert (ratings.n_users, ratings.n_items, ratings.n_ratings) == (2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        (("userId", "movieId", "rating", "timestamp"), ("userId", "movieId", "rating")),
+        (("Score", "JokeNo", "Reviewer"), ("Reviewer", "JokeNo", "Score")),
+        (("time", "who", "what", "stars"), ("who", "what", "stars")),
+        (("date", "userId", "itemId", "rating_date", "x"), ("userId", "itemId", "x")),
+        (("a", "b", "c"), ("a", "b", "c")),
+    ],
+)
+def test_columns_are_found_by_name_or_else_by_order(header, columns, tmp_path):
+    rows = [tuple(range(len(header)))] * 2
+    layout = guess_layout(write_rows(tmp_path / "r.csv", ",", header=header, rows=rows))
+    assert (layout["user"], layout["item"], layout["rating"]) == columns
+
+
+@pytest.mark.parametrize(
+    ("lines", "columns"),
+    [
+        (["1::1193::5::978300760", "1::661::3::978302109", "2::661::3::978298413"], (1, 3, 5)),
+        (["978300760,7,1193,5", "978302109,7,661,3", "978298413,8,661,3"], (2, 3, 4)),
+        (["2001-01-31 10:00:00;7;1193;5", "2001-02-01 11:30:00;7;661;3"], (2, 3, 4)),
+        (["7,1193,978300760123,5", "7,661,978302109456,3"], (1, 2, 4)),
+        (["900000001,1,5", "900000001,2,5", "900000002,1,4"], (1, 2, 3)),
+    ],
+)
+def test_a_time_is_not_taken_for_a_user_an_item_or_a_rating(lines, columns, tmp_path):
+    path = tmp_path / "ratings.dat"
+    path.write_text("\n".join(lines))
+    layout = guess_layout(path)
+    assert (layout["user"], layout["item"], layout["rating"]) == columns
+    assert load_ratings(path, **layout).n_ratings == len(lines)
+
+
+def test_what_is_known_is_not_guessed(tmp_path):
+    path = write_rows(tmp_path / "r.csv", ",", header=("who", "what", "stars"))
+    assert guess_layout(path, user="what")["item"] == "who"
+    assert guess_layout(path, header=False, item="1")["item"] == 1
+
+
+def test_a_decimal_comma_is_found(tmp_path):
+    path = write_rows(tmp_path / "r.csv", ";", rows=[("ann", "x", "3,5"), ("bob", "x", "4")])
+    assert load_ratings(path, **guess_layout(path)).values.tolist() == [3.5, 4]
+
+
+def test_the_columns_of_a_parquet_file_are_found(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "r.parquet"
+    pd.DataFrame(ROWS, columns=["user_id", "item_id", "stars"]).to_parquet(path)
+    assert load_ratings(path, **guess_layout(path)).n_ratings == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "the file is empty"),
+        (b"just words\n", "not a table of three or more columns"),
+        (b"\xff\xfe\x00", "not text in UTF-8"),
+    ],
+)
+def test_what_is_no_table_is_refused_by_name(content, fault, tmp_path):
+    path = tmp_path / "r.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=fault) as refused:
+        guess_layout(path)
+    assert str(refused.value).startswith(str(path))
+
+
+def test_what_is_no_file_is_refused_by_name(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name in ("none.csv", "pipe.csv", "."):
+        with pytest.raises(DataNotFoundError, match="no such file"):
+            guess_layout(tmp_path / name)

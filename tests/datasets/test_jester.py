@@ -2,7 +2,7 @@ import zipfile
 
 import pytest
 
-from rankpursuit.datasets import load_jester, locate
+from rankpursuit.datasets import fetch, load_jester
 from rankpursuit.errors import DataError, DataNotFoundError
 
 
@@ -28,7 +28,7 @@ def test_a_folder_that_holds_a_folder_jester_will_do(write_jester, jester_row, t
 
 def test_data_is_found_through_the_variable(write_jester, jester_row, tmp_path, monkeypatch):
     write_jester(*[[jester_row({1: 1})]] * 3)
-    monkeypatch.setenv(locate.DATA_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(fetch.DATA_VARIABLE, str(tmp_path))
     assert load_jester().n_users == 3
 
 

@@ -51,8 +51,8 @@ def test_a_malformed_line_is_named_by_its_number(tmp_path, line, shown):
         load_movielens(file)
 
 
-def test_a_rating_outside_the_range_is_named_by_its_line(tmp_path):
-    with pytest.raises(DataError, match="line 3: the rating 6 is outside 1 to 5"):
+def test_a_rating_outside_the_range_is_named_by_its_row(tmp_path):
+    with pytest.raises(DataError, match="row 3: the rating 6 is outside 1 to 5"):
         load_movielens(write(tmp_path, "1::1::5\n1::2::1\n1::3::6\n"))
 
 
@@ -61,7 +61,9 @@ def test_a_duplicate_is_named_by_its_lines(tmp_path):
         load_movielens(write(tmp_path, "1::7::5\n1::2::1\n1::7::4\n"))
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "empty"), ("\n", "empty"), ("<html>", "web page")])
+@pytest.mark.parametrize(
+    ("text", "said"), [("", "empty"), ("\n", "empty"), ("<html>", "line 1: '<html>' is malformed")]
+)
 def test_a_file_without_ratings_is_refused(tmp_path, text, said):
     with pytest.raises(DataError, match=said):
         load_movielens(write(tmp_path, text))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankpursuit.datasets.named import known
+from rankpursuit.datasets.fetch import DATA_SETS
 from rankpursuit.experiments.config import Protocol
 from rankpursuit.experiments.tasks import group_users
 
@@ -28,7 +28,7 @@ def test_the_group_sizes_on_jester(real_ratings):
 
 @pytest.mark.parametrize("name", ["jester", "movielens"])
 def test_the_table_is_the_one_whose_checksum_is_registered(real_ratings, name):
-    assert real_ratings(name).checksum() == known(name).table_sha256
+    assert real_ratings(name).checksum() == DATA_SETS[name].table_sha256
 
 
 def test_jester_takes_well_under_200_megabytes(real_ratings):

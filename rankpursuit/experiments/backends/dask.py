@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Self
 
-from rankpursuit.datasets.locate import DATA_VARIABLE
+from rankpursuit.datasets.fetch import DATA_VARIABLE
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
 from rankpursuit.experiments.backends import Options, dask_worker
 from rankpursuit.experiments.backends.address import check_address

@@ -18,7 +18,7 @@ import scipy
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rankpursuit
-from rankpursuit.datasets.locate import data_folders
+from rankpursuit.datasets.fetch import data_folders
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import RunError
 from rankpursuit.experiments.config import DataSpec, Experiment, ratings_of

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
-from rankpursuit.datasets.files import column_names
+from rankpursuit.datasets.files import column_names, is_separator
 from rankpursuit.datasets.synthetic import MOST_NOISE, Scale, most_ratings, too_large
-from rankpursuit.datasets.text_table import is_separator
 from rankpursuit.errors import DataError
 from rankpursuit.experiments.syntax.faults import Faults, shown
 from rankpursuit.experiments.syntax.files import is_path

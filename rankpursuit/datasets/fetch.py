@@ -1,0 +1,340 @@
+"""Public data sets by name: their files on the web and on disk, and a cache of parsed tables."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from rankpursuit.datasets.ratings import ARRAYS, Ratings
+from rankpursuit.datasets.synthetic import make_ratings
+from rankpursuit.errors import (
+    ArchiveError,
+    DataError,
+    DataNotFoundError,
+    DownloadError,
+    OutputError,
+)
+from rankpursuit.visible import cut, one_line
+from rankpursuit.writing import replacing
+
+DATA_VARIABLE = "RANKPURSUIT_DATA"
+CACHE_VARIABLE = "RANKPURSUIT_CACHE"
+LARGEST_FILE = 256 * 1024 * 1024
+"""Maximum size in bytes of a file or archive member that is read into memory."""
+_CACHE_FORMAT = "rankpursuit-table-2"
+"""Part of every cache key: change it when the format or the result of a parser changes."""
+
+
+class RemoteFile(NamedTuple):
+    """A file of a data set, as its owners publish it."""
+
+    name: str
+    sha256: str
+    urls: tuple[str, ...]
+    """Addresses, tried in turn."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A public data set: files, expected counts, terms of use."""
+
+    name: str
+    title: str
+    size: int
+    """Approximate size of the files in bytes."""
+    files: tuple[RemoteFile, ...]
+    layouts: tuple[tuple[str, ...], ...]
+    """Sets of files that make the data set complete, in the order in which they are searched."""
+    n_users: int
+    n_items: int
+    n_ratings: int
+    bounds: tuple[float, float]
+    """Smallest and largest rating."""
+    table_sha256: str
+    """`Ratings.checksum` of the table, equal for an archive and its unpacked file."""
+    terms: str
+    citation: str
+
+
+def _jester_file(number: int, sha256: str) -> RemoteFile:
+    name, host = f"jester_dataset_1_{number}.zip", "https://eigentaste.berkeley.edu/dataset"
+    urls = (
+        f"{host}/{name}",
+        f"{host}/archive/{name}",
+        f"https://goldberg.berkeley.edu/jester-data/jester-data-{number}.zip",
+        f"https://web.archive.org/web/2025id_/{host}/archive/{name}",
+    )
+    return RemoteFile(name, sha256, urls)
+
+
+JESTER = DataSet(
+    name="jester",
+    title="Jester data set 1: ratings of 100 jokes",
+    size=10_247_132,
+    files=(
+        _jester_file(1, "cb7841756ded125b15f3d95c9f8241224065e96354c132a46ae4214deeab7615"),
+        _jester_file(2, "4d312fd824d8c8cb2c9c952a7b1fb7c00d1f5fd3ece370f7285aa701d371748b"),
+        _jester_file(3, "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d"),
+    ),
+    layouts=(tuple(f"jester_dataset_1_{part}.zip" for part in (1, 2, 3)),),
+    n_users=73_421,
+    n_items=100,
+    n_ratings=4_136_360,
+    bounds=(-9.95, 10.0),
+    table_sha256="6c5885ad344e7e16751db861c792422803fa1212700a158c28bc05a6caf7317e",
+    terms="free for research use, cite the paper",
+    citation=(
+        'K. Goldberg, T. Roeder, D. Gupta and C. Perkins, "Eigentaste: A Constant Time '
+        'Collaborative Filtering Algorithm", Information Retrieval 4(2), 2001.'
+    ),
+)
+MOVIELENS = DataSet(
+    name="movielens",
+    title="MovieLens 1M: ratings of 3,706 movies, 1 to 5 stars",
+    size=5_917_549,
+    files=(
+        RemoteFile(
+            "ml-1m.zip",
+            "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+            (
+                "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
+                "http://files.grouplens.org/datasets/movielens/ml-1m.zip",
+            ),
+        ),
+    ),
+    layouts=(("ml-1m/ratings.dat",), ("ml-1m.zip",), ("ratings.dat",)),
+    n_users=6_040,
+    n_items=3_706,
+    n_ratings=1_000_209,
+    bounds=(1.0, 5.0),
+    table_sha256="7df1c010ed1c8062c925f60c1f0f904127258c7365f28a51e9b2f0c2587bea17",
+    terms="research use, acknowledge in publications, do not redistribute",
+    citation=(
+        'F. M. Harper and J. A. Konstan, "The MovieLens Datasets: History and Context", ACM '
+        "Transactions on Interactive Intelligent Systems 5(4), 2015."
+    ),
+)
+DATA_SETS = {data_set.name: data_set for data_set in (JESTER, MOVIELENS)}
+NAMES = (*DATA_SETS, "synthetic")
+
+
+def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : {"jester", "movielens", "synthetic"}
+        ``"synthetic"`` is `make_ratings` with its defaults.
+    path : path, optional
+        Where to find the files, as for the data set's own loader.
+
+    Returns
+    -------
+    Ratings
+    """
+    from rankpursuit.datasets import load_jester, load_movielens  # they import this module
+
+    if name not in NAMES:
+        raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")
+    if name != "synthetic":
+        return load_jester(path) if name == "jester" else load_movielens(path)
+    if path is not None:
+        raise DataError("synthetic ratings are drawn, not read: give no path")
+    return make_ratings()
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder: ``$RANKPURSUIT_CACHE``, or the system's default."""
+    if os.environ.get(CACHE_VARIABLE):
+        return Path(os.path.expanduser(os.environ[CACHE_VARIABLE]))
+    import pooch
+
+    return Path(pooch.os_cache("rankpursuit"))
+
+
+def working_copy() -> Path | None:
+    """Return the root of the checkout that this package runs from, or None if it is installed."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() else None
+
+
+def data_folders() -> list[Path]:
+    """Return the folders that are searched if no path is given, in order."""
+    variable, root = os.environ.get(DATA_VARIABLE), working_copy()
+    folders = [Path(os.path.expanduser(variable))] if variable else []
+    return [*folders, *([root / "data"] if root else []), cache_folder() / "data"]
+
+
+def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Return the files of a data set in the first folder that holds all of them.
+
+    Parameters
+    ----------
+    data_set : DataSet
+        A folder may hold its files directly, or in a folder of the data set's name.
+    path : path, optional
+        A folder, or the data set's one file. Default: search the `data_folders`.
+    """
+    name, layouts = data_set.name, data_set.layouts
+    explicit = None if path is None else Path(os.path.expanduser(path))
+    if explicit is not None and os.path.isfile(explicit):
+        return [explicit]
+    roots = data_folders() if explicit is None else [explicit]
+    for root in roots:
+        for folder in (root / name, root):
+            for layout in layouts:
+                if all(os.path.isfile(folder / file) for file in layout):
+                    return [folder / file for file in layout]
+    wanted = " or ".join(", ".join(layout) for layout in layouts)
+    if explicit is not None:
+        place = cut(str(explicit), 1000)
+        raise DataNotFoundError(f"{name}: {place} is not, and does not hold, {wanted}")
+    raise DataNotFoundError(
+        f"{name}: not found in {', '.join(map(str, roots))}; run `rp-data fetch {name}`, or put"
+        f" {wanted} into {roots[0] / name}, or set {DATA_VARIABLE}"
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def download(
+    data_set: DataSet,
+    folder: Path,
+    *,
+    timeout: float = 15.0,
+    progress: bool = False,
+    report: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Download the files of a data set that are not in the folder yet.
+
+    A file gets its name only when it is complete and its SHA-256 is right.
+
+    Parameters
+    ----------
+    data_set : DataSet
+    folder : Path
+        Created if needed.
+    timeout : float
+        Seconds without a byte after which the next address is tried.
+    progress : bool
+        Whether to show a progress bar for each file.
+    report : callable
+        Called with a line for each file, and for each address that fails.
+    """
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=(5.0, timeout))
+    for file in data_set.files:
+        path = folder / file.name
+        if path.is_file() and file_sha256(path) == file.sha256:
+            report(f"{path}: already there")
+            continue
+        reasons = []
+        for url in file.urls:
+            try:
+                pooch.retrieve(
+                    url, f"sha256:{file.sha256}", file.name, folder, downloader=downloader
+                )
+                report(f"{path}: downloaded from {url}")
+                break
+            except requests.HTTPError as error:
+                reason = f"answered {error}".split(" for url")[0]
+            except requests.RequestException as error:
+                reason = f"not reached, or broke off ({type(error).__name__})"
+            except ValueError:  # raised by pooch if the checksum differs
+                reason = "wrong checksum: another file, or a web page"
+            except OSError as error:
+                raise DownloadError(f"{folder}: cannot be written to ({error})") from error
+            report(f"{url}: {reason}")
+            reasons.append(f"{urlsplit(url).netloc}: {reason}")
+        else:
+            names = ", ".join(file.name for file in data_set.files)
+            raise DownloadError(
+                f"{data_set.name}: {file.name} could not be downloaded ({'; '.join(reasons)}); to "
+                f"do it by hand, put {names} into {folder}"
+            )
+
+
+def verify(
+    data_set: DataSet, path: str | os.PathLike[str] | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Compare a data set with the published one; yield properties, expected and found values."""
+    published = {file.name: file.sha256 for file in data_set.files}
+    for file in find_files(data_set, path):
+        if file.name in published:
+            yield f"SHA-256 of {file}", published[file.name], file_sha256(file)
+    table = load_named(data_set.name, path)
+    for what in ("users", "items", "ratings"):
+        expected, found = (getattr(source, f"n_{what}") for source in (data_set, table))
+        yield what, f"{expected:,}", f"{found:,}"
+    low, high = data_set.bounds
+    least, most = table.values.min(), table.values.max()
+    yield "range of ratings", f"{low:g} to {high:g}", f"{least:g} to {most:g}"
+    yield "SHA-256 of the table", data_set.table_sha256, table.checksum()
+
+
+def read_member(archive: Path, suffix: str) -> bytes:
+    """Return the bytes of the one member of a zip archive whose name ends in `suffix`."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = opened.infolist()
+            for member in members:
+                path = PureWindowsPath(member.filename)  # knows \\, / and drives
+                if path.anchor or path.drive or ".." in path.parts:
+                    raise ArchiveError(f"member {member.filename!r} has a path outside the archive")
+            found = [member for member in members if member.filename.lower().endswith(suffix)]
+            if len(found) != 1:
+                raise ArchiveError(f"holds {len(found)} files *{suffix}, expected one")
+            if found[0].file_size > LARGEST_FILE:
+                raise ArchiveError(f"member {found[0].filename!r} exceeds {LARGEST_FILE:,} bytes")
+            return opened.read(found[0])
+    except ArchiveError as error:
+        raise ArchiveError(f"{archive}: {error}") from error
+    except Exception as error:  # a damaged archive can fail anywhere in zipfile and its codecs
+        raise ArchiveError(
+            f"{archive}: not a zip archive, or truncated or damaged ({error}); download it again"
+        ) from error
+
+
+def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings]) -> Ratings:
+    """Return the table parsed from `sources`, from the cache if possible.
+
+    A cached table is a ``.npz`` file without pickled objects, whose name depends on the SHA-256 of
+    the sources. It holds a checksum of its contents; if that is wrong, parse again.
+    """
+    digests = "".join(map(file_sha256, sources))
+    key = hashlib.sha256(f"{_CACHE_FORMAT} {name} {digests}".encode()).hexdigest()
+    path = cache_folder() / "tables" / f"{name}-{key[:16]}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            fields = {field: stored[field] for field in ARRAYS}
+            table, checksum = Ratings(str(stored["name"]), **fields), str(stored["checksum"])
+        if checksum == f"{key} {table.checksum()}":
+            return table
+    except Exception:  # a damaged file can fail anywhere in zipfile, zlib and numpy
+        pass
+    table = parse()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            fields = {field: getattr(table, field) for field in ARRAYS}
+            np.savez(file, name=table.name, checksum=f"{key} {table.checksum()}", **fields)
+    except (OSError, OutputError) as error:
+        warnings.warn(one_line(f"the parsed table was not cached: {path}: {error}"), stacklevel=2)
+    return table
