@@ -17,7 +17,7 @@ import pandas as pd
 from pages import ROOT, write_part
 from study_figures import draw_basis_functions
 
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.published import small_difference
 from rankpursuit.reporting.results import load_results

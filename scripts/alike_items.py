@@ -13,8 +13,8 @@ import numpy as np
 from tabulate import tabulate
 
 from rankpursuit.experiments.config import group_name, load_experiment
-from rankpursuit.experiments.run.evaluate import tasks_of
-from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.evaluate import tasks_of
+from rankpursuit.experiments.run import Run
 
 
 def shares(config: str) -> list[list[object]]:

@@ -24,19 +24,15 @@ from bench_store import HEADERS as STORE_HEADERS
 from bench_store import store_rows
 from bench_timing import load
 from dask_cluster import DaskCluster
+from rankpursuit.experiments.backends.dask_worker import Parcel
+from rankpursuit.experiments.run.bundles import SECONDS
 from tabulate import tabulate
 
-from rankpursuit.experiments.backends import dask_worker
-from rankpursuit.experiments.backends.dask import Dask
-from rankpursuit.experiments.backends.dask_worker import Parcel
-from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.backends import Dask, Local, dask_worker
 from rankpursuit.experiments.config import ratings_of
-from rankpursuit.experiments.run.bundles import SECONDS
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.runner import Evaluate, execute
-from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Evaluate, Progress, Run, execute
+from rankpursuit.experiments.store import Identity, Store
 
 WITHOUT_PROFILER = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 ROUNDS = 5
@@ -51,7 +47,7 @@ def seconds(run: Run, evaluate: Evaluate) -> float:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         with Store(RunFolder(Path(folder)).store, Identity("", "")) as store:
-            for failure in execute(run, store, Silent(), evaluate):
+            for failure in execute(run, store, Progress(), evaluate):
                 raise RuntimeError(failure)
         return time.perf_counter() - begun
 

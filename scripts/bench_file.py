@@ -13,7 +13,7 @@ from pathlib import Path
 
 import joblib
 
-from rankpursuit.experiments.run.provenance import provenance
+from rankpursuit.experiments.export import provenance
 from rankpursuit.writing import write_atomically
 
 _COMPARE = {"at least": operator.ge, "at most": operator.le, "below": operator.lt}

@@ -10,11 +10,9 @@ from typing import Any
 
 from bench_timing import alternate, load, row
 
-from rankpursuit.experiments.backends.local import Local
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.session import run_session
+from rankpursuit.experiments.backends import Local
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Progress, Run, run_session
 
 N_USERS, N_REPEATS = 60, 2
 
@@ -44,6 +42,6 @@ def _plan(n_users: int, repeats: int) -> Run:
 
 def _run(run: Run, n_jobs: int) -> None:
     with TemporaryDirectory() as folder:
-        failures = run_session(run, RunFolder(Path(folder)), Local(n_jobs).evaluate, Silent())
+        failures = run_session(run, RunFolder(Path(folder)), Local(n_jobs).evaluate, Progress())
     if failures:
         sys.exit("\n".join(failures))

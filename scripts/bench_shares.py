@@ -9,10 +9,9 @@ from bench_floor import floor_seconds
 from bench_timing import alternate, row
 
 from rankpursuit.experiments.config import Experiment
+from rankpursuit.experiments.evaluate import evaluate_unit, tasks_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.run.evaluate import evaluate_unit, tasks_of
-from rankpursuit.experiments.run.plan import Cell, Unit
-from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run import Cell, Run, Unit
 from rankpursuit.experiments.tasks import Problem, in_stacks
 from rankpursuit.metrics import disagreement_error
 

@@ -26,14 +26,14 @@ RP_RUN = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
 FIRST_UNIT = """
 import os
 from pathlib import Path
-from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.backends import Local
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.session import run_session
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Progress
+from rankpursuit.experiments.run import Run
+from rankpursuit.experiments.run import run_session
 
-class First(Silent):
+class First(Progress):
     def add(self, result, *, earlier):
         raise KeyboardInterrupt
 

@@ -26,12 +26,10 @@ from tabulate import tabulate
 from threadpoolctl import threadpool_limits
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
-from rankpursuit.experiments.backends.local import Local
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.runner import execute
-from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.experiments.backends import Local
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Progress, Run, execute
+from rankpursuit.experiments.store import Identity, Store
 
 N_BASIS, N_SCORED, N_CANDIDATES = 20, 100, 500
 POINTS = (500, 1000, 2000, 4000, 8000)
@@ -126,7 +124,7 @@ def run_tasks(n_tasks: int) -> Callable[[], Any]:
             TemporaryDirectory() as folder,
             Store(RunFolder(Path(folder)).store, Identity("", "")) as store,
         ):
-            for failure in execute(run, store, Silent(), Local().evaluate):
+            for failure in execute(run, store, Progress(), Local().evaluate):
                 raise SystemExit(failure)
 
     return execute_all

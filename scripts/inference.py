@@ -30,7 +30,7 @@ from inference_grids import (
 from pages import ROOT, write_part
 from study_figures import draw_reference_users
 
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.writing import write_atomically
 

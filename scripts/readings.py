@@ -18,7 +18,7 @@ import pandas as pd
 from pages import EXPERIMENTS, write_part
 from tabulate import tabulate
 
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.columns import markdown_columns

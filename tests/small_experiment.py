@@ -9,14 +9,11 @@ from typing import Any
 
 import yaml
 
-from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.backends import Local
 from rankpursuit.experiments.config import parse_experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.plan import Unit
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.session import run_session
+from rankpursuit.experiments.evaluate import Job, UnitResult
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Progress, Run, Unit, run_session
 
 CONFIG: dict[str, Any] = yaml.safe_load(
     Path(__file__).with_name("small.yaml").read_text(encoding="utf-8")
@@ -35,7 +32,7 @@ def run_of(config: dict[str, Any], **part: Any) -> Run:
 
 def run_into(run: Run, folder: Path, *, n_jobs: int = 1, **options: Any) -> list[str]:
     """Run into a folder; return the failures."""
-    return run_session(run, RunFolder(folder), Local(n_jobs).evaluate, Silent(), **options)
+    return run_session(run, RunFolder(folder), Local(n_jobs).evaluate, Progress(), **options)
 
 
 def run_small_experiment(folder: Path) -> Path:

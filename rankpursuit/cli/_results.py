@@ -37,7 +37,7 @@ def load_all(folders: Sequence[Path]) -> list[Results]:
 
     A folder is that of a run, or holds those of several.
     """
-    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.results import load_results
 
     found: list[Path] = []
@@ -54,7 +54,7 @@ def load_beside(runs: Sequence[Results]) -> list[Results]:
 
     What cannot be read there is named on standard error, and left aside.
     """
-    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.published import claims_about
     from rankpursuit.reporting.results import load_results
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import Experiment, group_name
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.reading import KEY, MEND, line_of
 
 _SAME = 1e-9

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rankpursuit.experiments.config import Experiment, parse_experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_units
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.session import run_session
+from rankpursuit.experiments.evaluate import Job, UnitResult, evaluate_units
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Progress, Run, run_session
 
 CONFIG: dict[str, Any] = {
     "name": "finished",
@@ -49,7 +47,7 @@ class FinishedRun:
 
     def go_on(self, folder: RunFolder) -> list[str]:
         """Run what is missing; return the failures."""
-        return run_session(self.run, folder, _evaluate, Silent())
+        return run_session(self.run, folder, _evaluate, Progress())
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +56,7 @@ def finished_run() -> FinishedRun:
     run = Run.of(parse_experiment(CONFIG))
     folder = Path(tempfile.mkdtemp())
     try:
-        run_session(run, RunFolder(folder), _evaluate, Silent())
+        run_session(run, RunFolder(folder), _evaluate, Progress())
         return FinishedRun(run, {path.name: path.read_bytes() for path in folder.iterdir()})
     finally:
         shutil.rmtree(folder)

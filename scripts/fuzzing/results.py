@@ -17,7 +17,7 @@ import yaml
 
 from fuzzing.finished_run import finished_run
 from rankpursuit.errors import RankpursuitError
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.documents import main_tables
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import load_results

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzzing.finished_run import finished_run
 from rankpursuit.errors import RankpursuitError
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 
 _PAGE = 4096
 _COLUMNS = ("repeat", "grp", "role", "chunk", "algorithm", "sums", "users", "seconds", "checksum")

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from rankpursuit.cli import init
 from rankpursuit.cli import run as run_command
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run import Run
 
 
 def write_ratings(path, *, n_users=200, separator=",", header=("user_id", "item_id", "stars")):

@@ -6,11 +6,11 @@ import time
 import types
 
 import pytest
+from rankpursuit.cli._progress import Lines, Live
 
 from rankpursuit.cli import _patience, _progress
-from rankpursuit.cli._progress import Lines, Live
-from rankpursuit.experiments.run.evaluate import UnitResult
-from rankpursuit.experiments.run.plan import Cell, Unit
+from rankpursuit.experiments.evaluate import UnitResult
+from rankpursuit.experiments.run import Cell, Unit
 
 UNIT = UnitResult(Unit(Cell(0, (20, 40)), "test", 0, (1, 2)), {}, {})
 

@@ -8,7 +8,7 @@ from made_up import write_results
 from rankpursuit.cli import tables
 from rankpursuit.cli.run import summary
 from rankpursuit.cli.tables import main
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting import claims
 
 

@@ -7,10 +7,10 @@ import pytest
 from small_experiment import small_config
 
 import rankpursuit
+from rankpursuit.experiments import evaluate
 from rankpursuit.experiments.catalogue import METHODS, METRICS
 from rankpursuit.experiments.config import parse_experiment, ratings_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.run import evaluate
 from rankpursuit.experiments.tasks import Problem, build_task, draw_users
 from rankpursuit.experiments.tasks import problem as problem_module
 from rankpursuit.metrics import disagreement_error

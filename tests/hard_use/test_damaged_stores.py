@@ -11,11 +11,9 @@ from rp_run import RESULTS, one_line, run, write_config
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import RankpursuitError, StoreError
-from rankpursuit.experiments.run import export, session
-from rankpursuit.experiments.run.evaluate import evaluate_units
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.session import run_session
+from rankpursuit.experiments.evaluate import evaluate_units
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Progress, export, run_session, session
 
 
 def tiny_run():
@@ -47,7 +45,7 @@ def tiny(tmp_path_factory):
             yield known[key]
 
     def go_on(where, tell=lambda line: None):
-        return run_session(whole, RunFolder(where), evaluate, Silent(), tell=tell)
+        return run_session(whole, RunFolder(where), evaluate, Progress(), tell=tell)
 
     return SimpleNamespace(
         folder=folder,

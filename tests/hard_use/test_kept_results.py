@@ -12,7 +12,7 @@ from small_experiment import small_config
 
 from rankpursuit.cli import report, tables
 from rankpursuit.cli.run import main
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 
 SMALL = ("--set", "protocol.test_users=2", "--set", "protocol.holdout_users=2")
 SMALLER = ("--set", "protocol.test_users=1", "--set", "protocol.holdout_users=2")

@@ -15,7 +15,7 @@ from rankpursuit.datasets import make_ratings
 from rankpursuit.errors import ConfigError, DataError, ResultsError
 from rankpursuit.experiments.config import data as config_data
 from rankpursuit.experiments.config import dump_yaml, load_experiment, parse_experiment
-from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.syntax.faults import shown
 from rankpursuit.experiments.syntax.files import LARGEST_FILE
 from rankpursuit.experiments.syntax.safe_yaml import MOST_VALUES, parse_yaml

@@ -12,9 +12,8 @@ import pytest
 from click.testing import CliRunner
 from made_up import write_results
 from marked import new_mark, still_alive
-from rp_run import contents, run, start, wait_for_store, write_config
-
 from rankpursuit.cli._signals import Terminated, terminable
+from rp_run import contents, run, start, wait_for_store, write_config
 
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 

@@ -5,15 +5,15 @@ import socket
 import pandas as pd
 import pytest
 from dask_cluster import DaskCluster, wait_until
+from rankpursuit.experiments.backends.patience import Patience
 from small_experiment import few_jobs, run_of, small_config, sums
 
 from rankpursuit.datasets import make_ratings
 from rankpursuit.errors import ClusterError, NoWorkerError, RunError
+from rankpursuit.experiments.backends import Dask
 from rankpursuit.experiments.backends import dask as client_side
-from rankpursuit.experiments.backends.dask import Dask
-from rankpursuit.experiments.backends.patience import Patience
 from rankpursuit.experiments.config import ratings_of
-from rankpursuit.experiments.run.evaluate import evaluate_units
+from rankpursuit.experiments.evaluate import evaluate_units
 
 
 @pytest.fixture(scope="module")

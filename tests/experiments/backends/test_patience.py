@@ -1,8 +1,8 @@
 import pytest
+from rankpursuit.experiments.backends.patience import Patience, Waiting
 
 from rankpursuit.errors import NoWorkerError
 from rankpursuit.experiments.backends import patience
-from rankpursuit.experiments.backends.patience import Patience, Waiting
 
 
 @pytest.fixture

@@ -9,21 +9,20 @@ import yaml
 from small_experiment import run_into, run_of, run_small_experiment, small_config
 
 from rankpursuit.errors import StoreError
+from rankpursuit.experiments import evaluate
 from rankpursuit.experiments.backends import local
 from rankpursuit.experiments.config import parse_experiment, ratings_of
-from rankpursuit.experiments.run import evaluate
-from rankpursuit.experiments.run.evaluate import evaluate_unit
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.session import run_session
-from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.experiments.evaluate import evaluate_unit
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Progress, run_session
+from rankpursuit.experiments.store import Identity, Store
 from rankpursuit.experiments.tasks import draw_users
 
 RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
-    progress = Silent()
+    progress = Progress()
     failures = run_session(
         part or run_of(config or small_config()),
         RunFolder(folder),
@@ -285,7 +284,7 @@ class TestStore:
         path = tmp_path / "results.sqlite"
         with Store(path, self.identity):
             pass
-        monkeypatch.setattr("rankpursuit.experiments.run.store.FORMAT", 0)
+        monkeypatch.setattr("rankpursuit.experiments.store.FORMAT", 0)
         with pytest.raises(StoreError, match="another version of rankpursuit"):
             Store(path, self.identity)
 

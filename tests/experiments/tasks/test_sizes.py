@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rankpursuit.datasets import Ratings
 from rankpursuit.errors import TooFewUsersError
 from rankpursuit.experiments.config import Protocol
-from rankpursuit.experiments.run.plan import make_plan
+from rankpursuit.experiments.run import make_plan
 from rankpursuit.experiments.tasks import fitting_sizes
 
 

@@ -7,15 +7,17 @@ the same numbers on any machine, in any order, alone or among others.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from rankpursuit.experiments.catalogue import (
+    AXES,
     METHODS,
     METRICS,
     N_BASIS,
@@ -23,17 +25,40 @@ from rankpursuit.experiments.catalogue import (
     AlgorithmSpec,
     Metric,
 )
-from rankpursuit.experiments.config import Experiment, ratings_of
+from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
 from rankpursuit.experiments.methods import GridPredictions, predict_grid
-from rankpursuit.experiments.run.plan import Unit
-from rankpursuit.experiments.run.selection import Choice, criteria
 from rankpursuit.experiments.tasks import Problem, Task, build_task, in_stacks
 
+if TYPE_CHECKING:
+    from rankpursuit.experiments.run import Unit
+
 Array = NDArray[np.float64]
+_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen point of a grid.
+
+    Attributes
+    ----------
+    index : tuple of int
+        Position along each axis of the grid: the width, then the method's own axes.
+    values : dict of str to float
+        Chosen value of each axis, by its key.
+    holdout_error : float
+    on_edge : tuple of str
+        Axes, of more than one value, whose first or last value was chosen.
+    """
+
+    index: tuple[int, ...]
+    values: dict[str, float]
+    holdout_error: float
+    on_edge: tuple[str, ...]
+
+
 Choices = Mapping[str, Mapping[str, Choice]]
 """For each algorithm and each metric, the point of the grid chosen on the hold-out users."""
-Job = tuple[tuple[Unit, ...], tuple[str, ...], dict[str, dict[str, Choice]]]
-"""What `evaluate_units` needs besides the experiment: units, the algorithms, their choices."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +112,6 @@ class UnitResult:
     unit: Unit
     results: dict[str, AlgorithmResult]
     failures: dict[str, str]
-
-
-def evaluate_units(
-    experiment: Experiment, units: tuple[Unit, ...], labels: tuple[str, ...], choices: Choices
-) -> list[UnitResult]:
-    """Evaluate algorithms on units of one cell and role, each as if it were alone."""
-    return [evaluate_unit(experiment, unit, labels, choices) for unit in units]
 
 
 def evaluate_unit(
@@ -267,3 +285,61 @@ def _errors(
 def _threadpools() -> ThreadpoolController:
     """Find the libraries with threads of their own, once in each process."""
     return ThreadpoolController()
+
+
+def grid_axes(spec: AlgorithmSpec, widths: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
+    """Return the axes of an algorithm's grid in order: the width, then the method's own."""
+    own = {axis.key: getattr(spec, axis.key) for axis in METHODS[spec.method].axes}
+    return {WIDTH.key: widths} | own
+
+
+def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:
+    """Return the errors by which a method's parameters are chosen, to report it on a metric."""
+    return (metric,) if tuning == "reported" else METHODS[method].own
+
+
+def joint_error(errors: Sequence[Array]) -> Array:
+    """Return one error for several: the sum of them, each relative to its lowest."""
+    if len(errors) == 1:
+        return errors[0]
+    return np.sum([error / error.min() for error in errors], axis=0)
+
+
+def choose(
+    errors: Array, axes: dict[str, tuple[float, ...]], *, wide_is_smooth: bool = True
+) -> Choice:
+    """Choose the point of the lowest error; see the module's rule for ties.
+
+    Parameters
+    ----------
+    errors : ndarray, one axis for each of `axes`
+        Mean hold-out errors.
+    axes : dict of str to tuple of float
+        Values along each axis, rising.
+    wide_is_smooth : bool
+        Whether a larger width is a smoother function, as with sigma and unlike gamma.
+
+    Returns
+    -------
+    Choice
+    """
+    names = list(axes)
+    tied = np.argwhere(errors <= errors.min() + _TIE)
+    smaller = {key for key in names if AXES[key].simpler == "smaller"}
+    smaller |= set() if wide_is_smooth else {WIDTH.key}
+    deciding = sorted(names, key=lambda key: AXES[key].precedence)
+
+    def simplicity(point: NDArray[np.intp]) -> tuple[int, ...]:
+        position = dict(zip(names, point.tolist(), strict=True))
+        return tuple(position[key] if key in smaller else -position[key] for key in deciding)
+
+    index = tuple(min(tied, key=simplicity).tolist())
+    at = dict(zip(names, index, strict=True))
+    return Choice(
+        index=index,
+        values={axis: axes[axis][at[axis]] for axis in names},
+        holdout_error=float(errors[index]),
+        on_edge=tuple(
+            axis for axis in names if len(axes[axis]) > 1 and at[axis] in (0, len(axes[axis]) - 1)
+        ),
+    )

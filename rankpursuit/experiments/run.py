@@ -1,0 +1,487 @@
+"""A run: the plan of its units, their evaluation, and the files that they leave.
+
+A run is a map over units of work with the store as its only state. Round r evaluates the hold-out
+users of repeat r and the test users of repeat r - 1, whose parameters are known by then: this keeps
+all workers busy, and repeats are completed as early as possible.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
+from rankpursuit.experiments.backends import Evaluate, Job
+from rankpursuit.experiments.config import Experiment, Group, Role, group_name, ratings_of
+from rankpursuit.experiments.config.limits import excess_of_tasks
+from rankpursuit.experiments.evaluate import (
+    AlgorithmResult,
+    Array,
+    Choice,
+    UnitResult,
+    choose,
+    criteria,
+    evaluate_unit,
+    grid_axes,
+    holdout_metrics,
+    joint_error,
+)
+from rankpursuit.experiments.export import RunFolder, write_files
+from rankpursuit.experiments.store import Identity, Store
+from rankpursuit.experiments.syntax.faults import suggestion
+from rankpursuit.experiments.tasks import build_task, check_numbers, draw_users, group_users
+from rankpursuit.writing import remove_leftovers
+
+CHUNK = 10
+"""Users of a unit, which is what a killed run loses for each worker: on average half a second of
+work on Jester, one and a half on MovieLens."""
+ROLES: tuple[Role, ...] = ("holdout", "test")
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One group of reference users in one repeat."""
+
+    repeat: int
+    group: Group
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A chunk of the users of one cell and role."""
+
+    cell: Cell
+    role: Role
+    chunk: int
+    users: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The units of a run, by cell and role."""
+
+    units: dict[tuple[Cell, Role], tuple[Unit, ...]]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells, repeat by repeat."""
+        return sorted({cell for cell, _ in self.units})
+
+    @property
+    def repeats(self) -> list[int]:
+        """All repeats."""
+        return sorted({cell.repeat for cell in self.cells})
+
+    def of(self, cells: Iterable[Cell], role: Role) -> Iterator[Unit]:
+        """Yield the units of some cells and one role."""
+        for cell in cells:
+            yield from self.units[cell, role]
+
+
+def make_plan(
+    experiment: Experiment, groups: Sequence[Group], repeats: int, known: Plan | None = None
+) -> Plan:
+    """List the units of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    groups : sequence of Group
+        The groups of the protocol to include.
+    repeats : int
+    known : Plan, optional
+        A plan of a part of the experiment, whose units are reused.
+
+    Raises
+    ------
+    TooFewUsersError
+        If there are too few users to draw test, hold-out or reference users from.
+    """
+    if known is None:
+        _check_numbers_of_users(experiment, groups)
+    ratings = ratings_of(experiment.data)
+    units = dict(known.units) if known else {}
+    for cell in (Cell(repeat, group) for repeat in range(repeats) for group in groups):
+        for role in ROLES:
+            if (cell, role) in units:
+                continue
+            drawn = draw_users(
+                ratings,
+                experiment.protocol,
+                seed=experiment.seed,
+                group=cell.group,
+                repeat=cell.repeat,
+                role=role,
+            )
+            # Users with similar numbers of items share a unit, which evaluates them together.
+            users = drawn[np.argsort(ratings.counts[drawn], kind="stable")].tolist()
+            units[cell, role] = tuple(
+                Unit(cell, role, chunk, tuple(users[start : start + CHUNK]))
+                for chunk, start in enumerate(range(0, len(users), CHUNK))
+            )
+    return Plan(units)
+
+
+def _check_numbers_of_users(experiment: Experiment, groups: Sequence[Group]) -> None:
+    """Raise a `TooFewUsersError` with everything that there are too few users for."""
+    ratings, protocol = ratings_of(experiment.data), experiment.protocol
+    problems: list[str] = []
+    for group in groups:
+        try:
+            check_numbers(ratings, protocol, group)
+            members = group_users(ratings, group)
+            for role in ROLES:
+                key: dict[str, Any] = {"group": group, "repeat": 0, "role": role}
+                users = draw_users(ratings, protocol, seed=experiment.seed, **key)
+                # A user of the group is missing among the reference users.
+                user = int(users[np.argmax(np.isin(users, members))])
+                build_task(ratings, protocol, seed=experiment.seed, **key, user=user)
+        except TooFewUsersError as error:
+            problems += error.faults
+    if problems:
+        raise TooFewUsersError(*dict.fromkeys(problems))
+
+
+@dataclass(frozen=True)
+class Run:
+    """An experiment, the plan of the part of it to run, and the algorithms to run."""
+
+    experiment: Experiment
+    plan: Plan
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        experiment: Experiment,
+        repeats: int | None = None,
+        only: Sequence[str] = (),
+        groups: Sequence[str] = (),
+    ) -> Self:
+        """Plan an experiment, or a part of it.
+
+        Parameters
+        ----------
+        experiment : Experiment
+        repeats : int, optional
+            Number of repeats, which may exceed what the experiment declares. Default: as declared.
+        only : sequence of str
+            Labels of algorithms. Default: all.
+        groups : sequence of str
+            Names of groups, such as ``20-40``. Default: all.
+
+        Raises
+        ------
+        ConfigError
+            If the experiment lacks an algorithm or group, or there are too many repeats.
+        TooFewUsersError
+            If there are too few users to draw test, hold-out or reference users from.
+        """
+        repeats = repeats or experiment.repeats
+        names = {group_name(group): group for group in experiment.protocol.groups}
+        problems = [
+            f"{option} {word}: no such {kind}; {suggestion(word, known)}"
+            for option, kind, words, known in (
+                ("--only", "algorithm", only, list(experiment.algorithms)),
+                ("--groups", "group", groups, list(names)),
+            )
+            for word in words
+            if word not in known
+        ]
+        if excess := excess_of_tasks(experiment.protocol, len(names), repeats):
+            problems.append(f"--repeats: {excess}")
+        if problems:
+            raise ConfigError(problems)
+        chosen = [group for name, group in names.items() if not groups or name in groups]
+        labels = tuple(label for label in experiment.algorithms if not only or label in only)
+        return cls(experiment, make_plan(experiment, chosen, repeats), labels)
+
+    def whole(self, repeats: int) -> Self:
+        """Return the whole experiment, of which this is a part, with some number of repeats."""
+        groups = self.experiment.protocol.groups
+        plan = make_plan(self.experiment, groups, repeats, known=self.plan)
+        return replace(self, plan=plan, labels=tuple(self.experiment.algorithms))
+
+    def identity(self) -> Identity:
+        """Return what a store of this run belongs to."""
+        return Identity(self.experiment.digest(), ratings_of(self.experiment.data).checksum())
+
+    def results(self, store: Store, cell: Cell, role: Role, label: str) -> list[AlgorithmResult]:
+        """Return an algorithm's results on all units of a cell and role; none if one is missing."""
+        found = [store.load(unit, label) for unit in self.plan.units[cell, role]]
+        return [result for result in found if result] if all(found) else []
+
+    def mean_errors(self, results: Sequence[AlgorithmResult], role: Role) -> dict[str, Array]:
+        """Return the mean errors over the users of a cell and role, by metric."""
+        protocol = self.experiment.protocol
+        n_users = protocol.holdout_users if role == "holdout" else protocol.test_users
+        return {
+            metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
+            for metric in (results[0].sums if results else ())
+        }
+
+    def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
+        """Return the choices of all algorithms whose hold-out users are done."""
+        results = {label: self.results(store, cell, "holdout", label) for label in self.labels}
+        return {
+            label: self.choose(label, self.mean_errors(found, "holdout"))
+            for label, found in results.items()
+            if found
+        }
+
+    def choose(self, label: str, errors: Mapping[str, Array]) -> dict[str, Choice]:
+        """Return the choice of one algorithm for each metric, given its errors over the grid."""
+        spec, kernel = self.experiment.algorithms[label], self.experiment.kernel
+        axes = grid_axes(spec, kernel.widths)
+        found: dict[str, Choice] = {}
+        for metric in self.experiment.metrics:
+            used = criteria(spec.method, self.experiment.tuning, metric)
+            error = joint_error([errors[name] for name in used])
+            choice = choose(error, axes, wide_is_smooth=kernel.parameter == "sigma")
+            found[metric] = replace(choice, holdout_error=float(errors[metric][choice.index]))
+        return found
+
+
+class Progress:
+    """Receives what a run does; this one shows nothing."""
+
+    def start(self, run: Run, done: Sequence[Unit]) -> None:
+        """Begin a run, with the units that an earlier run has done."""
+
+    def add(self, result: UnitResult, *, earlier: bool = False) -> None:
+        """Receive the results of a unit, of this run or of an earlier one."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Outcome of a run.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        With as many repeats as the files have.
+    failures : list of str
+        A line for each failure of an algorithm.
+    repeats : DataFrame
+        The rows of ``repeats.csv``, of the whole experiment; empty if nothing is complete.
+    n_users, n_earlier : int
+        Number of users of the run, and of those that an earlier run had done.
+    """
+
+    experiment: Experiment
+    failures: list[str]
+    repeats: pd.DataFrame
+    n_users: int
+    n_earlier: int
+
+
+def check_folder(run: Run, folder: RunFolder) -> None:
+    """Raise a StoreError if a folder holds results without a store, or of something else."""
+    folder.check_store()
+    if folder.has_store:
+        Store(folder.store, run.identity()).close()
+
+
+def run_session(
+    run: Run,
+    folder: RunFolder,
+    evaluate: Evaluate,
+    progress: Progress | None = None,
+    *,
+    fresh: bool = False,
+    command: str = "",
+    tell: Callable[[str], None] = lambda line: None,
+    lenders: Sequence[tuple[Run, RunFolder]] = (),
+) -> Outcome:
+    """Evaluate what is missing, and write the files of all of the experiment that is done.
+
+    Parameters
+    ----------
+    run : Run
+    folder : RunFolder
+    evaluate : callable
+        Evaluates the units: `Backend.evaluate`.
+    progress : Progress, optional
+    fresh : bool
+        Remove earlier results first.
+    command : str
+        For the provenance.
+    tell : callable
+        Receives a line about damaged rows of the store, and about reused results.
+    lenders : sequence of (Run, RunFolder)
+        Finished runs whose results are reused where they are the same.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    StoreError
+        If the folder holds results of something else, or the store cannot be used.
+    OutputError, RunError
+        If a file cannot be written, or the units cannot be evaluated.
+    """
+    identity = run.identity()
+    try:
+        if fresh:
+            folder.clear()
+        folder.check_store()
+        with Store(folder.store, identity) as store:
+            if store.n_damaged:
+                tell(f"{folder.store}: {store.n_damaged} damaged rows, which are computed again")
+            remove_leftovers(folder.path, {path.name for path in folder.written})
+            units = [unit for units in run.plan.units.values() for unit in units]
+            done = [unit for unit in units if all(store.has(unit, x) for x in run.labels)]
+            n_users, n_earlier = (sum(len(u.users) for u in some) for some in (units, done))
+            begun, origin = time.time(), {"command": command} | identity._asdict()
+            try:
+                for other, where in lenders:
+                    if n_reused := _borrow(run, store, other, where):
+                        tell(f"reused: {n_reused:,} users of {other.experiment.name}")
+                failures = execute(run, store, progress or Progress(), evaluate)
+            except StoreError:  # nothing can be read for the files
+                raise
+            except BaseException:
+                write_files(run, store, folder, origin, time.time() - begun)
+                raise
+            experiment, rows = write_files(run, store, folder, origin, time.time() - begun)
+            return Outcome(experiment, failures, rows, n_users, n_earlier)
+    except OSError as error:
+        raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
+
+
+def execute(run: Run, store: Store, progress: Progress, evaluate: Evaluate) -> list[str]:
+    """Evaluate what is missing in the store; return a line for every failure."""
+    units = [unit for units in run.plan.units.values() for unit in units]
+    done = [unit for unit in units if all(store.has(unit, label) for label in run.labels)]
+    progress.start(run, done)
+    for unit in done:
+        if unit.role == "test":
+            found = {label: store.load(unit, label) for label in run.labels}
+            results = {label: result for label, result in found.items() if result}
+            progress.add(UnitResult(unit, results, {}), earlier=True)
+    failures: list[str] = []
+    by_repeat = [[cell for cell in run.plan.cells if cell.repeat == r] for r in run.plan.repeats]
+    for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
+        # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
+        jobs = list(_jobs(run, store, holdout, test))[::-1]
+        for result in evaluate(run.experiment, jobs):
+            store.save(result)
+            progress.add(result)
+            cell, role = result.unit.cell, result.unit.role
+            where = f"group {group_name(cell.group)}, repeat {cell.repeat + 1}, {role}"
+            for label, reason in result.failures.items():
+                failures.append(f"{label} failed, {where} {reason}")
+    return failures
+
+
+def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:
+    """Yield units with the algorithms that are missing in the store."""
+    for unit in run.plan.of(holdout, "holdout"):
+        if missing := tuple(label for label in run.labels if not store.has(unit, label)):
+            yield unit, missing, {}
+    for cell in test:
+        choices = run.choices(store, cell)
+        for unit in run.plan.of([cell], "test"):
+            if missing := tuple(label for label in choices if not store.has(unit, label)):
+                yield unit, missing, {label: choices[label] for label in missing}
+
+
+def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
+    """Return whether another experiment computes all that ours needs of an algorithm.
+
+    Experiments that differ only in name, repeats, metrics and algorithms have the same tasks.
+    """
+    own = {"name", "table", "repeats", "metrics", "algorithms"}
+    return (
+        other.algorithms.get(label) == ours.algorithms[label]
+        and set(ours.metrics) <= set(other.metrics)
+        and other.model_dump(exclude=own) == ours.model_dump(exclude=own)
+    )
+
+
+def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
+    """Copy what is missing in a store from that of another run; return the number of users."""
+    ours = run.experiment
+    labels = [label for label in run.labels if can_reuse(ours, other.experiment, label)]
+    if not labels or not folder.has_store:
+        return 0
+    copied: list[UnitResult] = []
+    with Store(folder.store, other.identity()) as lender:
+        for unit in (unit for units in run.plan.units.values() for unit in units):
+            found: dict[str, AlgorithmResult] = {}
+            for label in labels:
+                result = None if store.has(unit, label) else lender.load(unit, label)
+                if result:
+                    test = unit.role == "test"
+                    wanted = set(ours.metrics) if test else holdout_metrics(ours, label)
+                    sums = {metric: x for metric, x in result.sums.items() if metric in wanted}
+                    users = [user for user in result.users if user.metric in wanted]
+                    found[label] = AlgorithmResult(sums, users, result.seconds)
+            if found:
+                copied.append(UnitResult(unit, found, {}))
+    store.save(*copied)
+    return sum(len(result.unit.users) for result in copied)
+
+
+TIMED_USERS = 6
+"""Users of each group and role that an estimate is based on."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Size of a run, and the seconds of work that it takes.
+
+    Attributes
+    ----------
+    users : dict of str to int
+        Number of hold-out users and of test users.
+    grids : dict of str to int
+        Points of the grid of each algorithm.
+    seconds : float
+        Work in all, for one worker.
+    """
+
+    users: dict[Role, int]
+    grids: dict[str, int]
+    seconds: float
+
+
+def estimate(run: Run) -> Estimate:
+    """Count the users and grid points of a run, and time a few users of each group."""
+    experiment, plan = run.experiment, run.plan
+    total = 0.0
+    for cell in [cell for cell in plan.cells if cell.repeat == plan.repeats[0]]:
+        choices: dict[str, dict[str, Choice]] = {}
+        for role in ROLES:
+            if not (units := plan.units[cell, role]):
+                continue
+            # Units are sorted by the number of ratings of their users.
+            quartiles = units[len(units) // 4], units[3 * len(units) // 4]
+            few = tuple(user for unit in quartiles for user in unit.users[: TIMED_USERS // 2])
+            unit = replace(units[0], users=few)
+            evaluate_unit(experiment, replace(unit, users=few[:1]), run.labels, choices)  # warm up
+            begun = time.perf_counter()
+            result = evaluate_unit(experiment, unit, run.labels, choices)
+            seconds = (time.perf_counter() - begun) / len(few)
+            total += seconds * len(plan.repeats) * sum(len(unit.users) for unit in units)
+            if role == "holdout":
+                choices = {
+                    label: run.choose(label, found.sums) for label, found in result.results.items()
+                }
+    widths = experiment.kernel.widths
+    return Estimate(
+        users={role: sum(len(u.users) for u in plan.of(plan.cells, role)) for role in ROLES},
+        grids={
+            label: math.prod(map(len, grid_axes(experiment.algorithms[label], widths).values()))
+            for label in run.labels
+        },
+        seconds=total,
+    )
