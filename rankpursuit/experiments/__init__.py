@@ -72,7 +72,7 @@ def run_experiment(
 
     from tqdm.auto import tqdm
 
-    from rankpursuit.errors import RunError
+    from rankpursuit.errors import ConfigError, RunError
     from rankpursuit.experiments.backends import Options, check_options, connect
     from rankpursuit.experiments.config import load_experiment, parse_experiment
     from rankpursuit.experiments.run import Progress, Run, RunFolder, run_session
@@ -93,6 +93,8 @@ def run_experiment(
 
         load_plugins(plugins)
     if isinstance(config, Mapping):
+        if overrides:
+            raise ConfigError(["overrides: change the mapping itself"])
         experiment = parse_experiment(config)
     else:
         experiment = load_experiment(config, overrides)

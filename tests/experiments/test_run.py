@@ -1,36 +1,28 @@
 import gzip
 import json
+import platform
 from dataclasses import replace
+from importlib import metadata
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from rp_run import RESULTS
 from small_experiment import run_into, run_of, run_small_experiment, small_config
 
-from rankpursuit.errors import StoreError
-from rankpursuit.experiments import evaluate
-from rankpursuit.experiments.backends import local
-from rankpursuit.experiments.config import parse_experiment, ratings_of
+from rankpursuit.errors import ConfigError, RunError, StoreError
+from rankpursuit.experiments import backends, evaluate, run_experiment
+from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import evaluate_unit
-from rankpursuit.experiments.export import RunFolder
-from rankpursuit.experiments.run import Progress, run_session
-from rankpursuit.experiments.store import Identity, Store
+from rankpursuit.experiments.export import environment_differences
+from rankpursuit.experiments.run import RunFolder, can_reuse, run_session
 from rankpursuit.experiments.tasks import draw_users
-
-RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
-    progress = Progress()
-    failures = run_session(
-        part or run_of(config or small_config()),
-        RunFolder(folder),
-        local.Local(n_jobs).evaluate,
-        progress,
-        **options,
-    )
-    return failures, progress
+    run = part or run_of(config or small_config())
+    return run_session(run, RunFolder(folder), backends.Local(n_jobs).evaluate, **options)
 
 
 def contents(folder):
@@ -101,16 +93,16 @@ def test_a_run_in_parts_gives_the_bytes_of_one_run(whole, tmp_path):
     run_small(tmp_path, part=run_of(config, groups=["31-60"]))
     partial = pd.read_csv(tmp_path / "repeats.csv")
     assert 0 < len(partial) < len(pd.read_csv(whole / "repeats.csv"))
-    _, progress = run_small(tmp_path)
-    assert 0 < progress.n_done < progress.n_users
+    outcome = run_small(tmp_path)
+    assert 0 < outcome.n_earlier < outcome.n_users
     assert contents(tmp_path) == contents(whole)
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
-    monkeypatch.setattr(local, "evaluate_units", None)
+    monkeypatch.setattr(backends, "_evaluate", None)
     before = contents(whole)
-    _, progress = run_small(whole)
-    assert progress.n_done == progress.n_users == 2 * 2 * 2 * 12
+    outcome = run_small(whole)
+    assert outcome.n_earlier == outcome.n_users == 2 * 2 * 2 * 12
     assert contents(whole) == before
 
 
@@ -146,7 +138,7 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
         return real(problem, spec, rows)
 
     monkeypatch.setattr(evaluate, "predict_grid", broken)
-    failures, _ = run_small(tmp_path)
+    failures = run_small(tmp_path).failures
     who = "user" if len(stacked) == 1 else "one of the users"
     assert failures == [
         f"rank_rls failed, group 15-30, repeat 1, test {who} {', '.join(stacked)}: "
@@ -157,7 +149,7 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
     lost &= expected["repeat"] == 1
     pd.testing.assert_frame_equal(found, expected[~lost].reset_index(drop=True), check_exact=True)
     monkeypatch.setattr(evaluate, "predict_grid", real)
-    assert run_small(tmp_path)[0] == []
+    assert run_small(tmp_path).failures == []
     assert contents(tmp_path) == contents(whole)
 
 
@@ -251,57 +243,119 @@ def test_files_are_compressed_without_a_time(whole):
         assert text.readline().startswith("group,repeat,algorithm")
 
 
-class TestStore:
-    identity = Identity("digest", "data")
+def test_a_smaller_run_leaves_config_and_provenance_true_to_the_tables(tmp_path):
+    run_small(tmp_path, part=run_of(small_config(), only=["rls"], repeats=3))
+    for smaller in (run_of(small_config(repeats=1), only=["rls"]), run_of(small_config())):
+        run_small(tmp_path, part=smaller)
+        assert load_experiment(tmp_path / "config.yaml").repeats == 3
+        assert json.loads((tmp_path / "provenance.json").read_text())["repeats"] == 3
+        assert pd.read_csv(tmp_path / "repeats.csv")["repeat"].max() == 3
 
-    def test_it_is_locked_while_open(self, tmp_path):
-        path = tmp_path / "results.sqlite"
-        with Store(path, self.identity):
-            with pytest.raises(StoreError, match="another run is writing to"):
-                Store(path, self.identity)
-            with pytest.raises(StoreError, match="another run is writing to"):
-                Store.check_unlocked(path)
-        Store(path, self.identity).__exit__(None, None, None)
-        Store.check_unlocked(path)
 
-    @pytest.mark.parametrize(
-        ("other", "reason"),
-        [
-            (Identity("other", "data"), "holds the results of another config"),
-            (Identity("digest", "other"), "holds the results of other data"),
-        ],
+def test_the_provenance_names_processor_blas_and_all_packages(whole):
+    facts = json.loads((whole / "provenance.json").read_text())
+    assert facts["packages"]["numpy"] == np.__version__
+    assert facts["packages"]["markupsafe"] == metadata.version("markupsafe")  # by way of jinja2
+    assert list(facts["packages"]) == sorted(facts["packages"])
+    assert facts["machine"]["architecture"] == platform.machine()
+    assert facts["machine"]["processor"]
+    assert "blas" in facts["machine"]["blas"].lower()
+
+
+def test_differences_to_a_lock_file_are_listed(tmp_path):
+    lock = tmp_path / "requirements.lock"
+    lock.write_text(f"# made up\nnumpy=={np.__version__}\nscipy==0.1  # old\nno-such-thing==1\n")
+    assert environment_differences(lock) == [
+        f"scipy is {metadata.version('scipy')}, requirements.lock has 0.1",
+        "no-such-thing is not installed, requirements.lock has 1",
+    ]
+
+
+LABELS = ("rls", "rank_rls", "ranking_pursuit")
+ALGORITHMS = {label: small_config()["algorithms"][label] for label in LABELS}
+
+
+def shared(*metrics, **changes):
+    return small_config(metrics=list(metrics), algorithms=ALGORITHMS, repeats=1) | changes
+
+
+@pytest.mark.parametrize("tuning", ["reported", "own"])
+@pytest.mark.parametrize("metric", ["disagreement", "squared_error"])
+def test_shared_results_are_the_bytes_of_a_run_apart(metric, tuning, tmp_path, monkeypatch):
+    wide, narrow = (
+        run_of(shared(*metrics, tuning=tuning))
+        for metrics in (["squared_error", "disagreement"], [metric])
     )
-    def test_it_refuses_results_of_something_else(self, tmp_path, other, reason):
-        path = tmp_path / "results.sqlite"
-        with Store(path, self.identity):
-            pass
-        with pytest.raises(StoreError, match=reason):
-            Store(path, other)
-        with Store(path, self.identity) as store:
-            assert store.finished() == {}
+    for run, name in ((wide, "wide"), (narrow, "apart")):
+        assert run_into(run, tmp_path / name) == []
+    monkeypatch.setattr(evaluate, "predict_grid", None)  # nothing is computed again
+    lenders = [(wide, RunFolder(tmp_path / "wide"))]
+    assert run_into(narrow, tmp_path / "shared", lenders=lenders) == []
+    assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
 
-    def test_it_refuses_another_version(self, tmp_path, monkeypatch):
-        path = tmp_path / "results.sqlite"
-        with Store(path, self.identity):
-            pass
-        monkeypatch.setattr("rankpursuit.experiments.store.FORMAT", 0)
-        with pytest.raises(StoreError, match="another version of rankpursuit"):
-            Store(path, self.identity)
 
-    def test_it_refuses_a_file_that_is_no_store(self, tmp_path):
-        path = tmp_path / "results.sqlite"
-        path.write_text("not a database, but long enough to look like one" * 100)
-        with pytest.raises(StoreError, match="is not a readable store"):
-            Store(path, self.identity)
+def test_results_that_cannot_be_reused_are_computed(tmp_path):
+    both = run_of(shared("disagreement", "squared_error"))
+    assert run_into(both, tmp_path / "both") == []
+    more = {"algorithms": ALGORITHMS | {"rank_svm": small_config()["algorithms"]["rank_svm"]}}
+    run, lines = run_of(shared("disagreement", **more), repeats=2), []
+    lenders = [(both, RunFolder(tmp_path / "both"))]
+    assert run_into(run, tmp_path / "shared", lenders=lenders, tell=lines.append) == []
+    assert run_into(run, tmp_path / "apart") == []
+    assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
+    assert lines == ["reused: 48 users of small"]
 
-    def test_arrays_come_back_as_they_were(self, tmp_path):
-        run = run_of(small_config())
-        unit = run.plan.units[run.plan.cells[0], "holdout"][0]
-        result = evaluate_unit(run.experiment, unit, ("rls",), {})
-        with Store(tmp_path / "results.sqlite", self.identity) as store:
-            assert store.load(unit, "rls") is None
-            store.save(result)
-        with Store(tmp_path / "results.sqlite", self.identity) as store:
-            loaded = store.load(unit, "rls")
-        for metric, sums in result.results["rls"].sums.items():
-            np.testing.assert_array_equal(loaded.sums[metric], sums)
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 8},
+        {"ties": "all"},
+        {"tuning": "own"},
+        {"kernel": {"widths": [4]}},
+        {"metrics": ["disagreement", "ndcg"]},
+        {"algorithms": {"rls": {"lambda": [1]}}},
+    ],
+)
+def test_nothing_is_reused_from_an_experiment_that_differs(changes):
+    wide = parse_experiment(shared("disagreement", "squared_error"))
+    assert can_reuse(parse_experiment(shared("disagreement")), wide, "rls")
+    assert not can_reuse(parse_experiment(shared("disagreement") | changes), wide, "rls")
+
+
+PART = {"only": ["rls"], "groups": ["15-30"], "repeats": 1}
+
+
+class TestRunExperiment:
+    def test_it_returns_the_rows_of_the_file_that_it_writes(self, tmp_path):
+        found = run_experiment(small_config(), output=tmp_path, **PART)
+        written = pd.read_csv(tmp_path / "small" / "repeats.csv")
+        pd.testing.assert_frame_equal(found, written, check_exact=True)
+        assert found["algorithm"].unique().tolist() == ["rls"]
+
+    def test_without_output_nothing_is_kept(self, tmp_path, monkeypatch, capfd):
+        monkeypatch.chdir(tmp_path)
+        path = tmp_path / "small.yaml"
+        path.write_text(yaml.safe_dump(small_config()))
+        found = run_experiment(path, overrides=["protocol.test_users=3"], **PART)
+        assert found["n_users"].unique().tolist() == [3]
+        assert list(tmp_path.iterdir()) == [path]
+        assert capfd.readouterr() == ("", "")
+
+    def test_progress_is_shown_on_demand(self, capfd):
+        run_experiment(small_config(), quiet=False, **PART)
+        assert "24/24" in capfd.readouterr().err
+
+    def test_errors_are_exceptions(self, tmp_path, monkeypatch):
+        with pytest.raises(ConfigError, match="--only rsl: no such algorithm; did you mean rls"):
+            run_experiment(small_config(), only=["rsl"])
+        with pytest.raises(ConfigError, match="overrides: change the mapping itself"):
+            run_experiment(small_config(), overrides=["repeats=1"])
+        with pytest.raises(ConfigError, match="n-jobs"):
+            run_experiment(small_config(), n_jobs=0)
+        run_experiment(small_config(), output=tmp_path, **PART)
+        with pytest.raises(StoreError, match="another config"):
+            run_experiment(small_config(seed=8), output=tmp_path, **PART)
+        monkeypatch.setattr(evaluate, "predict_grid", None)
+        with pytest.raises(RunError, match="rls failed"):
+            run_experiment(small_config(), **PART)

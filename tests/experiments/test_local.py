@@ -8,9 +8,9 @@ import time
 import pytest
 from small_experiment import few_jobs, run_of, small_config, sums
 
-from rankpursuit.errors import WorkerLostError
-from rankpursuit.experiments.backends import Local, _unheard
-from rankpursuit.experiments.evaluate import evaluate_units
+from rankpursuit.errors import RunError
+from rankpursuit.experiments.backends import Local, _deferred
+from rankpursuit.experiments.evaluate import evaluate_unit
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_workers_give_what_this_process_gives(run):
     jobs = few_jobs(run, 6)
     with Local(2) as local:
         found = sums(local.evaluate(run.experiment, jobs))
-    assert found == sums(evaluate_units(run.experiment, *job) for job in jobs)
+    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
 
 
 def test_jobs_are_taken_as_they_are_needed(run):
@@ -55,7 +55,7 @@ def test_what_a_library_prints_is_no_reply(run):
     job = (unit, labels, Evaluated("print('noise', flush=True) or {}"))
     with Local(2) as local:
         found = sums(local.evaluate(run.experiment, [job]))
-    assert found == sums([evaluate_units(run.experiment, unit, labels, {})])
+    assert found == sums([evaluate_unit(run.experiment, unit, labels, {})])
 
 
 def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
@@ -68,7 +68,7 @@ def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
 def test_a_worker_that_dies_in_a_unit_is_told_and_others_can_start(run):
     deadly = (Evaluated("__import__('os')._exit(1)"), ("rls",), {})
     with Local(2) as local:
-        with pytest.raises(WorkerLostError, match="a worker process was killed or ran out of"):
+        with pytest.raises(RunError, match="a worker process was killed or ran out of"):
             list(local.evaluate(run.experiment, [*few_jobs(run, 2), deadly]))
         assert len(list(local.evaluate(run.experiment, few_jobs(run, 4)))) == 4
 
@@ -90,7 +90,7 @@ def test_ctrl_c_while_workers_start_is_heard_when_they_have():
     other.start()
     reached, before = False, signal.getsignal(signal.SIGINT)
     try:
-        with pytest.raises(KeyboardInterrupt), _unheard(signal.SIGINT):
+        with pytest.raises(KeyboardInterrupt), _deferred(signal.SIGINT):
             signal.pthread_kill(other.ident, signal.SIGINT)
             time.sleep(0.1)
             reached = True
@@ -104,7 +104,7 @@ def test_ctrl_c_while_workers_start_is_heard_when_they_have():
 def test_what_is_ignored_stays_so_while_workers_start():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with _unheard(signal.SIGINT):
+        with _deferred(signal.SIGINT):
             os.kill(os.getpid(), signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
