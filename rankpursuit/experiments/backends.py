@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -311,7 +312,7 @@ class Dask:
         RunError
             If the scheduler or all workers are lost, or several workers in turn on one unit.
         """
-        from distributed import KilledWorker, as_completed
+        from distributed import as_completed
 
         waiting, facts = iter(jobs), _facts(experiment.data)
 
@@ -320,27 +321,38 @@ class Dask:
             with self._lost_scheduler():
                 return list(self._client.map(_evaluate_remotely, arguments, key="u", pure=False))
 
-        pending = as_completed(
-            submit(OUTSTANDING), loop=self._client.loop, with_results=True, raise_errors=False
-        )
+        pending = as_completed(submit(OUTSTANDING), loop=self._client.loop)
         while not pending.is_empty():
             self._wait_until(pending.has_ready)
-            failed = None
-            for future, result in pending.next_batch(block=False):
-                if future.status == "finished":
-                    yield result
-                else:
-                    failed = future
-            if failed is not None:
-                if failed.status != "error" or self._client.status != "running":
-                    raise self._lost()
-                if isinstance(error := failed.exception(), KilledWorker):
-                    message = "several workers in turn were killed or ran out of memory on one unit"
-                    raise RunError(f"{message}; {_RESUME}") from error
-                self.check(experiment.data)
-                raise error
+            batch = pending.next_batch(block=False)
+            results = self._gather(batch, "skip", experiment.data)
+            yield from results
+            if len(results) < len(batch):
+                self._gather(batch, "raise", experiment.data)
             if pending.count() <= OUTSTANDING // 2:
                 pending.update(submit(OUTSTANDING // 2))
+
+    def _gather(self, batch: list[Any], errors: str, data: DataSpec) -> list[UnitResult]:
+        """Fetch results; those that are lost with their worker are computed again."""
+        import asyncio
+
+        from distributed import KilledWorker
+
+        loop: Any = self._client.loop
+        gathering = asyncio.run_coroutine_threadsafe(
+            self._client.gather(batch, errors=errors, asynchronous=True), loop.asyncio_loop
+        )
+        self._wait_until(gathering.done)
+        try:
+            return list(gathering.result())
+        except KilledWorker as error:
+            message = "several workers in turn were killed or ran out of memory on one unit"
+            raise RunError(f"{message}; {_RESUME}") from error
+        except (Exception, CancelledError) as error:
+            if isinstance(error, CancelledError) or self._client.status != "running":
+                raise self._lost() from error
+            self.check(data)
+            raise
 
     def _wait_until(self, happened: Callable[[], object], interval: float = 0.005) -> None:
         """Wait for something that workers do, as long as there are workers."""

@@ -122,7 +122,8 @@ class Store:
                 execute(f"PRAGMA user_version = {FORMAT}")
             return
         if version != FORMAT and "meta" in tables:
-            raise StoreError(f"{self._path} was written by an earlier version of rankpursuit: {_REMEDY}")
+            message = f"{self._path} was written by an earlier version of rankpursuit"
+            raise StoreError(f"{message}: {_REMEDY}")
         ((problem,), *_) = execute("PRAGMA quick_check(1)")
         if tables != _TABLES or problem != "ok":
             reason = "its tables are not those of a store" if problem == "ok" else problem

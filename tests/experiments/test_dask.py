@@ -5,15 +5,14 @@ import socket
 import pandas as pd
 import pytest
 from dask_cluster import DaskCluster, wait_until
-from rankpursuit.experiments.backends.patience import Patience
 from small_experiment import few_jobs, run_of, small_config, sums
 
 from rankpursuit.datasets import make_ratings
-from rankpursuit.errors import ClusterError, NoWorkerError, RunError
+from rankpursuit.errors import ClusterError, RunError
+from rankpursuit.experiments import backends
 from rankpursuit.experiments.backends import Dask
-from rankpursuit.experiments.backends import dask as client_side
 from rankpursuit.experiments.config import ratings_of
-from rankpursuit.experiments.evaluate import evaluate_units
+from rankpursuit.experiments.evaluate import evaluate_unit
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +42,6 @@ def own_ratings(tmp_path):
     ratings_of.cache_clear()
 
 
-SHORT = Patience(seconds=1, first=0.2, every=0.4)
-
-
 def preload(folder, *statements):
     """Return the options of a worker or scheduler that runs some Python statements first."""
     file = folder / "preload.py"
@@ -54,10 +50,10 @@ def preload(folder, *statements):
 
 
 OTHER_VERSIONS = (
-    "import scipy, rankpursuit.experiments.backends.dask_worker",
+    "import scipy, rankpursuit.experiments.backends",
     "scipy.__version__ = '1.0'",
     "rankpursuit.__version__ = '0.0.1'",
-    "rankpursuit.experiments.backends.dask_worker._blas = lambda: 'of another kind'",
+    "rankpursuit.experiments.backends._blas = lambda: 'of another kind'",
 )
 WITHOUT_PACKAGE = ("import sys", "sys.modules['rankpursuit'] = None")
 
@@ -74,39 +70,38 @@ def test_it_waits_for_a_first_worker_and_tells_so(dask):
 
     def tell(line):
         told.append(line)
-        if line.startswith("no worker yet"):
+        if line.startswith("no worker, "):
             dask.add_worker()
 
     with Dask(dask.address, tell) as cluster:
         assert cluster.count() == 1
     assert told[0].startswith("dashboard: http://127.0.0.1:")
     remedy = f"dask worker --nthreads 1 {dask.address}"
-    assert told[1] == f"no worker yet, waiting 600 seconds for one: {remedy}"
+    assert told[1] == f"no worker, waiting 600 seconds for one: {remedy}"
 
 
 def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
     dask.end_workers()
     told = []
-    with pytest.raises(NoWorkerError, match="the cluster had no worker for 1 seconds"):
-        Dask(dask.address, told.append, SHORT)
-    assert told[1].startswith("no worker yet, ")
-    assert told[2].startswith("no worker for ")
+    with pytest.raises(RunError, match="the cluster had no worker for 1 seconds"):
+        Dask(dask.address, told.append, 1)
+    assert told[1].startswith("no worker, waiting 1 seconds for one: ")
 
 
 def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first(dask):
     run, told = run_of(small_config()), []
     dask.end_workers()
     worker, _ = dask.add_worker()
-    with Dask(dask.address, told.append, SHORT) as cluster:
+    with Dask(dask.address, told.append, 1) as cluster:
         results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 100)
         found = [next(results)]
         worker.kill()
-        with pytest.raises(NoWorkerError, match=r"no worker for 1 seconds; what was finished is"):
+        with pytest.raises(RunError, match="no worker for 1 seconds; start one"):
             found.extend(results)
-    assert told[1].startswith("no worker for ")
+    assert told[1].startswith("no worker, ")
     assert (
         sums(found).items()
-        <= sums(evaluate_units(run.experiment, *x) for x in few_jobs(run, 4)).items()
+        <= sums(evaluate_unit(run.experiment, *x) for x in few_jobs(run, 4)).items()
     )
 
 
@@ -114,13 +109,13 @@ def test_results_that_are_lost_with_the_last_worker_are_not_waited_for_for_ever(
     run = run_of(small_config())
     dask.end_workers()
     worker, _ = dask.add_worker()
-    with Dask(dask.address, print, SHORT) as cluster:
+    with Dask(dask.address, print, 1) as cluster:
         results = cluster.evaluate(run.experiment, few_jobs(run, 4))
         next(results)
         wait_until(lambda: set(dask.units().values()) <= {"memory"}, "all units are done")
         worker.kill()
         worker.wait()
-        with pytest.raises(NoWorkerError):
+        with pytest.raises(RunError):
             list(results)
 
 
@@ -130,11 +125,11 @@ def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
     worker, _ = dask.add_worker()
 
     def tell(line):
-        if line.startswith("no worker for"):
+        if line.startswith("no worker, "):
             dask.add_worker()
 
     jobs = few_jobs(run, 4) * 50
-    with Dask(dask.address, tell, Patience(seconds=60, first=0.3)) as cluster:
+    with Dask(dask.address, tell, 60) as cluster:
         results = cluster.evaluate(run.experiment, jobs)
         next(results)
         worker.kill()
@@ -182,7 +177,7 @@ def test_a_worker_without_the_data_or_with_other_data_is_refused(dask, own_ratin
     assert other.startswith(f"worker {address}: data ")
     assert missing.startswith(f"worker {address}: {path}: no such file")
     for line in (other, missing):
-        assert line.endswith("set RANKPURSUIT_DATA on the worker to where it is")
+        assert line.endswith("set RANKPURSUIT_DATA on the worker")
 
 
 def test_a_worker_may_have_the_data_elsewhere(dask, own_ratings, tmp_path):
@@ -195,11 +190,11 @@ def test_a_worker_may_have_the_data_elsewhere(dask, own_ratings, tmp_path):
     with Dask(dask.address, print) as cluster:
         cluster.check(run.experiment.data)
         found = sums(cluster.evaluate(run.experiment, jobs))
-    assert found == sums(evaluate_units(run.experiment, *job) for job in jobs)
+    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
 
 
 def test_a_worker_that_joins_unlike_the_others_ends_the_run_by_name(dask, tmp_path, monkeypatch):
-    monkeypatch.setattr(client_side, "OUTSTANDING", 20)
+    monkeypatch.setattr(backends, "OUTSTANDING", 20)
     run = run_of(small_config())
     with Dask(dask.address, print) as cluster:
         results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 100)
@@ -210,7 +205,7 @@ def test_a_worker_that_joins_unlike_the_others_ends_the_run_by_name(dask, tmp_pa
 
 
 def test_units_go_out_in_parts_and_all_come_back(dask, monkeypatch):
-    monkeypatch.setattr(client_side, "OUTSTANDING", 4)
+    monkeypatch.setattr(backends, "OUTSTANDING", 4)
     run = run_of(small_config(repeats=5))
     taken = []
 
@@ -224,7 +219,7 @@ def test_units_go_out_in_parts_and_all_come_back(dask, monkeypatch):
         found = [next(results)]
         assert len(taken) == 4
         found += results
-    assert sums(found) == sums(evaluate_units(run.experiment, *job) for job in taken)
+    assert sums(found) == sums(evaluate_unit(run.experiment, *job) for job in taken)
     assert len(taken) == 20
 
 
@@ -241,7 +236,7 @@ def test_results_that_are_lost_with_their_worker_are_computed_again(dask):
         worker.wait()
         dask.add_worker()
         found += results
-    assert sums(found) == sums(evaluate_units(run.experiment, *job) for job in jobs)
+    assert sums(found) == sums(evaluate_unit(run.experiment, *job) for job in jobs)
 
 
 def test_a_fault_of_the_program_keeps_its_own_error(dask):
@@ -261,7 +256,9 @@ def test_a_unit_that_is_lost_with_too_many_workers_ends_the_run(tmp_path, monkey
             next(results)
             worker.kill()
             dask.add_worker()  # else units whose results are lost would wait for one
-            with pytest.raises(RunError, match="killed or ran out of memory, several in turn"):
+            with pytest.raises(
+                RunError, match="several workers in turn were killed or ran out of memory"
+            ):
                 list(results)
 
 
@@ -275,16 +272,18 @@ def test_a_unit_on_which_workers_die_again_and_again_ends_the_run(
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", failures)
     run = run_of(small_config())
     deadly = (
-        *("import os, time", "import rankpursuit.experiments.backends.dask_worker as worker"),
-        *("def evaluate_units(*job):", f"    {end}", "    raise TypeError('it did not die')"),
-        "worker.evaluate_units = evaluate_units",
+        *("import os, time", "import rankpursuit.experiments.backends as worker"),
+        *("def evaluate(*job):", f"    {end}", "    raise TypeError('it did not die')"),
+        "worker._evaluate = evaluate",
     )
     options = ("--nanny", "--memory-limit", "600MB", *preload(tmp_path, *deadly))
     with DaskCluster(tmp_path) as dask:
         dask.add_worker(*options)
         with Dask(dask.address, print) as cluster:
             results = cluster.evaluate(run.experiment, few_jobs(run, 1))
-            with pytest.raises(RunError, match="killed or ran out of memory, several in turn"):
+            with pytest.raises(
+                RunError, match="several workers in turn were killed or ran out of memory"
+            ):
                 list(results)
         dask.end_workers()
 
@@ -299,7 +298,7 @@ def mute():
 @pytest.fixture
 def hasty(monkeypatch):
     """Make a client wait for the answer of a server for a second."""
-    monkeypatch.setattr(client_side, "_CONNECT_SECONDS", 1)
+    monkeypatch.setattr(backends, "_CONNECT_SECONDS", 1)
 
 
 def refusal(address):
@@ -318,7 +317,7 @@ def test_a_server_of_another_kind_is_refused(server, hasty):
 
 
 def test_a_scheduler_with_certificates_needs_certificates(mute):
-    assert "tls:// needs certificates" in refusal(f"tls://127.0.0.1:{mute}")
+    assert "TLS" in refusal(f"tls://127.0.0.1:{mute}")
 
 
 @pytest.mark.parametrize(
@@ -334,8 +333,7 @@ def test_a_bad_address_is_refused(address, hasty):
 
 def test_the_address_of_a_worker_is_refused(dask):
     (address,) = dask.workers()
-    with pytest.raises(RunError, match=f"at {address} is a Dask worker: give the scheduler's"):
-        Dask(address, print)
+    assert "this is the address of a worker" in refusal(address)
 
 
 def test_an_address_without_a_scheduler_is_refused(hasty):
