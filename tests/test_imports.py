@@ -67,8 +67,11 @@ ROOMS = {
     "tasks": {"config"},
     "views": {"catalogue", "tasks"},
     "methods": {"catalogue", "tasks", "views"},
-    "run": {"catalogue", "config", "tasks", "methods"},
-    "backends": {"config", "run"},
+    "evaluate": {"catalogue", "config", "tasks", "methods", "run"},  # run: types only
+    "store": {"config", "evaluate", "run"},
+    "export": {"catalogue", "config", "evaluate", "store", "run"},
+    "backends": {"config", "evaluate", "export", "run"},
+    "run": {"config", "syntax", "tasks", "evaluate", "store", "export", "backends"},
 }
 """Which rooms of the experiments each of them may import, besides itself."""
 

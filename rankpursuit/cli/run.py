@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from rankpursuit.experiments.backends import Backend
     from rankpursuit.experiments.config import Experiment
-    from rankpursuit.experiments.run import Estimate, Run, RunFolder
+    from rankpursuit.experiments.run import Run, RunFolder
 
 _QUICK_USERS, _QUICK_REPEATS = 30, 2
 
@@ -241,12 +241,12 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
 
 def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]) -> bool:
     """Run one experiment after others; return whether nothing failed."""
-    from rankpursuit.experiments.run import estimate, run_session
+    from rankpursuit.experiments.run import run_session
 
     name, folder = run.experiment.name, _folder(run, options)
     if options["dry_run"]:
         with telling(f"{name}: timing a few users of each group"):
-            echo(_plan(run, estimate(run), workers.count()))
+            echo(_plan(run, workers.count()))
         return True
     lines: Any = ProgressLines(name, sys.stderr, live=sys.stderr.isatty())
     outcome = run_session(
@@ -274,24 +274,31 @@ def _command(arguments: Iterable[str]) -> str:
     return shlex.join(["rp-run", *list(arguments)[1:]])
 
 
-def _plan(run: Run, plan: Estimate, workers: int) -> str:
+def _plan(run: Run, workers: int) -> str:
     """Return what a run would do, and how long it would take."""
-    from rankpursuit.experiments.config import group_name
-    from rankpursuit.experiments.run import TIMED_USERS
+    import math
 
-    holdout, test = plan.users["holdout"], plan.users["test"]
-    data = run.experiment.data.name
-    data = {"synthetic": "SYNTHETIC", "ratings": "own"}.get(data, data)
-    groups = dict.fromkeys(group_name(cell.group) for cell in run.plan.cells)
+    from rankpursuit.experiments.config import group_name
+    from rankpursuit.experiments.evaluate import grid_axes
+    from rankpursuit.experiments.run import TIMED_USERS, estimate
+
+    experiment, plan = run.experiment, run.plan
+    holdout, test = (
+        sum(len(unit.users) for unit in plan.of(plan.cells, role)) for role in ("holdout", "test")
+    )
+    data = {"synthetic": "SYNTHETIC", "ratings": "own"}.get(experiment.data.name)
+    groups = dict.fromkeys(group_name(cell.group) for cell in plan.cells)
     lines = [
-        f"{run.experiment.name} ({data} ratings): groups {', '.join(groups)}; "
-        f"{counted(len(run.plan.repeats), 'repeat')}",
+        f"{experiment.name} ({data or experiment.data.name} ratings): groups {', '.join(groups)}; "
+        f"{counted(len(plan.repeats), 'repeat')}",
         f"  {counted(holdout, 'hold-out user')} and {counted(test, 'test user')} in "
-        f"{counted(sum(map(len, run.plan.units.values())), 'unit')}",
+        f"{counted(sum(map(len, plan.units.values())), 'unit')}",
     ]
-    for label, size in plan.grids.items():
+    for label in run.labels:
+        axes = grid_axes(experiment.algorithms[label], experiment.kernel.widths)
+        size = math.prod(map(len, axes.values()))
         lines.append(f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits")
-    time = f"{duration(plan.seconds / workers)} with {counted(workers, 'worker')}"
+    time = f"{duration(estimate(run) / workers)} with {counted(workers, 'worker')}"
     return "\n".join([*lines, f"  about {time}, estimated from {TIMED_USERS} users a group"])
 
 

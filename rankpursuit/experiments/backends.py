@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Union
+from typing import TYPE_CHECKING, Any, Self
 
-from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
+from rankpursuit.errors import ClusterError, ConfigError, RunError
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import DataSpec, Experiment
@@ -32,7 +32,6 @@ Job = tuple["Unit", tuple[str, ...], dict[str, dict[str, "Choice"]]]
 """A unit, the algorithms to evaluate, and their choices if it is of test users."""
 Evaluate = Callable[["Experiment", Iterable[Job]], Iterator["UnitResult"]]
 """Evaluates jobs, in any order, and yields their results as they come."""
-Backend = Union["Local", "Dask"]
 
 BACKENDS = {"local": "processes on this machine", "dask": "the workers of a Dask cluster"}
 """Every backend, and where it evaluates units."""
@@ -94,6 +93,27 @@ def connect(name: str, options: Options) -> Backend:
     return Local(-1 if options.n_jobs is None else options.n_jobs)
 
 
+class Backend:
+    """Evaluates units somewhere; a context manager."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what was begun for this run."""
+
+    def count(self) -> int:
+        """Return the number of units that are evaluated at the same time."""
+        raise NotImplementedError
+
+    def check(self, data: DataSpec) -> None:
+        """Raise a `ClusterError` if a worker lacks something that results depend on."""
+
+    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
+        """Yield the results of jobs as they come; raise a `RunError` if workers are lost."""
+        raise NotImplementedError
+
+
 def _evaluate(experiment: Experiment, job: Job) -> UnitResult:
     """Evaluate a job in a worker."""
     from rankpursuit.experiments.evaluate import evaluate_unit
@@ -101,8 +121,8 @@ def _evaluate(experiment: Experiment, job: Job) -> UnitResult:
     return evaluate_unit(experiment, *job)  # merge: experiment_from
 
 
-class Local:
-    """Worker processes on this machine; a context manager.
+class Local(Backend):
+    """Worker processes on this machine.
 
     Parameters
     ----------
@@ -112,13 +132,6 @@ class Local:
 
     def __init__(self, n_jobs: int = 1) -> None:
         self._n_jobs = n_jobs
-        self._executor: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave idle workers to joblib; those of an interrupted run have ended."""
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
@@ -126,29 +139,20 @@ class Local:
 
         return int(joblib.effective_n_jobs(self._n_jobs))
 
-    def check(self, data: DataSpec) -> None:
-        """Accept all data: workers on this machine have what this process has."""
-
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Yield the results of jobs as they come.
-
-        Raises
-        ------
-        RunError
-            If a worker process dies.
-        """
+        """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
         import joblib
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         watch = {"initializer": _end_with, "initargs": (os.getpid(),)} if self.count() > 1 else {}
         parallel: Any = joblib.Parallel(self._n_jobs, return_as="generator_unordered", **watch)
         warnings.filterwarnings("ignore", ".* tasks which were still being processed", UserWarning)
-        results: Any = None
+        results = executor = None
         finished = False
         try:
             with _deferred(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 results = parallel(joblib.delayed(_evaluate)(experiment, job) for job in jobs)
-                self._executor = getattr(parallel._backend, "_workers", None)
+                executor = getattr(parallel._backend, "_workers", None)
             yield from results
             finished = True
         except TerminatedWorkerError as error:
@@ -156,19 +160,20 @@ class Local:
             raise RunError(message) from error
         finally:
             if not finished:
-                self._abort(parallel, results)
+                _abort(parallel, executor)
+                if results is not None:
+                    results.close()
 
-    def _abort(self, parallel: Any, results: Any) -> None:
-        """End the workers at once; units in progress are lost."""
-        if hasattr(self._executor, "shutdown"):
-            with parallel._lock:  # else joblib would submit units to workers that have ended
-                parallel._aborting = True
-            with suppress(queue.Empty):  # nor can loky handle what it has yet to submit
-                while True:
-                    self._executor._work_ids.get_nowait()
-            self._executor.shutdown(wait=True, kill_workers=True)
-        if results is not None:
-            results.close()
+
+def _abort(parallel: Any, executor: Any) -> None:
+    """End the workers at once; units in progress are lost."""
+    if hasattr(executor, "shutdown"):
+        with parallel._lock:  # else joblib would submit units to workers that have ended
+            parallel._aborting = True
+        with suppress(queue.Empty):  # nor can loky handle what it has yet to submit
+            while True:
+                executor._work_ids.get_nowait()
+        executor.shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
@@ -187,7 +192,7 @@ def _deferred(*numbers: signal.Signals) -> Iterator[None]:
         # A signal that this thread blocks reaches Python through another one, such as BLAS's.
         if threading.current_thread() is threading.main_thread():
             for number in numbers:
-                if signal.getsignal(number) not in (None, signal.SIG_IGN, signal.SIG_DFL):
+                if callable(signal.getsignal(number)):
                     handlers[number] = signal.signal(number, lambda number, _: came.append(number))
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
         try:
@@ -212,8 +217,8 @@ def _end_with(run: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class Dask:
-    """The workers of a Dask cluster; a context manager.
+class Dask(Backend):
+    """The workers of a Dask cluster.
 
     joblib's own Dask backend waits forever when all workers are gone; a client can notice.
 
@@ -263,9 +268,6 @@ class Dask:
             self.__exit__()
             raise
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         """Leave the cluster, which then drops all units of this client."""
         with suppress(OSError):
@@ -284,23 +286,39 @@ class Dask:
         ClusterError
             With a line for everything that is missing or different, by worker.
         """
-        here = _facts(data)
         with self._lost_scheduler():
-            found = {
-                f"worker {address}": facts
-                for address, facts in self._client.run(_report, data, on_error="return").items()
-            }
-            try:
-                scheduler = self._client.run_on_scheduler(_versions)
-            except Exception as error:
-                if isinstance(error, OSError):
-                    raise
-                scheduler = error
-        problems = list(_differences("the scheduler", scheduler, _versions()))
-        for who, facts in sorted(found.items()):
-            problems += _differences(who, facts, here)
+            found: Any = self._client.get_versions(packages=["rankpursuit", "numpy", "scipy"])
+        nodes = {f"worker {address}": node for address, node in sorted(found["workers"].items())}
+        here = found["client"]["packages"]
+        problems = [
+            f"{who}: {name} {node['packages'].get(name)}, here {here[name]}: install the version "
+            "of this machine on it"
+            for who, node in {"the scheduler": found["scheduler"], **nodes}.items()
+            for name in ("rankpursuit", "numpy", "scipy")
+            if node["packages"].get(name) != here[name]
+        ]
+        if not problems:
+            problems = list(self._differences(data))
         if problems:
             raise ClusterError(problems)
+
+    def _differences(self, data: DataSpec) -> Iterator[str]:
+        """Yield a line for each worker with another BLAS or other data."""
+        remedies = {
+            "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
+            "data": "put the same data there, or set RANKPURSUIT_DATA on the worker",
+        }
+        here = _facts(data)
+        with self._lost_scheduler():
+            workers = self._client.run(_report, data, on_error="return")
+        for address, found in sorted(workers.items()):
+            if isinstance(found, Exception):
+                yield f"worker {address}: {found}; {remedies['data']}"
+                continue
+            for name in [name for name in remedies if found[name] != here[name]]:
+                yield (
+                    f"worker {address}: {name} {found[name]}, here {here[name]}: {remedies[name]}"
+                )
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; a job whose worker is lost is evaluated again.
@@ -400,59 +418,21 @@ async def _server_type(address: str) -> str:
         return str((await server.identity())["type"])
 
 
-def _differences(who: str, found: Any, here: dict[str, str]) -> Iterator[str]:
-    """Yield a line for each fact that is not as it is here."""
-    remedies = {
-        "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
-        "data": "put the same data there, or set RANKPURSUIT_DATA on the worker",
-    }
-    if isinstance(found, RankpursuitError):
-        yield f"{who}: {found}; {remedies['data']}"
-    elif isinstance(found, Exception):  # Dask hides the kind of error that an import raises
-        package = f"rankpursuit[dask]=={here['rankpursuit']}"
-        yield f"{who}: {found}; it needs the package: pip install '{package}'"
-    else:
-        for name, value in here.items():
-            if found[name] != value:
-                remedy = remedies.get(name, "install the version of this machine on it")
-                yield f"{who}: {name} {found[name]}, here {value}: {remedy}"
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions that results depend on."""
-    import numpy as np
-    import scipy
-
-    import rankpursuit
-
-    return {
-        "rankpursuit": rankpursuit.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
-
-
 _loading = threading.Lock()
 
 
+@lru_cache(maxsize=1)
 def _facts(data: DataSpec) -> dict[str, str]:
     """Return everything that results depend on besides the config, for this process."""
+    import numpy
+    import scipy
+
+    import rankpursuit
     from rankpursuit.experiments.config import ratings_of
-
-    with _loading:  # threads of one worker share one table
-        return {**_versions(), "BLAS": _blas(), "data": _checksum(ratings_of(data))}
-
-
-@lru_cache(maxsize=1)
-def _blas() -> str:
     from rankpursuit.experiments.export import blas
 
-    return blas()
-
-
-@lru_cache(maxsize=1)
-def _checksum(ratings: Any) -> str:
-    return str(ratings.checksum())
+    versions = {module.__name__: module.__version__ for module in (rankpursuit, numpy, scipy)}
+    return {**versions, "BLAS": blas(), "data": ratings_of(data).checksum()}
 
 
 def _report(data: DataSpec) -> dict[str, str]:
@@ -460,6 +440,7 @@ def _report(data: DataSpec) -> dict[str, str]:
     from rankpursuit.experiments.config import ratings_of
 
     ratings_of.cache_clear()
+    _facts.cache_clear()
     return _facts(_found_here(data))
 
 
@@ -468,7 +449,9 @@ def _evaluate_remotely(arguments: tuple[Experiment, dict[str, str], Job]) -> Uni
     experiment, facts, job = arguments
     _limit_threads()
     data = _found_here(experiment.data)
-    if _facts(data) != facts:
+    with _loading:  # threads of one worker share one table
+        same = _facts(data) == facts
+    if not same:
         raise RunError("a worker differs from the client")
     return _evaluate(experiment.model_copy(update={"data": data}), job)
 

@@ -7,7 +7,6 @@ all workers busy, and repeats are completed as early as possible.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -435,27 +434,8 @@ TIMED_USERS = 6
 """Users of each group and role that an estimate is based on."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Size of a run, and the seconds of work that it takes.
-
-    Attributes
-    ----------
-    users : dict of str to int
-        Number of hold-out users and of test users.
-    grids : dict of str to int
-        Points of the grid of each algorithm.
-    seconds : float
-        Work in all, for one worker.
-    """
-
-    users: dict[Role, int]
-    grids: dict[str, int]
-    seconds: float
-
-
-def estimate(run: Run) -> Estimate:
-    """Count the users and grid points of a run, and time a few users of each group."""
+def estimate(run: Run) -> float:
+    """Return the seconds that a run takes one worker, estimated from a few users of each group."""
     experiment, plan = run.experiment, run.plan
     total = 0.0
     for cell in [cell for cell in plan.cells if cell.repeat == plan.repeats[0]]:
@@ -469,19 +449,9 @@ def estimate(run: Run) -> Estimate:
             unit = replace(units[0], users=few)
             evaluate_unit(experiment, replace(unit, users=few[:1]), run.labels, choices)  # warm up
             begun = time.perf_counter()
-            result = evaluate_unit(experiment, unit, run.labels, choices)
+            results = evaluate_unit(experiment, unit, run.labels, choices).results
             seconds = (time.perf_counter() - begun) / len(few)
             total += seconds * len(plan.repeats) * sum(len(unit.users) for unit in units)
             if role == "holdout":
-                choices = {
-                    label: run.choose(label, found.sums) for label, found in result.results.items()
-                }
-    widths = experiment.kernel.widths
-    return Estimate(
-        users={role: sum(len(u.users) for u in plan.of(plan.cells, role)) for role in ROLES},
-        grids={
-            label: math.prod(map(len, grid_axes(experiment.algorithms[label], widths).values()))
-            for label in run.labels
-        },
-        seconds=total,
-    )
+                choices = {label: run.choose(label, x.sums) for label, x in results.items()}
+    return total

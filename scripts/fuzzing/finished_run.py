@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rankpursuit.experiments.config import Experiment, parse_experiment
-from rankpursuit.experiments.evaluate import Job, UnitResult, evaluate_units
+from rankpursuit.experiments.evaluate import UnitResult, evaluate_unit
 from rankpursuit.experiments.export import RunFolder
-from rankpursuit.experiments.run import Progress, Run, run_session
+from rankpursuit.experiments.run import Run, run_session
 
 CONFIG: dict[str, Any] = {
     "name": "finished",
@@ -47,7 +47,7 @@ class FinishedRun:
 
     def go_on(self, folder: RunFolder) -> list[str]:
         """Run what is missing; return the failures."""
-        return run_session(self.run, folder, _evaluate, Progress())
+        return run_session(self.run, folder, _evaluate).failures
 
 
 @lru_cache(maxsize=1)
@@ -56,12 +56,12 @@ def finished_run() -> FinishedRun:
     run = Run.of(parse_experiment(CONFIG))
     folder = Path(tempfile.mkdtemp())
     try:
-        run_session(run, RunFolder(folder), _evaluate, Progress())
+        run_session(run, RunFolder(folder), _evaluate)
         return FinishedRun(run, {path.name: path.read_bytes() for path in folder.iterdir()})
     finally:
         shutil.rmtree(folder)
 
 
-def _evaluate(experiment: Experiment, jobs: Iterable[Job]) -> Iterator[list[UnitResult]]:
+def _evaluate(experiment: Experiment, jobs: Iterable[Any]) -> Iterator[UnitResult]:
     for job in jobs:
-        yield evaluate_units(experiment, *job)
+        yield evaluate_unit(experiment, *job)
