@@ -67,10 +67,10 @@ ROOMS = {
     "tasks": {"config"},
     "views": {"catalogue", "tasks"},
     "methods": {"catalogue", "tasks", "views"},
-    "evaluate": {"catalogue", "config", "tasks", "methods", "run"},  # run: types only
-    "store": {"config", "evaluate", "run"},
-    "export": {"catalogue", "config", "evaluate", "store", "run"},
-    "backends": {"config", "evaluate", "export", "run"},
+    "evaluate": {"catalogue", "config", "tasks", "methods"},
+    "store": {"config", "evaluate"},
+    "export": {"catalogue", "config", "evaluate", "store", "run"},  # run: types only
+    "backends": {"config", "evaluate", "export"},
     "run": {"config", "syntax", "tasks", "evaluate", "store", "export", "backends"},
 }
 """Which rooms of the experiments each of them may import, besides itself."""

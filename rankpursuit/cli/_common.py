@@ -199,15 +199,11 @@ class ProgressLines:
     name : str
     stream : file
     live : bool
-        Redraw the bar and a table of the mean test errors.
+        Redraw a bar and a table of the mean test errors.
     """
-
-    TEST_COST = 0.3
-    """Work of a test user relative to a hold-out user, until it is measured."""
 
     def __init__(self, name: str, stream: IO[str], live: bool = False) -> None:
         self._name, self._stream, self._live = name, stream, live
-        self._users: dict[str, int] = {}
         self._errors: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._height = 0
 
@@ -215,19 +211,21 @@ class ProgressLines:
         """Begin a run, with the units that an earlier run has done."""
         from rankpursuit.experiments.config import ratings_of
 
-        counts = ratings_of(run.experiment.data).counts
-        units = [unit for units in run.plan.units.values() for unit in units]
-        # Tasks of n items take about n^2; the largest of a repeat come first.
-        self._sizes = {unit: float((counts[list(unit.users)] ** 2.0).sum()) for unit in units}
-        self._left = dict.fromkeys(("holdout", "test"), 0.0)
-        self._size, self._seconds = dict(self._left), dict(self._left)
-        earlier = set(done)
-        for unit in units:
-            self._left[unit.role] += 0.0 if unit in earlier else self._sizes[unit]
-        self.n_users = sum(len(unit.users) for unit in units)
-        self.n_before = self.n_done = sum(len(unit.users) for unit in done)
+        counts, earlier = ratings_of(run.experiment.data).counts, set(done)
+        # A task of n items takes about n^2, and test users about a third of hold-out users, until
+        # both are measured. The largest tasks of a repeat come first.
+        self._sizes = {
+            unit: float((counts[list(unit.users)] ** 2.0).sum()) for unit in run.plan.all()
+        }
+        self._left = {
+            role: sum(x for u, x in self._sizes.items() if u.role == role and u not in earlier)
+            for role in ("holdout", "test")
+        }
+        self._seconds, self._done = (dict.fromkeys(self._left, 0.0) for _ in range(2))
+        self._n_users = sum(len(unit.users) for unit in self._sizes)
+        self._n_before = self._n_done = sum(len(unit.users) for unit in done)
         self._begun = self._drawn = time.monotonic()
-        if self.n_done < self.n_users:
+        if self._n_done < self._n_users:
             self._draw()
 
     def add(self, result: UnitResult, *, earlier: bool = False) -> None:
@@ -241,41 +239,27 @@ class ProgressLines:
                     self._errors[label, group_name(unit.cell.group)].append(user.error)
         if earlier:
             return
-        self.n_done += len(unit.users)
+        self._n_done += len(unit.users)
         self._left[unit.role] -= self._sizes[unit]
-        self._size[unit.role] += self._sizes[unit]
+        self._done[unit.role] += self._sizes[unit]
         self._seconds[unit.role] += sum(of_label.seconds for of_label in result.results.values())
         now = time.monotonic()
-        interval = 0.2 if self._live else 15.0
-        if now - self._drawn >= interval or self.n_done == self.n_users:
+        if now - self._drawn >= (0.2 if self._live else 15.0) or self._n_done == self._n_users:
             self._drawn = now
             self._draw()
 
-    def _remaining(self) -> float | None:
-        """Return the seconds left, estimated by work done; None while too little is done."""
-        elapsed = time.monotonic() - self._begun
-        done = self.n_done - self.n_before
-        if not self._size["holdout"] + self._size["test"] or (
-            elapsed < 20 and done < 0.03 * (self.n_users - self.n_before)
-        ):
-            return None
-        pace = {
-            role: self._seconds[role] / self._size[role] for role in self._size if self._size[role]
-        }
-        pace.setdefault("holdout", pace.get("test", 0.0) / self.TEST_COST)
-        pace.setdefault("test", pace["holdout"] * self.TEST_COST)
-        left = sum(self._left[role] * pace[role] for role in self._left)
-        return elapsed * left / max(sum(self._seconds.values()), 1e-9)
-
     def _draw(self) -> None:
-        remaining, elapsed = self._remaining(), time.monotonic() - self._begun
-        left = "" if remaining is None else f", {_clock(remaining)} left"
-        fraction = self.n_done / self.n_users
+        elapsed, fraction = time.monotonic() - self._begun, self._n_done / self._n_users
+        new, total = self._n_done - self._n_before, self._n_users - self._n_before
+        left = ""
+        if new and (elapsed >= 20 or new >= 0.03 * total):  # else too little is known
+            pace = {role: x / self._done[role] for role, x in self._seconds.items() if x}
+            pace.setdefault("test", 0.3 * pace.get("holdout", 0.0))
+            work = sum(self._left[role] * x for role, x in pace.items())
+            left = f", {_clock(elapsed * work / max(sum(self._seconds.values()), 1e-9))} left"
         bar = f"|{'#' * int(20 * fraction):<20}| " if self._live else ""
-        lines = [
-            f"{self._name}: {fraction:4.0%} {bar}{self.n_done:,}/{self.n_users:,} users "
-            f"[{_clock(elapsed)}{left}]"
-        ]
+        users = f"{self._n_done:,}/{self._n_users:,} users"
+        lines = [f"{self._name}: {fraction:4.0%} {bar}{users} [{_clock(elapsed)}{left}]"]
         if self._live:
             lines += self._table()
             self._stream.write(f"\x1b[{self._height}F\x1b[J" if self._height else "")

@@ -262,7 +262,7 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
     for failure in outcome.failures:
         echo(f"error: {one_line(failure)}", err=True)
     if not options["quiet"]:
-        if outcome.n_users == outcome.n_earlier:
+        if outcome.was_finished:
             echo(f"{name}: already finished, results in {folder.path}; --fresh runs it again")
         else:
             echo(summary(outcome.experiment, outcome.repeats))

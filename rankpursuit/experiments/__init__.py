@@ -79,7 +79,7 @@ def run_experiment(
 
     class Bar(Progress):
         def start(self, run: Run, done: Sequence[Unit]) -> None:
-            total = sum(len(unit.users) for units in run.plan.units.values() for unit in units)
+            total = sum(len(unit.users) for unit in run.plan.all())
             n_done = sum(len(unit.users) for unit in done)
             self._bar = tqdm(total=total, initial=n_done, desc=experiment.name, unit=" users")
 

@@ -25,8 +25,7 @@ from rankpursuit.errors import ClusterError, ConfigError, RunError
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import DataSpec, Experiment
-    from rankpursuit.experiments.evaluate import Choice, UnitResult
-    from rankpursuit.experiments.run import Unit
+    from rankpursuit.experiments.evaluate import Choice, Unit, UnitResult
 
 Job = tuple["Unit", tuple[str, ...], dict[str, dict[str, "Choice"]]]
 """A unit, the algorithms to evaluate, and their choices if it is of test users."""
@@ -114,11 +113,22 @@ class Backend:
         raise NotImplementedError
 
 
-def _evaluate(experiment: Experiment, job: Job) -> UnitResult:
+def _packed(experiment: Experiment) -> Any:
+    """Return what workers get of an experiment."""
+    # merge: return json.dumps(experiment.resolved()), plugin_sources()
+    return experiment
+
+
+def _unpacked(packed: Any) -> Experiment:
+    """Return the experiment in a worker."""
+    return packed  # type: ignore[no-any-return]  # merge: return experiment_from(*packed)
+
+
+def _evaluate(packed: Any, job: Job) -> UnitResult:
     """Evaluate a job in a worker."""
     from rankpursuit.experiments.evaluate import evaluate_unit
 
-    return evaluate_unit(experiment, *job)  # merge: experiment_from
+    return evaluate_unit(_unpacked(packed), *job)
 
 
 class Local(Backend):
@@ -151,7 +161,8 @@ class Local(Backend):
         finished = False
         try:
             with _deferred(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                results = parallel(joblib.delayed(_evaluate)(experiment, job) for job in jobs)
+                packed = _packed(experiment)
+                results = parallel(joblib.delayed(_evaluate)(packed, job) for job in jobs)
                 executor = getattr(parallel._backend, "_workers", None)
             yield from results
             finished = True
@@ -332,10 +343,10 @@ class Dask(Backend):
         """
         from distributed import as_completed
 
-        waiting, facts = iter(jobs), _facts(experiment.data)
+        waiting, packed, facts = iter(jobs), _packed(experiment), _facts(experiment.data)
 
         def submit(number: int) -> list[Any]:
-            arguments = [(experiment, facts, job) for job in islice(waiting, number)]
+            arguments = [(packed, facts, job) for job in islice(waiting, number)]
             with self._lost_scheduler():
                 return list(self._client.map(_evaluate_remotely, arguments, key="u", pure=False))
 
@@ -444,16 +455,19 @@ def _report(data: DataSpec) -> dict[str, str]:
     return _facts(_found_here(data))
 
 
-def _evaluate_remotely(arguments: tuple[Experiment, dict[str, str], Job]) -> UnitResult:
+def _evaluate_remotely(arguments: tuple[Any, dict[str, str], Job]) -> UnitResult:
     """Evaluate a job, if everything that its results depend on is as it is with the client."""
-    experiment, facts, job = arguments
+    from rankpursuit.experiments.evaluate import evaluate_unit
+
+    packed, facts, job = arguments
     _limit_threads()
+    experiment = _unpacked(packed)
     data = _found_here(experiment.data)
     with _loading:  # threads of one worker share one table
         same = _facts(data) == facts
     if not same:
         raise RunError("a worker differs from the client")
-    return _evaluate(experiment.model_copy(update={"data": data}), job)
+    return evaluate_unit(experiment.model_copy(update={"data": data}), *job)
 
 
 @lru_cache(maxsize=1)

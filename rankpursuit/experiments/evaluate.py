@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +24,30 @@ from rankpursuit.experiments.catalogue import (
     AlgorithmSpec,
     Metric,
 )
-from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
+from rankpursuit.experiments.config import Experiment, Group, Role, Tuning, ratings_of
 from rankpursuit.experiments.methods import GridPredictions, predict_grid
 from rankpursuit.experiments.tasks import Problem, Task, build_task, in_stacks
 
-if TYPE_CHECKING:
-    from rankpursuit.experiments.run import Unit
-
 Array = NDArray[np.float64]
 _TIE = 1e-12
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One group of reference users in one repeat."""
+
+    repeat: int
+    group: Group
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A chunk, by its number, of the users of one cell and role."""
+
+    cell: Cell
+    role: Role
+    chunk: int
+    users: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,12 @@ import rankpursuit
 from rankpursuit.errors import RunError, StoreError
 from rankpursuit.experiments.catalogue import AXES, N_BASIS
 from rankpursuit.experiments.config import Experiment, dump_yaml, group_name
-from rankpursuit.experiments.evaluate import AlgorithmResult, grid_axes
+from rankpursuit.experiments.evaluate import AlgorithmResult, Cell, grid_axes
 from rankpursuit.experiments.store import Store
 from rankpursuit.writing import write_atomically
 
 if TYPE_CHECKING:
-    from rankpursuit.experiments.run import Cell, Run
+    from rankpursuit.experiments.run import Run
 
 Row = dict[str, Any]
 
@@ -126,20 +126,9 @@ class RunFolder:
 def write_files(
     run: Run, store: Store, folder: RunFolder, origin: dict[str, Any], seconds: float
 ) -> tuple[Experiment, pd.DataFrame]:
-    """Write all that the store has of the whole experiment.
+    """Write all that the store has of the whole experiment, of which a part was run now.
 
     A group, repeat and algorithm appears once all its hold-out and test users are done.
-
-    Parameters
-    ----------
-    run : Run
-        The part of the experiment that was run now.
-    store : Store
-    folder : RunFolder
-    origin : dict
-        What the provenance says besides.
-    seconds : float
-        Duration of this run.
 
     Returns
     -------

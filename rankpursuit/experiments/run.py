@@ -15,14 +15,17 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments.backends import Evaluate, Job
-from rankpursuit.experiments.config import Experiment, Group, Role, group_name, ratings_of
+from rankpursuit.experiments.config import Experiment, Group, Protocol, Role, group_name, ratings_of
 from rankpursuit.experiments.config.limits import excess_of_tasks
 from rankpursuit.experiments.evaluate import (
     AlgorithmResult,
     Array,
+    Cell,
     Choice,
+    Unit,
     UnitResult,
     choose,
     criteria,
@@ -43,24 +46,6 @@ work on Jester, one and a half on MovieLens."""
 ROLES: tuple[Role, ...] = ("holdout", "test")
 
 
-@dataclass(frozen=True, order=True)
-class Cell:
-    """One group of reference users in one repeat."""
-
-    repeat: int
-    group: Group
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A chunk of the users of one cell and role."""
-
-    cell: Cell
-    role: Role
-    chunk: int
-    users: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class Plan:
     """The units of a run, by cell and role."""
@@ -77,6 +62,10 @@ class Plan:
         """All repeats."""
         return sorted({cell.repeat for cell in self.cells})
 
+    def all(self) -> list[Unit]:
+        """Return all units."""
+        return [unit for units in self.units.values() for unit in units]
+
     def of(self, cells: Iterable[Cell], role: Role) -> Iterator[Unit]:
         """Yield the units of some cells and one role."""
         for cell in cells:
@@ -84,18 +73,15 @@ class Plan:
 
 
 def make_plan(
-    experiment: Experiment, groups: Sequence[Group], repeats: int, known: Plan | None = None
+    ratings: Ratings,
+    protocol: Protocol,
+    *,
+    seed: int,
+    repeats: int,
+    groups: Sequence[Group],
+    known: Plan | None = None,
 ) -> Plan:
-    """List the units of an experiment.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    groups : sequence of Group
-        The groups of the protocol to include.
-    repeats : int
-    known : Plan, optional
-        A plan of a part of the experiment, whose units are reused.
+    """List the units of some groups of an experiment, or extend the plan of a part of it.
 
     Raises
     ------
@@ -103,44 +89,37 @@ def make_plan(
         If there are too few users to draw test, hold-out or reference users from.
     """
     if known is None:
-        _check_numbers_of_users(experiment, groups)
-    ratings = ratings_of(experiment.data)
+        _check_numbers_of_users(ratings, protocol, seed, groups)
     units = dict(known.units) if known else {}
     for cell in (Cell(repeat, group) for repeat in range(repeats) for group in groups):
+        key: dict[str, Any] = {"seed": seed, "group": cell.group, "repeat": cell.repeat}
         for role in ROLES:
-            if (cell, role) in units:
-                continue
-            drawn = draw_users(
-                ratings,
-                experiment.protocol,
-                seed=experiment.seed,
-                group=cell.group,
-                repeat=cell.repeat,
-                role=role,
-            )
-            # Users with similar numbers of items share a unit, which evaluates them together.
-            users = drawn[np.argsort(ratings.counts[drawn], kind="stable")].tolist()
-            units[cell, role] = tuple(
-                Unit(cell, role, chunk, tuple(users[start : start + CHUNK]))
-                for chunk, start in enumerate(range(0, len(users), CHUNK))
-            )
+            if (cell, role) not in units:
+                drawn = draw_users(ratings, protocol, **key, role=role)
+                # Users with similar numbers of items share a unit, which evaluates them together.
+                users = drawn[np.argsort(ratings.counts[drawn], kind="stable")].tolist()
+                units[cell, role] = tuple(
+                    Unit(cell, role, chunk, tuple(users[start : start + CHUNK]))
+                    for chunk, start in enumerate(range(0, len(users), CHUNK))
+                )
     return Plan(units)
 
 
-def _check_numbers_of_users(experiment: Experiment, groups: Sequence[Group]) -> None:
+def _check_numbers_of_users(
+    ratings: Ratings, protocol: Protocol, seed: int, groups: Sequence[Group]
+) -> None:
     """Raise a `TooFewUsersError` with everything that there are too few users for."""
-    ratings, protocol = ratings_of(experiment.data), experiment.protocol
     problems: list[str] = []
     for group in groups:
         try:
             check_numbers(ratings, protocol, group)
             members = group_users(ratings, group)
             for role in ROLES:
-                key: dict[str, Any] = {"group": group, "repeat": 0, "role": role}
-                users = draw_users(ratings, protocol, seed=experiment.seed, **key)
+                key: dict[str, Any] = {"seed": seed, "group": group, "repeat": 0, "role": role}
+                users = draw_users(ratings, protocol, **key)
                 # A user of the group is missing among the reference users.
                 user = int(users[np.argmax(np.isin(users, members))])
-                build_task(ratings, protocol, seed=experiment.seed, **key, user=user)
+                build_task(ratings, protocol, **key, user=user)
         except TooFewUsersError as error:
             problems += error.faults
     if problems:
@@ -169,11 +148,9 @@ class Run:
         ----------
         experiment : Experiment
         repeats : int, optional
-            Number of repeats, which may exceed what the experiment declares. Default: as declared.
-        only : sequence of str
-            Labels of algorithms. Default: all.
-        groups : sequence of str
-            Names of groups, such as ``20-40``. Default: all.
+            Number of repeats, which may exceed what the experiment declares.
+        only, groups : sequence of str
+            Labels of algorithms, and names of groups such as ``20-40``. Default: all.
 
         Raises
         ------
@@ -197,15 +174,22 @@ class Run:
             problems.append(f"--repeats: {excess}")
         if problems:
             raise ConfigError(problems)
-        chosen = [group for name, group in names.items() if not groups or name in groups]
+        plan = make_plan(
+            ratings_of(experiment.data),
+            experiment.protocol,
+            seed=experiment.seed,
+            repeats=repeats,
+            groups=[group for name, group in names.items() if not groups or name in groups],
+        )
         labels = tuple(label for label in experiment.algorithms if not only or label in only)
-        return cls(experiment, make_plan(experiment, chosen, repeats), labels)
+        return cls(experiment, plan, labels)
 
     def whole(self, repeats: int) -> Self:
         """Return the whole experiment, of which this is a part, with some number of repeats."""
-        groups = self.experiment.protocol.groups
-        plan = make_plan(self.experiment, groups, repeats, known=self.plan)
-        return replace(self, plan=plan, labels=tuple(self.experiment.algorithms))
+        experiment, ratings = self.experiment, ratings_of(self.experiment.data)
+        key: dict[str, Any] = {"seed": experiment.seed, "groups": experiment.protocol.groups}
+        plan = make_plan(ratings, experiment.protocol, **key, repeats=repeats, known=self.plan)
+        return replace(self, plan=plan, labels=tuple(experiment.algorithms))
 
     def identity(self) -> Identity:
         """Return what a store of this run belongs to."""
@@ -269,15 +253,14 @@ class Outcome:
         A line for each failure of an algorithm.
     repeats : DataFrame
         The rows of ``repeats.csv``, of the whole experiment; empty if nothing is complete.
-    n_users, n_earlier : int
-        Number of users of the run, and of those that an earlier run had done.
+    was_finished : bool
+        Whether an earlier run had done everything.
     """
 
     experiment: Experiment
     failures: list[str]
     repeats: pd.DataFrame
-    n_users: int
-    n_earlier: int
+    was_finished: bool
 
 
 def check_folder(run: Run, folder: RunFolder) -> None:
@@ -336,9 +319,9 @@ def run_session(
             if store.n_damaged:
                 tell(f"{folder.store}: {store.n_damaged} damaged rows, which are computed again")
             remove_leftovers(folder.path, {path.name for path in folder.written})
-            units = [unit for units in run.plan.units.values() for unit in units]
-            done = [unit for unit in units if all(store.has(unit, x) for x in run.labels)]
-            n_users, n_earlier = (sum(len(u.users) for u in some) for some in (units, done))
+            was_finished = all(
+                store.has(unit, label) for unit in run.plan.all() for label in run.labels
+            )
             begun, origin = time.time(), {"command": command} | identity._asdict()
             try:
                 for other, where in lenders:
@@ -351,15 +334,14 @@ def run_session(
                 write_files(run, store, folder, origin, time.time() - begun)
                 raise
             experiment, rows = write_files(run, store, folder, origin, time.time() - begun)
-            return Outcome(experiment, failures, rows, n_users, n_earlier)
+            return Outcome(experiment, failures, rows, was_finished)
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
 
 
 def execute(run: Run, store: Store, progress: Progress, evaluate: Evaluate) -> list[str]:
     """Evaluate what is missing in the store; return a line for every failure."""
-    units = [unit for units in run.plan.units.values() for unit in units]
-    done = [unit for unit in units if all(store.has(unit, label) for label in run.labels)]
+    done = [u for u in run.plan.all() if all(store.has(u, label) for label in run.labels)]
     progress.start(run, done)
     for unit in done:
         if unit.role == "test":
@@ -414,7 +396,7 @@ def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
         return 0
     copied: list[UnitResult] = []
     with Store(folder.store, other.identity()) as lender:
-        for unit in (unit for units in run.plan.units.values() for unit in units):
+        for unit in run.plan.all():
             found: dict[str, AlgorithmResult] = {}
             for label in labels:
                 result = None if store.has(unit, label) else lender.load(unit, label)

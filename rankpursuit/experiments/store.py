@@ -15,17 +15,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from rankpursuit.errors import OutputError, StoreError
 from rankpursuit.experiments.config import group_name
-from rankpursuit.experiments.evaluate import AlgorithmResult, UnitResult, UserResult
+from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.writing import check_output
-
-if TYPE_CHECKING:
-    from rankpursuit.experiments.run import Unit
 
 FORMAT = 5
 """Raised whenever the same config would give other rows, or rows in another form."""

@@ -281,9 +281,9 @@ def test_a_unit_on_which_workers_die_again_and_again_ends_the_run(
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", failures)
     run = run_of(small_config())
     deadly = (
-        *("import os, time", "import rankpursuit.experiments.backends as worker"),
+        *("import os, time", "import rankpursuit.experiments.evaluate as worker"),
         *("def evaluate(*job):", f"    {end}", "    raise TypeError('it did not die')"),
-        "worker._evaluate = evaluate",
+        "worker.evaluate_unit = evaluate",
     )
     options = ("--nanny", "--memory-limit", "600MB", *preload(tmp_path, *deadly))
     with DaskCluster(tmp_path) as dask:
