@@ -121,7 +121,7 @@ def _packed(experiment: Experiment) -> Any:
 
 def _unpacked(packed: Any) -> Experiment:
     """Return the experiment in a worker."""
-    return packed  # type: ignore[no-any-return]  # merge: return experiment_from(*packed)
+    return packed  # merge: return experiment_from(*packed)
 
 
 def _evaluate(packed: Any, job: Job) -> UnitResult:
