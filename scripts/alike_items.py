@@ -13,7 +13,7 @@ import numpy as np
 from tabulate import tabulate
 
 from rankpursuit.experiments.config import group_name, load_experiment
-from rankpursuit.experiments.run.evaluate import tasks_of
+from rankpursuit.experiments.evaluate import tasks_of
 from rankpursuit.experiments.run.run import Run
 
 

@@ -14,7 +14,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import orthogonal_mp
 from sklearn.svm import SVC
 
-from rankpursuit.experiments.tasks import Problem
+from rankpursuit.experiments.problem import Problem
 from rankpursuit.kernels import gamma_from_width, gaussian_stack, squared_distances
 from rankpursuit.preferences import Blend, GroupPreferences
 from rankpursuit.solvers import count_basis

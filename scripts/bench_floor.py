@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.tasks import Problem
+from rankpursuit.experiments.problem import Problem
 from rankpursuit.solvers import count_basis
 
 _solve = lapack.dgesv

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from bench_baselines import scored_kernel, scored_scores, svc_grid
 
-from rankpursuit.experiments.tasks import Problem
+from rankpursuit.experiments.problem import Problem
 from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import OrderedPairs, rank_svm_path
@@ -31,7 +31,7 @@ def loosest_tolerance(
         scored_scores(problem), GroupPreferences.single(problem.n_scored).pairs()
     )
     path = rank_svm_path(problem.scored_kernel, pairs, Cs, loss="hinge")
-    ours = _objectives(problem, widths, Cs, path.coefficients[problem.of_width[0]])
+    ours = _objectives(problem, widths, Cs, path.coefficients[problem.kernel_index[0]])
     for tolerance in TOLERANCES:
         theirs = _objectives(problem, widths, Cs, svc_grid(problem, widths, Cs, tolerance))
         difference = float(np.max(np.abs(theirs - ours) / np.minimum(theirs, ours)))

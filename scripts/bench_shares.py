@@ -9,11 +9,10 @@ from bench_floor import floor_seconds
 from bench_timing import alternate, row
 
 from rankpursuit.experiments.config import Experiment
+from rankpursuit.experiments.evaluate import Cell, Unit, evaluate_unit, tasks_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.run.evaluate import evaluate_unit, tasks_of
-from rankpursuit.experiments.run.plan import Cell, Unit
+from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.tasks import Problem, in_stacks
 from rankpursuit.metrics import disagreement_error
 
 N_UNITS = 5
@@ -39,7 +38,7 @@ def _seconds_of_a_task(experiment: Experiment, rounds: int) -> np.ndarray:
     units, labels = _units(experiment), tuple(experiment.algorithms)
     problems = [problem for unit in units for problem in _problems(experiment, unit)]
     grids = [
-        (p.scores[p.of_task, p.n_train :], predict_grid(p, spec, slice(p.n_train, None)).values)
+        (p.scores[p.task_index, p.n_train :], predict_grid(p, spec, slice(p.n_train, None)).values)
         for p in problems
         for spec in experiment.algorithms.values()
     ]

@@ -18,10 +18,9 @@ from bench_timing import load
 from tabulate import tabulate
 
 from rankpursuit.experiments.config import Role
+from rankpursuit.experiments.evaluate import Choice, UnitResult, evaluate_unit
 from rankpursuit.experiments.run.bundles import SECONDS
-from rankpursuit.experiments.run.evaluate import UnitResult, evaluate_unit
 from rankpursuit.experiments.run.run import Run, mean_errors
-from rankpursuit.experiments.run.selection import Choice
 from rankpursuit.experiments.run.store import Identity, Store
 
 HEADERS = ["users", "units a job", "work, s CPU", "store, ms CPU", "cores, store", "scheduler"]

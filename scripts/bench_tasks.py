@@ -17,7 +17,7 @@ from rankpursuit.datasets import Ratings, load_named
 from rankpursuit.datasets.named import NAMES
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Group, Protocol, Role, group_name
-from rankpursuit.experiments.tasks import build_task, draw_users
+from rankpursuit.experiments.protocol import build_task, draw_users
 
 
 @click.command()

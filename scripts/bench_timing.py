@@ -12,7 +12,8 @@ from bench_file import is_met
 
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Experiment, load_experiment, ratings_of
-from rankpursuit.experiments.tasks import Problem, build_task, draw_users
+from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.protocol import build_task, draw_users
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 _SYNTHETIC = "data={name: synthetic, n_users: 3000, n_items: 100}"

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.experiments.config import group_name, load_experiment, ratings_of
+from rankpursuit.experiments.methods import grid_axes
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.selection import grid_axes
 from rankpursuit.experiments.run.store import Identity, Store
 
 Array = NDArray[np.float64]

@@ -5,7 +5,7 @@ import json
 
 import yaml
 
-from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.experiments.run.export import write_csv
 from rankpursuit.reporting.published import published_tables
 

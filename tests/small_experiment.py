@@ -11,9 +11,8 @@ import yaml
 
 from rankpursuit.experiments.backends.local import Local
 from rankpursuit.experiments.config import parse_experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult
+from rankpursuit.experiments.evaluate import Job, Unit, UnitResult
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.plan import Unit
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.session import run_session

@@ -13,8 +13,7 @@ import click
 from rankpursuit import __version__
 from rankpursuit.cli._signals import exit_status, terminable
 from rankpursuit.errors import ClusterError, RankpursuitError
-from rankpursuit.experiments.syntax.faults import suggestion
-from rankpursuit.experiments.syntax.shipped import meant
+from rankpursuit.experiments.syntax import closest_match, suggestion
 from rankpursuit.visible import cut, one_line, visible
 
 LONGEST_MESSAGE = 2000
@@ -57,7 +56,7 @@ def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
     otherwise : str
         What to say where nothing has a name like it.
     """
-    beside = meant(path)
+    beside = closest_match(path)
     advice = f"did you mean {beside}?" if beside else otherwise
     return Failure(f"{cut(str(path), LONGEST_PATH)}: no such {what}{advice and f'; {advice}'}")
 

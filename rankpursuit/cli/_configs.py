@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import echo
-from rankpursuit.experiments.syntax.shipped import described, shipped_configs, shipped_experiments
+from rankpursuit.experiments.syntax import shipped_configs, shipped_experiments, summary_line
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -19,12 +19,12 @@ def complete(ctx: click.Context, _: click.Parameter, word: str) -> list[Completi
     from click.shell_completion import CompletionItem
 
     fitting = {name: at for name, at in shipped_experiments().items() if name.startswith(word)}
-    items = [CompletionItem(name, help=described(at)) for name, at in fitting.items()]
+    items = [CompletionItem(name, help=summary_line(at)) for name, at in fitting.items()]
     return [*items, CompletionItem(word, type="file")]
 
 
 def _list() -> str:
-    rows = [f"  {name:<27}{described(path)}" for name, path in shipped_configs().items()]
+    rows = [f"  {name:<27}{summary_line(path)}" for name, path in shipped_configs().items()]
     head = "Configs that come with rankpursuit (rp-run NAME, or extends: NAME in your own):"
     return "\n".join([head, *rows])
 

@@ -9,7 +9,7 @@ from typing import IO
 from tqdm import tqdm
 
 from rankpursuit.experiments.config import group_name
-from rankpursuit.experiments.run.evaluate import UnitResult
+from rankpursuit.experiments.evaluate import UnitResult
 from rankpursuit.experiments.run.progress import Silent
 
 

@@ -12,7 +12,7 @@ import click
 from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
 from rankpursuit.cli._configs import complete, list_option, schema_option
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
-from rankpursuit.experiments.syntax.shipped import located, no_such_file
+from rankpursuit.experiments.syntax import no_such_file, resolve_path
 from rankpursuit.visible import one_line
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 
 def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     """Run each config; return whether nothing failed."""
-    missing = [no_such_file(path) for path in configs if not os.path.lexists(located(path))]
+    missing = [no_such_file(path) for path in configs if not os.path.lexists(resolve_path(path))]
     if missing:  # told at once: the imports below take a second
         raise Failure(*missing, exit_code=2)
     from rankpursuit.errors import ConfigError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rankpursuit.experiments.config import Experiment, parse_experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_units
+from rankpursuit.experiments.evaluate import Job, UnitResult, evaluate_units
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.run import Run

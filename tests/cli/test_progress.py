@@ -9,8 +9,7 @@ import pytest
 
 from rankpursuit.cli import _patience, _progress
 from rankpursuit.cli._progress import Lines, Live
-from rankpursuit.experiments.run.evaluate import UnitResult
-from rankpursuit.experiments.run.plan import Cell, Unit
+from rankpursuit.experiments.evaluate import Cell, Unit, UnitResult
 
 UNIT = UnitResult(Unit(Cell(0, (20, 40)), "test", 0, (1, 2)), {}, {})
 

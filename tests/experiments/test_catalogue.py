@@ -8,8 +8,8 @@ import pytest
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.experiments import methods
-from rankpursuit.experiments.catalogue import AXES, METHODS, METRICS, Metric
 from rankpursuit.experiments.config import parse_experiment
+from rankpursuit.experiments.methods import AXES, METHODS, METRICS, Metric
 from rankpursuit.metrics import squared_error
 from rankpursuit.reporting.documents import all_tables
 from rankpursuit.reporting.figures import draw_figures

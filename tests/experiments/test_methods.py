@@ -7,12 +7,12 @@ import pytest
 from small_experiment import small_config
 
 import rankpursuit
-from rankpursuit.experiments.catalogue import METHODS, METRICS
+from rankpursuit.experiments import evaluate
+from rankpursuit.experiments import problem as problem_module
 from rankpursuit.experiments.config import parse_experiment, ratings_of
-from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.run import evaluate
-from rankpursuit.experiments.tasks import Problem, build_task, draw_users
-from rankpursuit.experiments.tasks import problem as problem_module
+from rankpursuit.experiments.methods import METHODS, predict_grid
+from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.protocol import build_task, draw_users
 from rankpursuit.metrics import disagreement_error
 
 ESTIMATORS = {
@@ -145,7 +145,7 @@ def test_a_point_of_the_grid_is_the_estimator_with_those_parameters(label, numbe
     estimator.fit(features[:seen], y[:seen])
     expected = estimator.predict(features[problem.n_train :])
 
-    point = (problem.of_width[0, width], *at)
+    point = (problem.kernel_index[0, width], *at)
     scale = np.abs(expected).max()
     found = grid.over_grid(np.arange(grid.values[..., 0].size).reshape(grid.values.shape[:-1]))
     predicted = grid.values.reshape(-1, len(expected))[found[point]]
@@ -169,9 +169,11 @@ def test_tasks_of_one_size_in_a_stack_are_each_as_alone(label):
     for number, task in enumerate(tasks):
         one = Problem.of([task], WIDTHS, "sigma")
         alone = predict_grid(one, spec, rows)
-        own = together.of_task == number
+        own = together.task_index == number
         np.testing.assert_array_equal(together.kernel[own], one.kernel)
-        np.testing.assert_array_equal(together.of_width[number] - own.argmax(), one.of_width[0])
+        np.testing.assert_array_equal(
+            together.kernel_index[number] - own.argmax(), one.kernel_index[0]
+        )
         scale = np.abs(alone.values).max()
         np.testing.assert_allclose(grid.values[own], alone.values, rtol=1e-9, atol=1e-10 * scale)
         expected = np.broadcast_to(alone.n_basis, alone.values.shape[:-1])
@@ -209,7 +211,7 @@ def test_one_kernel_stands_for_all_widths_that_leave_nothing_to_learn():
     experiment = parse_experiment(small_config())
     widths = (1e-6, 1e-4, 1e-3, 10.0, 20.0, 1e12, 1e13)
     problem = problem_of(experiment, 0, widths)
-    assert problem.of_width.tolist() == [[0, 0, 0, 1, 2, 3, 3]]
+    assert problem.kernel_index.tolist() == [[0, 0, 0, 1, 2, 3, 3]]
     square = problem.kernel[0, : problem.n_train]
     np.testing.assert_array_equal(square, np.eye(problem.n_train))
     np.testing.assert_array_equal(problem.kernel[3], 1.0)
@@ -247,7 +249,7 @@ def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
     problem = replace(problem, alike=alike)
     spec = experiment.algorithms["rank_rls"]
     grid = evaluate._predictions(experiment, spec, problem)
-    errors = evaluate._errors(experiment, spec, problem, grid, METRICS["disagreement"])
+    errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
     tied = predict_grid(problem, spec, slice(problem.n_train, None)).values
     tied[..., 1] = tied[..., 0]
     expected = disagreement_error(problem.scores[0, problem.n_train :], tied, ties="half")

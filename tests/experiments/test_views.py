@@ -9,8 +9,8 @@ from small_experiment import small_config
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.config import parse_experiment, ratings_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.tasks import Problem, build_task, draw_users
-from rankpursuit.experiments.views import Views
+from rankpursuit.experiments.problem import Problem, Views
+from rankpursuit.experiments.protocol import build_task, draw_users
 from rankpursuit.metrics import disagreement_error
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import pursue
@@ -85,9 +85,9 @@ def test_borda_counts_are_ranks_of_the_test_points():
 
 
 def test_skill_of_a_view_is_measured_on_the_scored_points_of_the_others():
-    task, spec = task_and_spec(views="loss", n_views=2, aggregation="weighted")
+    task, _ = task_and_spec(views="loss", n_views=2, aggregation="weighted")
     problem = Problem.of([task], WIDTHS, "sigma")
-    views = Views(problem, spec)
+    views = Views(problem, "loss", 2, "training")
     rng = np.random.default_rng(0)
     shape = (len(problem.gammas), 2, 3, problem.n_scored)
     values = [rng.normal(size=shape) for _ in range(2)]

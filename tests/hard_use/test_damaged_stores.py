@@ -11,8 +11,8 @@ from rp_run import RESULTS, one_line, run, write_config
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import RankpursuitError, StoreError
+from rankpursuit.experiments.evaluate import evaluate_units
 from rankpursuit.experiments.run import export, session
-from rankpursuit.experiments.run.evaluate import evaluate_units
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.session import run_session

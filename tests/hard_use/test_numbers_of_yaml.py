@@ -6,7 +6,7 @@ from small_experiment import small_config
 
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.config import dump_yaml, load_experiment, parse_experiment
-from rankpursuit.experiments.syntax.safe_yaml import parse_yaml
+from rankpursuit.experiments.syntax import parse_yaml
 
 WORDS = (
     "1:30 1:30.5 010 0o10 0x1F 0b11 1_000 1,000 2001-01-01 +-1 00.5 yes No on OFF y n = 1e e5 "

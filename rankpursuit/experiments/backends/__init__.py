@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import DataSpec, Experiment
-    from rankpursuit.experiments.run.evaluate import Job, UnitResult
+    from rankpursuit.experiments.evaluate import Job, UnitResult
 
 BACKENDS = {
     "local": "processes of this machine",

@@ -24,7 +24,7 @@ from rankpursuit.experiments.backends.dask_scheduler import check_scheduler
 from rankpursuit.experiments.backends.dask_worker import Facts, Parcel
 from rankpursuit.experiments.backends.patience import Patience, Waiting
 from rankpursuit.experiments.config import DataSpec, Experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult
+from rankpursuit.experiments.evaluate import Job, UnitResult
 
 OUTSTANDING = 2000
 """Most jobs with the scheduler at a time: several for each core of any cluster that a scheduler

@@ -21,9 +21,14 @@ import rankpursuit
 from rankpursuit.datasets.locate import data_folders
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import RunError
-from rankpursuit.experiments.config import DataSpec, Experiment, ratings_of
-from rankpursuit.experiments.config.data import RatingsSpec, SyntheticSpec
-from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_units
+from rankpursuit.experiments.config import (
+    DataSpec,
+    Experiment,
+    RatingsSpec,
+    SyntheticSpec,
+    ratings_of,
+)
+from rankpursuit.experiments.evaluate import Job, UnitResult, evaluate_units
 
 Facts = dict[str, str]
 """What results depend on besides the config: versions, the kernels of BLAS, the data."""

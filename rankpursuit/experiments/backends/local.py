@@ -19,7 +19,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from rankpursuit.errors import ConfigError, WorkerLostError
 from rankpursuit.experiments.backends import Options
 from rankpursuit.experiments.config import DataSpec, Experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult, evaluate_units
+from rankpursuit.experiments.evaluate import Job, UnitResult, evaluate_units
 from rankpursuit.visible import cut
 
 MOST_JOBS = 256

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rankpursuit.experiments.config import Role
-from rankpursuit.experiments.run.evaluate import Job, UnitResult
-from rankpursuit.experiments.run.plan import Cell
+from rankpursuit.experiments.evaluate import Cell, Job, UnitResult
 
 SECONDS = 1.0
 """Work of a job, which is also what a killed run loses for each worker."""

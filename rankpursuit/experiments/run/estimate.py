@@ -7,10 +7,9 @@ import time
 from dataclasses import dataclass, replace
 
 from rankpursuit.experiments.config import Role, group_name
-from rankpursuit.experiments.run.evaluate import evaluate_unit
-from rankpursuit.experiments.run.plan import Unit
+from rankpursuit.experiments.evaluate import Choice, Unit, evaluate_unit
+from rankpursuit.experiments.methods import grid_axes
 from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.selection import Choice, grid_axes
 
 _TIMED_USERS = 3
 """Users timed in each of two units of a group."""

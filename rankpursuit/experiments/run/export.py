@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from rankpursuit.experiments.catalogue import AXES, N_BASIS
 from rankpursuit.experiments.config import group_name
-from rankpursuit.experiments.run.evaluate import AlgorithmResult
+from rankpursuit.experiments.evaluate import AlgorithmResult, Cell
+from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.plan import Cell
 from rankpursuit.experiments.run.run import Run, mean_errors
-from rankpursuit.experiments.run.selection import grid_axes
 from rankpursuit.experiments.run.store import Store
+from rankpursuit.experiments.syntax import is_number
 from rankpursuit.writing import write_atomically
 
 Row = dict[str, Any]
@@ -80,6 +79,7 @@ class _Part:
         protocol = run.experiment.protocol
         self._run, self._results = run, test
         self._spec = run.experiment.algorithms[label]
+        self._axes = result_axes(run.experiment.algorithms.values())
         self._holdout = mean_errors(holdout, protocol.holdout_users)
         self._lines = mean_errors(test, protocol.test_users)
         self._choices = run.choose(label, self._holdout)
@@ -102,8 +102,8 @@ class _Part:
                 "test_error": float(np.mean([user.error for user in users])),
                 "holdout_error": choice.holdout_error,
                 "n_users": len(users),
-                **{axis.column: choice.values.get(axis.key, "") for axis in AXES.values()},
-                "on_edge": " ".join(AXES[key].column for key in choice.on_edge),
+                **{axis.column: choice.values.get(axis.key, "") for axis in self._axes},
+                "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
                 "basis_functions": float(np.mean([user.n_basis for user in users])),
                 "basis_share": float(np.mean([user.n_basis / user.n_points for user in users])),
             }
@@ -127,6 +127,8 @@ class _Part:
         axes = grid_axes(self._spec, self._run.experiment.kernel.widths)
         for metric, choice in self._choices.items():
             for number, (key, values) in enumerate(axes.items()):
+                if not all(map(is_number, values)):
+                    continue  # words have no order
                 point: list[Any] = list(choice.index)
                 point[number] = slice(None)
                 holdout = self._holdout[metric][tuple(point)]
@@ -134,7 +136,7 @@ class _Part:
                 for at, value in enumerate(values):
                     yield self.key | {
                         "metric": metric,
-                        "axis": AXES[key].column,
+                        "axis": find_axis(key).column,
                         "value": value,
                         "holdout_error": float(holdout[at]),
                         "test_error": "" if tested is None else float(tested[at]),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 
 _TABLES = tuple(f"tables.{ending}" for ending in ("csv", "md", "tex", "txt"))
 _ALONE = ("*-errors.tex", "*-sparsity.tex", "*-parameters.tex", "*-control-*.tex", "*-pairs-*.tex")

@@ -8,8 +8,8 @@ from typing import Any
 
 from rankpursuit.errors import ConfigError, KeptResultsError
 from rankpursuit.experiments.config import Experiment, Role, group_name, load_experiment
+from rankpursuit.experiments.evaluate import Cell
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.plan import Cell
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.store import Identity, Store, unit_key
 from rankpursuit.wording import counted

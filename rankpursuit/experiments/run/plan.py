@@ -11,39 +11,13 @@ import numpy as np
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import TooFewUsersError
 from rankpursuit.experiments.config import Group, Protocol, Role
-from rankpursuit.experiments.tasks import build_task, check_numbers, draw_users, group_users
+from rankpursuit.experiments.evaluate import Cell, Unit
+from rankpursuit.experiments.protocol import build_task, check_numbers, draw_users, group_users
 
 CHUNK = 10
 """Users of a unit, which is what a killed run loses for each worker: on average half a second of
 work on Jester, one and a half on MovieLens."""
 _ROLES: tuple[Role, ...] = ("holdout", "test")
-
-
-@dataclass(frozen=True, order=True)
-class Cell:
-    """One group of reference users in one repeat."""
-
-    repeat: int
-    group: Group
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A chunk of the users of one cell and role.
-
-    Attributes
-    ----------
-    cell : Cell
-    role : {"holdout", "test"}
-    chunk : int
-        Number of the chunk.
-    users : tuple of int
-    """
-
-    cell: Cell
-    role: Role
-    chunk: int
-    users: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rankpursuit.experiments.run.evaluate import UnitResult
+from rankpursuit.experiments.evaluate import UnitResult
 
 
 class Progress(Protocol):

@@ -10,16 +10,17 @@ import numpy as np
 
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.config import Experiment, Role, group_name, ratings_of
-from rankpursuit.experiments.config.limits import excess_of_tasks
-from rankpursuit.experiments.run.evaluate import AlgorithmResult, Array
-from rankpursuit.experiments.run.plan import Cell, Plan, make_plan
-from rankpursuit.experiments.run.selection import (
+from rankpursuit.experiments.evaluate import (
+    AlgorithmResult,
+    Array,
+    Cell,
     Choice,
     choose,
     criteria,
-    grid_axes,
     joint_error,
 )
+from rankpursuit.experiments.methods import grid_axes
+from rankpursuit.experiments.run.plan import Plan, make_plan
 from rankpursuit.experiments.run.store import Identity, Store
 
 
@@ -69,10 +70,8 @@ class Run:
             for word in words
             if word not in known
         ]
-        excess = excess_of_tasks(
-            experiment.protocol, len(names), repeats := repeats or experiment.repeats
-        )
-        if excess:
+        repeats = repeats or experiment.repeats
+        if excess := experiment.excess_work(repeats):
             faults.append(f"--repeats: {excess}")
         if faults:
             raise ConfigError(faults)

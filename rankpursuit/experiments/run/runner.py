@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from rankpursuit.experiments.config import Experiment, group_name
+from rankpursuit.experiments.evaluate import Cell, Job, UnitResult
 from rankpursuit.experiments.run.bundles import Pace, in_bundles
-from rankpursuit.experiments.run.evaluate import Job, UnitResult
-from rankpursuit.experiments.run.plan import Cell
 from rankpursuit.experiments.run.progress import Progress
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.store import Store, unit_key

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.experiments.config import group_name
-from rankpursuit.experiments.run.evaluate import AlgorithmResult, UserResult
-from rankpursuit.experiments.run.plan import Unit
+from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UserResult
 
 Array = NDArray[np.float64]
 _STORED = np.dtype("<f8")

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.run.evaluate import AlgorithmResult, UnitResult, holdout_metrics
+from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, holdout_metrics
 from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.plan import Unit
 from rankpursuit.experiments.run.run import Run
 from rankpursuit.experiments.run.store import Store, unit_key
 

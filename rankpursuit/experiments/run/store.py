@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rankpursuit.errors import StoreError
-from rankpursuit.experiments.run.evaluate import AlgorithmResult, UnitResult
-from rankpursuit.experiments.run.plan import Unit
+from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult
 from rankpursuit.experiments.run.sealed import (
     Identity,
     Key,

@@ -13,7 +13,7 @@ from rankpursuit.experiments.backends import dask as client_side
 from rankpursuit.experiments.backends.dask import Dask
 from rankpursuit.experiments.backends.patience import Patience
 from rankpursuit.experiments.config import ratings_of
-from rankpursuit.experiments.run.evaluate import evaluate_units
+from rankpursuit.experiments.evaluate import evaluate_units
 
 
 @pytest.fixture(scope="module")

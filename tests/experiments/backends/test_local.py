@@ -10,7 +10,7 @@ from small_experiment import few_jobs, run_of, small_config, sums
 
 from rankpursuit.errors import WorkerLostError
 from rankpursuit.experiments.backends.local import Local, _unheard
-from rankpursuit.experiments.run.evaluate import evaluate_units
+from rankpursuit.experiments.evaluate import evaluate_units
 
 
 @pytest.fixture(scope="module")

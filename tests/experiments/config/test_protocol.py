@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from rankpursuit.errors import ProtocolError
-from rankpursuit.experiments.config.protocol import Protocol, group_name
+from rankpursuit.experiments.config import Protocol, group_name
 
 
 def test_the_defaults_are_those_of_the_paper():

@@ -2,9 +2,9 @@ import pytest
 from rp_run import RESULTS
 from small_experiment import run_into, run_of, small_config
 
+from rankpursuit.experiments.evaluate import AlgorithmResult, UnitResult
 from rankpursuit.experiments.run import bundles
 from rankpursuit.experiments.run.bundles import SECONDS, Pace, in_bundles
-from rankpursuit.experiments.run.evaluate import AlgorithmResult, UnitResult
 
 
 @pytest.fixture(scope="module")

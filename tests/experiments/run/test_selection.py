@@ -1,6 +1,6 @@
 import numpy as np
 
-from rankpursuit.experiments.run.selection import choose, criteria, joint_error
+from rankpursuit.experiments.evaluate import choose, criteria, joint_error
 
 AXES = {"width": (1.0, 2.0, 4.0), "n_basis": (0.1, 0.5, 1.0)}
 

@@ -3,11 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from rankpursuit.experiments.syntax.faults import Faults
-from rankpursuit.experiments.syntax.grids import (
+from rankpursuit.experiments.syntax import (
     BasisGrid,
+    FractionGrid,
+    InvalidValue,
     PositiveGrid,
-    ShareGrid,
     WeightGrid,
     expand,
 )
@@ -80,7 +80,7 @@ def test_whole_numbers_stay_whole():
     ],
 )
 def test_what_is_not_a_grid_is_refused(grid, said):
-    with pytest.raises(Faults) as refused:
+    with pytest.raises(InvalidValue) as refused:
         expand(grid)
     assert said in str(refused.value)
 
@@ -90,7 +90,7 @@ def test_what_is_not_a_grid_is_refused(grid, said):
     [
         (PositiveGrid, [1, 2], [0, 1]),
         (WeightGrid, [0, 1], [-1, 1]),
-        (ShareGrid, [0, 0.5, 1], [0.5, 1.5]),
+        (FractionGrid, [0, 0.5, 1], [0.5, 1.5]),
         (BasisGrid, [0.5, 1.0], [0.5, 1]),
         (BasisGrid, [1, 50], [0, 1]),
         (BasisGrid, [0.01], [1.5]),

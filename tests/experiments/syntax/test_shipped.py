@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from rankpursuit.experiments import syntax as shipped
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.syntax import shipped
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 
@@ -23,7 +23,9 @@ def test_the_experiments_are_the_demo_and_the_tables_of_the_paper_in_order():
 
 def test_every_config_that_has_a_name_says_in_one_line_what_it_is():
     for name, path in shipped.shipped_configs().items():
-        assert 20 <= len(shipped.described(path)) <= 80 - len("  movielens_semi_supervised  "), name
+        assert 20 <= len(shipped.summary_line(path)) <= 80 - len("  movielens_semi_supervised  "), (
+            name
+        )
 
 
 def test_a_name_means_the_same_in_any_folder(tmp_path, monkeypatch):
@@ -41,7 +43,7 @@ def test_a_config_may_extend_one_of_the_package_by_name(tmp_path):
 
 @pytest.mark.parametrize("word", ["./demo", "demo.yaml", "nothing", "sub/demo"])
 def test_what_is_no_name_is_a_path(word, tmp_path):
-    assert shipped.located(word, tmp_path) == tmp_path / word
+    assert shipped.resolve_path(word, tmp_path) == tmp_path / word
 
 
 @pytest.mark.parametrize(

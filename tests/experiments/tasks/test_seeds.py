@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from rankpursuit.errors import ProtocolError
-from rankpursuit.experiments.tasks.seeds import generator
+from rankpursuit.experiments.protocol import generator
 
 
 def drawn(*keys):
@@ -22,7 +22,7 @@ def test_every_key_and_its_place_matter():
 
 def test_another_process_with_another_hash_seed_draws_the_same():
     program = (
-        "from rankpursuit.experiments.tasks.seeds import generator; "
+        "from rankpursuit.experiments.protocol import generator; "
         "print(generator(7, 'views').integers(2**62))"
     )
     for hash_seed in ("1", "2"):

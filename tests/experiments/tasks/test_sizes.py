@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rankpursuit.datasets import Ratings
 from rankpursuit.errors import TooFewUsersError
 from rankpursuit.experiments.config import Protocol
+from rankpursuit.experiments.protocol import fitting_sizes
 from rankpursuit.experiments.run.plan import make_plan
-from rankpursuit.experiments.tasks import fitting_sizes
 
 
 def table_of(counts):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rankpursuit.datasets import Ratings, make_ratings
 from rankpursuit.errors import ProtocolError, TooFewUsersError
 from rankpursuit.experiments.config import Protocol
-from rankpursuit.experiments.tasks import build_task, draw_users, group_users
+from rankpursuit.experiments.protocol import build_task, draw_users, group_users
 
 TABLE = make_ratings(400, 60, seed=5)
 GROUP = (20, 40)
