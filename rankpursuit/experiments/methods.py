@@ -815,7 +815,7 @@ def _estimator_class(name: str) -> type:
     package = module.partition(".")[0]
     if package not in ("rankpursuit", "sklearn"):
         raise InvalidValue(
-            "expected a class of rankpursuit or sklearn, or one registered by a plug-in (--plugin), "
+            "expected a class of rankpursuit, of sklearn, or registered by a plug-in (--plugin), "
             f"got {short_repr(name)}"
         )
     try:

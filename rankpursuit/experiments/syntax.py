@@ -225,7 +225,7 @@ def parse_yaml(text: str, source: str) -> Any:
         raise ConfigError([f"{where}: {reason}"]) from error
     except RecursionError as error:
         raise ConfigError([f"{source}: nested too deeply"]) from error
-    except ValueError as error:  # a number that is none, or of thousands of digits
+    except (KeyError, ValueError) as error:  # such as !!int x, or a number of 5,000 digits
         raise ConfigError([f"{source}: {cut(visible(str(error)), 300)}"]) from error
 
 
@@ -280,7 +280,7 @@ def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
     base = config.pop("extends", None)
     if base is None:
         return config
-    if not isinstance(base, str) or not base or "\0" in base:
+    if not isinstance(base, str) or not base.isprintable() or not base:
         raise ConfigError(
             [f"extends: expected a name or the path of a file, got {short_repr(base)}"]
         )
@@ -375,7 +375,7 @@ def _apply(config: dict[str, Any], override: str) -> None:
 def _make_path_absolute(data: Any, folder: Path) -> None:
     """Make the path of a data set absolute: it is relative to the file that it is written in."""
     path = data.get("path") if isinstance(data, dict) else None
-    if isinstance(path, str) and path and "\0" not in path:
+    if isinstance(path, str) and path.isprintable():
         data["path"] = os.path.realpath(folder / os.path.expanduser(path))
 
 

@@ -11,7 +11,7 @@ from rp_run import contents, run, start, wait_for_store, write_config
 from small_experiment import small_config
 
 from rankpursuit.cli.run import main
-from rankpursuit.experiments.run import evaluate
+from rankpursuit.experiments import evaluate
 from rankpursuit.reporting.results import load_results
 
 

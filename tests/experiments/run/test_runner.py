@@ -9,11 +9,11 @@ import yaml
 from small_experiment import run_into, run_of, run_small_experiment, small_config
 
 from rankpursuit.errors import StoreError
+from rankpursuit.experiments import evaluate
 from rankpursuit.experiments.backends import local
 from rankpursuit.experiments.config import parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import evaluate_unit
 from rankpursuit.experiments.protocol import draw_users
-from rankpursuit.experiments.run import evaluate
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.progress import Silent
 from rankpursuit.experiments.run.session import run_session

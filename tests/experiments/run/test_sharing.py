@@ -2,8 +2,8 @@ import pytest
 from rp_run import RESULTS
 from small_experiment import run_into, run_of, small_config
 
+from rankpursuit.experiments import evaluate
 from rankpursuit.experiments.config import parse_experiment
-from rankpursuit.experiments.run import evaluate
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.sharing import Lender, lends
 

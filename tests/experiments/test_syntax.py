@@ -1,8 +1,15 @@
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from small_experiment import small_config
 
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments import syntax
+from rankpursuit.experiments.config import dump_yaml, load_experiment, parse_experiment
 from rankpursuit.experiments.syntax import (
     BasisGrid,
     FractionGrid,
@@ -10,6 +17,7 @@ from rankpursuit.experiments.syntax import (
     PositiveGrid,
     WeightGrid,
     expand,
+    parse_yaml,
 )
 
 
@@ -73,10 +81,9 @@ def test_whole_numbers_stay_whole():
         ({"base": 1, "from": 0, "to": 1}, "a positive number other than 1, got 1"),
         ({"base": -2, "from": 0, "to": 1}, "a positive number other than 1, got -2"),
         ({"base": 2, "from": 0, "to": 1, "step": 0}, "a positive number, got 0"),
-        ({"from": 0, "to": 1, "step": 1e-9}, "at most 1000 numbers, got 1000000001"),
+        ({"from": 0, "to": 1, "step": 1e-9}, "at most 10,000 numbers, got 1,000,000,001"),
         ({"base": 2, "from": 0, "to": 5000, "step": 1000}, "within the range of numbers"),
         ({"base": "2", "from": 0, "to": 1}, 'expected a number, got "2"'),
-        (list(range(1001)), "at most 1000 numbers, got 1001"),
     ],
 )
 def test_what_is_not_a_grid_is_refused(grid, said):
@@ -114,3 +121,120 @@ def test_counts_are_ints_and_shares_are_floats():
     adapter = TypeAdapter(BasisGrid)
     assert type(adapter.validate_python(1)[0]) is int
     assert type(adapter.validate_python(1.0)[0]) is float
+
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def test_the_experiments_are_the_demo_and_the_tables_of_the_paper_in_order():
+    assert list(syntax.shipped_experiments()) == [
+        "demo",
+        "jester_supervised",
+        "jester_semi_supervised",
+        "movielens_supervised",
+        "movielens_semi_supervised",
+        "jester_crrp",
+    ]
+
+
+def test_every_config_that_has_a_name_says_in_one_line_what_it_is():
+    for name, path in syntax.shipped_configs().items():
+        assert 20 <= len(syntax.summary_line(path)) <= 80 - len("  movielens_semi_supervised  "), (
+            name
+        )
+
+
+def test_a_name_means_the_same_in_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    assert load_experiment("demo") == load_experiment(CONFIGS / "demo.yaml")
+
+
+def test_a_config_may_extend_one_of_the_package_by_name(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: jester_supervised\nname: mine\n")
+    paper = load_experiment("jester_supervised")
+    assert load_experiment(path) == paper.model_copy(update={"name": "mine"})
+
+
+@pytest.mark.parametrize("word", ["./demo", "demo.yaml", "nothing", "sub/demo"])
+def test_what_is_no_name_is_a_path(word, tmp_path):
+    assert syntax.resolve_path(word, tmp_path) == tmp_path / word
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("configs/demo.yaml", "demo"),
+        ("jester_suprvised", "jester_supervised"),
+        ("movielens_supervised.yml", "movielens_supervised"),
+    ],
+)
+def test_a_missing_file_suggests_the_config_that_may_be_meant(path, meant, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert syntax.no_such_file(Path(path)).endswith(
+        f"no such file; did you mean {meant}, which comes with rankpursuit?"
+    )
+
+
+def test_a_file_beside_the_missing_one_is_suggested_first(tmp_path):
+    (tmp_path / "dem0.yaml").write_text("")
+    missing = syntax.no_such_file(tmp_path / "dem.yaml")
+    assert missing.endswith(f"did you mean {tmp_path / 'dem0.yaml'}?")
+
+
+WORDS = (
+    "1:30 1:30.5 010 0o10 0x1F 0b11 1_000 1,000 2001-01-01 +-1 00.5 yes No on OFF y n = 1e e5 "
+    "infinity nan"
+)
+
+
+@pytest.mark.parametrize(
+    "word",
+    WORDS.split(),
+)
+def test_it_is_text(word):
+    assert parse_yaml(f"a: {word}", "here") == {"a": word}
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("10", 10),
+        ("-3", -3),
+        ("+7", 7),
+        ("0", 0),
+        ("0.5", 0.5),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("1e-3", 0.001),
+        ("1.5E+3", 1500.0),
+        ("-.inf", float("-inf")),
+        ("true", True),
+        ("False", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("!!str 3", "3"),
+        ("'3'", "3"),
+    ],
+)
+def test_it_is_a_value(word, value):
+    found = parse_yaml(f"a: {word}", "here")["a"]
+    assert found == value and type(found) is type(value)
+
+
+@pytest.mark.parametrize("word", ["1:30", "010", "0x1F", "1_000", "yes"])
+def test_as_a_number_of_repeats_it_is_refused(tmp_path, word):
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(small_config()))
+    with pytest.raises(ConfigError) as refused:
+        load_experiment(path, [f"repeats={word}"])
+    assert refused.value.faults == [f'repeats: expected an integer, got "{word}"']
+
+
+@pytest.mark.parametrize("name", ["1e5", "010", "yes", "1_000", "null", "2"])
+def test_a_name_that_looks_like_a_number_can_be_read_back(name):
+    experiment = parse_experiment(small_config(name=name))
+    for again in (parse_yaml(dump_yaml(experiment), "x"), yaml.safe_load(dump_yaml(experiment))):
+        assert parse_experiment(again).name == name
