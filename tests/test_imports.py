@@ -60,15 +60,16 @@ def is_part(name: str) -> bool:
     return name in MAY_IMPORT or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
+_DECLARED = {"syntax", "protocol", "problem", "methods"}
 ROOMS = {
     "syntax": set(),
-    "catalogue": {"syntax"},
-    "config": {"syntax", "catalogue"},
-    "tasks": {"config"},
-    "views": {"catalogue", "tasks"},
-    "methods": {"catalogue", "tasks", "views"},
-    "run": {"catalogue", "config", "tasks", "methods"},
-    "backends": {"config", "run"},
+    "protocol": {"syntax"},
+    "problem": {"protocol"},
+    "methods": {"syntax", "problem"},
+    "config": _DECLARED,
+    "evaluate": _DECLARED | {"config"},
+    "run": _DECLARED | {"config", "evaluate"},
+    "backends": _DECLARED | {"config", "evaluate", "run"},
 }
 """Which rooms of the experiments each of them may import, besides itself."""
 

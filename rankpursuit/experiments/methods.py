@@ -60,7 +60,7 @@ from rankpursuit.solvers.pursuit import Fitting
 from rankpursuit.solvers.rank_svm import Loss
 
 Array = NDArray[np.float64]
-GridValues = tuple[float | str | bool, ...]
+GridValues = tuple[int | float | str | bool, ...]
 
 
 # The registry
@@ -75,9 +75,9 @@ class Axis:
     key : str
         The field of a method's options that holds the grid.
     column : str
-        Name of the axis in configs and in the files of results.
+        Name of the axis in configs and in the files of results. Default: `key`.
     title : str
-        Name of the axis in tables and figures.
+        Name of the axis in tables and figures. Default: `key`.
     simpler : {"smaller", "larger"}
         Which values make the simpler model: of points of a grid that tie, the simplest is chosen.
     precedence : int
@@ -85,10 +85,14 @@ class Axis:
     """
 
     key: str
-    column: str
-    title: str
+    column: str = ""
+    title: str = ""
     simpler: Literal["smaller", "larger"] = "smaller"
     precedence: int = 100
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", self.column or self.key)
+        object.__setattr__(self, "title", self.title or self.column)
 
 
 N_BASIS = Axis("n_basis", "n_basis", "basis functions", "smaller", 1)
@@ -190,7 +194,7 @@ METHODS: dict[str, Method] = {}
 """Every method by its name: the paper's in the order of its tables, then those of plug-ins."""
 METRICS: dict[str, Metric] = {}
 """Every metric by its name."""
-_ESTIMATORS: dict[str, tuple[type, str | None]] = {}
+_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}
 """Estimators of plug-ins, by dotted name, with the plug-in."""
 _PLUGINS: dict[str, str] = {}
 """Source text of every plug-in by its name."""
@@ -807,7 +811,7 @@ def _parameter_grid(value: Any) -> GridValues:
     return expand(value)
 
 
-def _estimator_class(name: str) -> type:
+def _estimator_class(name: str) -> Any:
     """Return the class with a dotted name, of rankpursuit, scikit-learn or a plug-in."""
     if name in _ESTIMATORS:
         return _ESTIMATORS[name][0]
@@ -849,14 +853,19 @@ class EstimatorOptions(MethodOptions):
     @model_validator(mode="after")
     def _has_these_parameters(self) -> Self:
         try:
-            known = self.estimator({}, None).get_params()
+            estimator = _estimator_class(self.class_name)
+            known = estimator().get_params()
         except InvalidValue as error:
             raise InvalidValue(("class", str(error))) from error
+        except TypeError as error:
+            raise InvalidValue(("class", f"cannot be made without arguments: {error}")) from error
+        kinds = {parameter.kind for parameter in inspect.signature(estimator).parameters.values()}
+        takes_any = inspect.Parameter.VAR_KEYWORD in kinds
         errors: list[Any] = [
             ((key, name), f"unknown parameter of {self.class_name}; {suggestion(name, known)}")
             for key, names in (("grid", self.parameter_grid), ("params", self.params))
             for name in names
-            if name not in known
+            if name not in known and not takes_any
         ]
         if self.input == "kernel" and "kernel" not in known:
             errors.append(("input", f"expected features: {self.class_name} has no kernel"))
@@ -864,19 +873,15 @@ class EstimatorOptions(MethodOptions):
             raise InvalidValue(*errors)
         return self
 
-    def estimator(self, point: Mapping[str, Any], seed: int | None) -> Any:
+    def estimator(self, point: Mapping[str, Any], seed: int) -> Any:
         """Return an unfitted estimator at a point of the grid."""
-        try:
-            estimator = _estimator_class(self.class_name)()
-        except TypeError as error:
-            raise InvalidValue(f"cannot be made without arguments: {error}") from error
-        known = estimator.get_params()
+        estimator = _estimator_class(self.class_name)()
         given = {**self.params, **point}
         if self.input == "kernel":
             given["kernel"] = "precomputed"
-        if seed is not None and "random_state" in known and "random_state" not in given:
-            given["random_state"] = seed
-        return estimator.set_params(**{key: given[key] for key in given if key in known})
+        if "random_state" in estimator.get_params():
+            given.setdefault("random_state", seed)
+        return estimator.set_params(**given)
 
     def grid(self) -> dict[str, GridValues]:
         """Return the values of each parameter of the grid."""

@@ -690,7 +690,8 @@ def _basis_grid(value: Any) -> tuple[int, ...] | tuple[float, ...]:
 def _schema(kind: str, number: dict[str, Any]) -> WithJsonSchema:
     """Return the JSON Schema of a grid."""
     number = {"type": "number", **number}
-    plain, positive = {"type": "number"}, {"type": "number", "exclusiveMinimum": 0}
+    plain: dict[str, Any] = {"type": "number"}
+    positive: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0}
     powers = {"base": positive, "from": plain, "to": plain, "step": {**positive, "default": 1}}
     limits = {"from": number, "to": plain, "step": positive}
     return WithJsonSchema(
