@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.tasks import Problem
+from rankpursuit.experiments.problem import Problem
 
 SAME_OBJECTIVE = 1e-3
 INSTEAD, PARTS, CHECK = "ours / instead", "part / whole", "check"

@@ -9,7 +9,7 @@ import numpy as np
 from inference_grids import USERS_OF_UNIT, Array
 from pages import runs
 
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.published import (
     published_claims,

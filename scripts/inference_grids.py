@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankpursuit.experiments.config import group_name, load_experiment, ratings_of
-from rankpursuit.experiments.evaluate import grid_axes
 from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.methods import grid_axes
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Identity, Store
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 from readme_parts import headline_of_both_tasks, times, verdicts
 
-from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import Verdict, judge_claims
 from rankpursuit.reporting.columns import markdown_columns

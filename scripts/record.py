@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pages import INFERRED, ROOT
 from pages import runs as committed_runs
 
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.check import check_results
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.expected import Expected, Tolerance

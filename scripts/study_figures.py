@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from rankpursuit.experiments.catalogue import METHODS
-from rankpursuit.reporting.figures.style import figure_style, metric_title
+from rankpursuit.experiments.methods import METHODS
+from rankpursuit.reporting.figures.style import LOOKS, figure_style, metric_title
 from rankpursuit.writing import replacing
 
 TITLES = {"jester": "Jester, supervised (Table 1)", "movielens": "MovieLens, supervised (Table 3)"}
@@ -33,7 +33,7 @@ def draw_reference_users(path: Path, curves: Mapping[str, Mapping[int, Any]]) ->
             numbers = sorted(by_number)
             first = by_number[numbers[0]]
             for label in dict.fromkeys(key[2] for key in first.keys):
-                look, own = METHODS[label].look, [key[2] == label for key in first.keys]
+                look, own = LOOKS[label], [key[2] == label for key in first.keys]
                 values = [by_number[number].measured[own].mean() for number in numbers]
                 axes.plot(
                     numbers,

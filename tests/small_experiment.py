@@ -48,6 +48,4 @@ def few_jobs(run: Run, number: int) -> list[Job]:
 
 def sums(results: Iterable[UnitResult]) -> dict[Unit, list[Any]]:
     """Return the sums of the disagreement of each unit."""
-    return {
-        result.unit: result.results["rls"].sums["disagreement"].tolist() for result in results
-    }
+    return {result.unit: result.results["rls"].sums["disagreement"].tolist() for result in results}

@@ -60,18 +60,18 @@ def is_part(name: str) -> bool:
     return name in MAY_IMPORT or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
+_DECLARED = {"syntax", "protocol", "problem", "methods"}
 ROOMS = {
     "syntax": set(),
-    "catalogue": {"syntax"},
-    "config": {"syntax", "catalogue"},
-    "tasks": {"config"},
-    "views": {"catalogue", "tasks"},
-    "methods": {"catalogue", "tasks", "views"},
-    "evaluate": {"catalogue", "config", "tasks", "methods"},
+    "protocol": {"syntax"},
+    "problem": {"protocol"},
+    "methods": {"syntax", "problem"},
+    "config": _DECLARED,
+    "evaluate": _DECLARED | {"config"},
     "store": {"config", "evaluate"},
-    "export": {"catalogue", "config", "evaluate", "store", "run"},  # run: types only
-    "backends": {"config", "evaluate", "export"},
-    "run": {"config", "syntax", "tasks", "evaluate", "store", "export", "backends"},
+    "export": _DECLARED | {"config", "evaluate", "store", "run"},  # run: types only
+    "backends": _DECLARED | {"config", "evaluate", "export"},
+    "run": _DECLARED | {"config", "evaluate", "store", "export", "backends"},
 }
 """Which rooms of the experiments each of them may import, besides itself."""
 

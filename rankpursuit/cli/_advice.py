@@ -23,7 +23,7 @@ def advice(experiment: Experiment) -> str | None:
     experiment : Experiment
         One whose data cannot be read as it says, or has too few users.
     """
-    from rankpursuit.experiments.tasks import fitting_sizes
+    from rankpursuit.experiments.protocol import fitting_sizes
 
     try:
         ratings, changes = _readable(experiment)

@@ -19,8 +19,7 @@ import click
 
 from rankpursuit import __version__
 from rankpursuit.errors import ClusterError, RankpursuitError
-from rankpursuit.experiments.syntax.faults import suggestion
-from rankpursuit.experiments.syntax.shipped import meant
+from rankpursuit.experiments.syntax import closest_match, suggestion
 from rankpursuit.visible import cut, one_line, visible
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
     otherwise : str
         Advice if nothing has a similar name.
     """
-    similar = meant(path)
+    similar = closest_match(path)
     advice = f"did you mean {similar}?" if similar else otherwise
     return Failure(f"{cut(str(path), LONGEST_PATH)}: no such {what}{advice and f'; {advice}'}")
 

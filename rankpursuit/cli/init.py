@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure, echo, no_such
-from rankpursuit.experiments.syntax.shipped import SCHEMA, SCHEMA_LINE, shipped_folder
+from rankpursuit.experiments.syntax import SCHEMA, SCHEMA_LINE, shipped_folder
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import Protocol
@@ -47,8 +47,7 @@ def main(name: str, ratings: Path | None, **columns: str | None) -> None:
     """
     if ratings is not None and not os.path.isfile(ratings):  # told at once: imports take a second
         raise no_such("file", ratings)
-    from rankpursuit.experiments.config import Protocol
-    from rankpursuit.experiments.syntax.sections import LABEL
+    from rankpursuit.experiments.config import LABEL, Protocol
     from rankpursuit.writing import write_atomically
 
     name = name.removesuffix(".yaml")
@@ -73,7 +72,7 @@ def _fitted(
     """Return the section ``data`` for a file of ratings, and a protocol that it has users for."""
     from rankpursuit.datasets.guess import guess_layout
     from rankpursuit.errors import DataError
-    from rankpursuit.experiments.tasks import fitting_sizes
+    from rankpursuit.experiments.protocol import fitting_sizes
 
     layout = guess_layout(ratings)
     columns: dict[str, Any] = {

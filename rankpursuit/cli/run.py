@@ -21,12 +21,12 @@ from rankpursuit.cli._common import (
     terminal_width,
 )
 from rankpursuit.experiments.backends import BACKENDS, WAIT, Options, check_options, connect
-from rankpursuit.experiments.syntax.shipped import (
-    described,
-    located,
+from rankpursuit.experiments.syntax import (
     no_such_file,
+    resolve_path,
     shipped_configs,
     shipped_experiments,
+    summary_line,
 )
 from rankpursuit.visible import one_line
 from rankpursuit.wording import counted, duration
@@ -47,7 +47,7 @@ def _complete(ctx: click.Context, _: click.Parameter, word: str) -> list[Complet
     from click.shell_completion import CompletionItem
 
     names = {name: at for name, at in shipped_experiments().items() if name.startswith(word)}
-    items = [CompletionItem(name, help=described(at)) for name, at in names.items()]
+    items = [CompletionItem(name, help=summary_line(at)) for name, at in names.items()]
     return [*items, CompletionItem(word, type="file")]
 
 
@@ -55,7 +55,7 @@ def _show_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         echo("Configs that come with rankpursuit (rp-run NAME, or extends: NAME in your own):")
         for name, path in shipped_configs().items():
-            echo(f"  {name:<27}{described(path)}")
+            echo(f"  {name:<27}{summary_line(path)}")
         ctx.exit()
 
 
@@ -168,7 +168,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
 
 def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     """Run each config; return whether nothing failed."""
-    missing = [no_such_file(path) for path in configs if not os.path.lexists(located(path))]
+    missing = [no_such_file(path) for path in configs if not os.path.lexists(resolve_path(path))]
     if missing:  # reported before the imports below, which take a second
         raise Failure(*missing, exit_code=2)
     from rankpursuit.errors import ConfigError
@@ -279,7 +279,7 @@ def _plan(run: Run, workers: int) -> str:
     import math
 
     from rankpursuit.experiments.config import group_name
-    from rankpursuit.experiments.evaluate import grid_axes
+    from rankpursuit.experiments.methods import grid_axes
     from rankpursuit.experiments.run import TIMED_USERS, estimate
 
     experiment, plan = run.experiment, run.plan

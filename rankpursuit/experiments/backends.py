@@ -6,6 +6,7 @@ do not depend on the backend, nor on the number of workers.
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import signal
@@ -115,13 +116,16 @@ class Backend:
 
 def _packed(experiment: Experiment) -> Any:
     """Return what workers get of an experiment."""
-    # merge: return json.dumps(experiment.resolved()), plugin_sources()
-    return experiment
+    from rankpursuit.experiments.methods import plugin_sources
+
+    return json.dumps(experiment.resolved()), plugin_sources()
 
 
 def _unpacked(packed: Any) -> Experiment:
     """Return the experiment in a worker."""
-    return packed  # merge: return experiment_from(*packed)
+    from rankpursuit.experiments.config import experiment_from
+
+    return experiment_from(*packed)
 
 
 def _evaluate(packed: Any, job: Job) -> UnitResult:

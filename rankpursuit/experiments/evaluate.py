@@ -1,7 +1,12 @@
-"""One unit of work: the errors of the algorithms on a chunk of users.
+"""One unit of work: errors of the algorithms on a chunk of users, and the choice of parameters.
 
-A pure function of its arguments and of the data set, which each process loads once: a unit gives
-the same numbers on any machine, in any order, alone or among others.
+A unit is a pure function of its arguments and of the data set, which each process loads once: it
+gives the same numbers on any machine, in any order, alone or among others.
+
+The point of a grid with the lowest mean hold-out error is chosen. Of points that tie, the simplest
+model is chosen: the one with fewer basis functions, then the more regularised one (larger lambda,
+larger ridge, smaller C, larger nu), then the smoother one (larger sigma, smaller gamma), last the
+one with the larger beta. `Axis.precedence` has this order.
 """
 
 from __future__ import annotations
@@ -10,23 +15,27 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from rankpursuit.experiments.catalogue import (
-    AXES,
+from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
+from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
     N_BASIS,
     WIDTH,
-    AlgorithmSpec,
-    Metric,
+    GridPredictions,
+    GridValues,
+    MethodOptions,
+    find_axis,
+    predict_grid,
 )
-from rankpursuit.experiments.config import Experiment, Group, Role, Tuning, ratings_of
-from rankpursuit.experiments.methods import GridPredictions, predict_grid
-from rankpursuit.experiments.tasks import Problem, Task, build_task, in_stacks
+from rankpursuit.experiments.problem import Problem, in_stacks
+from rankpursuit.experiments.protocol import Group, Role, Task, build_task
+from rankpursuit.experiments.syntax import is_number
 
 Array = NDArray[np.float64]
 _TIE = 1e-12
@@ -42,7 +51,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Unit:
-    """A chunk, by its number, of the users of one cell and role."""
+    """A chunk of the users of one cell and role.
+
+    Attributes
+    ----------
+    cell : Cell
+    role : {"holdout", "test"}
+    chunk : int
+        Number of the chunk.
+    users : tuple of int
+    """
 
     cell: Cell
     role: Role
@@ -57,22 +75,24 @@ class Choice:
     Attributes
     ----------
     index : tuple of int
-        Position along each axis of the grid: the width, then the method's own axes.
-    values : dict of str to float
+        Position along each axis of the grid.
+    values : dict
         Chosen value of each axis, by its key.
     holdout_error : float
     on_edge : tuple of str
-        Axes, of more than one value, whose first or last value was chosen.
+        Axes, of more than one number, whose first or last value was chosen.
     """
 
     index: tuple[int, ...]
-    values: dict[str, float]
+    values: dict[str, Any]
     holdout_error: float
     on_edge: tuple[str, ...]
 
 
 Choices = Mapping[str, Mapping[str, Choice]]
 """For each algorithm and each metric, the point of the grid chosen on the hold-out users."""
+Job = tuple[tuple[Unit, ...], tuple[str, ...], dict[str, dict[str, Choice]]]
+"""Arguments of `evaluate_units` after the experiment: units, the algorithms, their choices."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +113,7 @@ class UserResult:
 
 @dataclass
 class AlgorithmResult:
-    """What a unit gave for one algorithm.
+    """Results of one algorithm on a unit.
 
     Attributes
     ----------
@@ -109,23 +129,33 @@ class AlgorithmResult:
     users: list[UserResult] = field(default_factory=list)
     seconds: float = 0.0
 
+    def add(self, metric: str, errors: Array) -> None:
+        """Add the errors of one user."""
+        self.sums[metric] = np.asarray(self.sums.get(metric, 0.0) + errors)
+
 
 @dataclass(frozen=True)
 class UnitResult:
-    """What a unit gave: a result or a reason for each algorithm.
+    """Results of a unit: a result or a reason for each algorithm.
 
     Attributes
     ----------
     unit : Unit
     results : dict of str to AlgorithmResult
     failures : dict of str to str
-        For each algorithm that raised, which user it was, or which were together, and what it
-        said.
+        For each algorithm that raised an exception, the users and the message.
     """
 
     unit: Unit
     results: dict[str, AlgorithmResult]
     failures: dict[str, str]
+
+
+def evaluate_units(
+    experiment: Experiment, units: tuple[Unit, ...], labels: tuple[str, ...], choices: Choices
+) -> list[UnitResult]:
+    """Evaluate algorithms on units of one cell and role, each as if it were alone."""
+    return [evaluate_unit(experiment, unit, labels, choices) for unit in units]
 
 
 def evaluate_unit(
@@ -144,7 +174,7 @@ def evaluate_unit(
     """
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
-    widths = _widths(experiment, choices)
+    widths = _widths(experiment, labels, choices)
     with _threadpools().limit(limits=1):
         for tasks in in_stacks(tasks_of(experiment, unit), len(widths)):
             problem = Problem.of(tasks, widths, experiment.kernel.parameter)
@@ -157,24 +187,13 @@ def evaluate_unit(
                         _add_holdout_users(experiment, label, problem, result)
                     else:
                         _add_test_users(experiment, label, problem, widths, choices[label], result)
-                except Exception as error:  # a fault of one algorithm must not end the others
+                except Exception as error:  # of one algorithm; the others go on
                     users = "user " if len(tasks) == 1 else "one of the users "
                     users += ", ".join(str(task.user) for task in tasks)
                     failures[label] = f"{users}: {type(error).__name__}: {error}"
                 result.seconds += time.perf_counter() - begun
     done = {label: result for label, result in results.items() if label not in failures}
     return UnitResult(unit, done, failures)
-
-
-def holdout_metrics(experiment: Experiment, label: str) -> set[str]:
-    """Return the errors that hold-out users are needed for: reported, or to choose by."""
-    method = experiment.algorithms[label].method
-    chosen_by = {
-        name
-        for metric in experiment.metrics
-        for name in criteria(method, experiment.tuning, metric)
-    }
-    return chosen_by.union(experiment.metrics)
 
 
 def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
@@ -193,24 +212,34 @@ def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
     ]
 
 
-def _widths(experiment: Experiment, choices: Choices) -> tuple[float, ...]:
-    """All widths on hold-out users; on test users those that were chosen for some algorithm."""
-    chosen = {
-        choice.values[WIDTH.key] for of_label in choices.values() for choice in of_label.values()
-    }
-    return tuple(sorted(chosen)) or experiment.kernel.widths
+def holdout_metrics(experiment: Experiment, label: str) -> set[str]:
+    """Return the errors needed of hold-out users: those reported, and those to choose by."""
+    method = experiment.algorithms[label].method
+    used = (criteria(method, experiment.tuning, metric) for metric in experiment.metrics)
+    return set(experiment.metrics).union(*used)
+
+
+def _widths(experiment: Experiment, labels: tuple[str, ...], choices: Choices) -> tuple[float, ...]:
+    """Return all widths for hold-out users; for test users those chosen for some algorithm."""
+    if not any(experiment.algorithms[label].has_width for label in labels):
+        return experiment.kernel.widths[:1]
+    chosen = [choice for by_metric in choices.values() for choice in by_metric.values()]
+    widths = {choice.values[WIDTH.key] for choice in chosen if WIDTH.key in choice.values}
+    return tuple(sorted(widths)) or experiment.kernel.widths
 
 
 def _add_holdout_users(
     experiment: Experiment, label: str, problem: Problem, result: AlgorithmResult
 ) -> None:
     """Add the errors of a problem's users at every point of the grid."""
-    spec = experiment.algorithms[label]
-    predictions = _predictions(experiment, spec, problem)
+    options = experiment.algorithms[label]
+    if not options.has_width:
+        problem = problem.at_width(0)
+    predictions = _predictions(experiment, options, problem)
     for metric in sorted(holdout_metrics(experiment, label)):
-        errors = _errors(experiment, spec, problem, predictions, METRICS[metric])
-        for of_width in problem.of_width:
-            result.sums[metric] = result.sums.get(metric, 0.0) + errors[of_width]
+        errors = _errors(experiment, options, problem, predictions, metric)
+        for kernels in problem.kernel_index:
+            result.add(metric, errors[kernels if options.has_width else kernels[0]])
 
 
 def _add_test_users(
@@ -222,29 +251,24 @@ def _add_test_users(
     result: AlgorithmResult,
 ) -> None:
     """Add the users' errors at the chosen point, and the errors along its number of functions."""
-    spec = experiment.algorithms[label]
     for metric, choice in choices.items():
-        alone = problem.at_width(widths.index(choice.values[WIDTH.key]))
-        axes = [axis for axis in choice.values if axis != WIDTH.key]
-        fixed = {axis: (choice.values[axis],) for axis in axes if axis != N_BASIS.key}
-        chosen = spec.model_copy(update=fixed)
+        has_width = WIDTH.key in choice.values
+        alone = problem.at_width(widths.index(choice.values[WIDTH.key]) if has_width else 0)
+        point = {k: v for k, v in choice.values.items() if k not in (WIDTH.key, N_BASIS.key)}
+        chosen = experiment.algorithms[label].at(point)
         predictions = _predictions(experiment, chosen, alone)
-        # What is left of the grid has one point, or a line of them along n_basis.
+        # The rest of the grid has one point, or a line of points along n_basis.
         n_tasks = len(alone.tasks)
-        lines = _errors(experiment, chosen, alone, predictions, METRICS[metric]).reshape(
-            n_tasks, -1
-        )
-        sizes = predictions.over_grid(predictions.n_basis)
-        at = choice.index[1 + axes.index(N_BASIS.key)] if N_BASIS.key in axes else 0
-        for task, line, n_basis in zip(
-            alone.tasks, lines, sizes.reshape(n_tasks, -1)[:, at], strict=True
-        ):
-            result.sums[metric] = result.sums.get(metric, 0.0) + line
+        lines = _errors(experiment, chosen, alone, predictions, metric).reshape(n_tasks, -1)
+        sizes = predictions.over_grid(predictions.n_basis).reshape(n_tasks, -1)
+        position = dict(zip(choice.values, choice.index, strict=True)).get(N_BASIS.key, 0)
+        for task, line, n_basis in zip(alone.tasks, lines, sizes[:, position], strict=True):
+            result.add(metric, line)
             result.users.append(
                 UserResult(
                     user=task.user,
                     metric=metric,
-                    error=float(line[at]),
+                    error=float(line[position]),
                     n_basis=int(n_basis),
                     n_points=predictions.n_points,
                     n_test=len(task.test),
@@ -252,11 +276,14 @@ def _add_test_users(
             )
 
 
-def _predictions(experiment: Experiment, spec: AlgorithmSpec, problem: Problem) -> GridPredictions:
+def _predictions(
+    experiment: Experiment, options: MethodOptions, problem: Problem
+) -> GridPredictions:
     """Predict the test points, and the training points too if their mean is needed."""
-    rows = slice(0 if _is_shifted(experiment, spec) else problem.n_train, None)
-    predictions = predict_grid(problem, spec, rows)
-    if getattr(spec, "views", None) != "features":  # views of features have distances of their own
+    rows = slice(0 if _is_shifted(experiment, options) else problem.n_train, None)
+    predictions = predict_grid(problem, options, rows)
+    # Points that are alike have equal kernel values, but not equal features.
+    if options.has_width and getattr(options, "views", None) != "features":
         _make_equal(predictions.values[..., -problem.n_test :], problem)
     return predictions
 
@@ -265,33 +292,35 @@ def _make_equal(values: Array, problem: Problem) -> None:
     """Give test points that are alike the prediction of the first of them."""
     unlike = problem.alike == np.arange(problem.n_test)
     for task in np.flatnonzero(~unlike.all(axis=1)):
-        own = slice(*np.searchsorted(problem.of_task, [task, task + 1]))
+        own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
         again = np.flatnonzero(~unlike[task])
         values[own, ..., again] = values[own, ..., problem.alike[task, again]]
 
 
-def _is_shifted(experiment: Experiment, spec: AlgorithmSpec) -> bool:
-    """Whether errors that depend on the level are of predictions shifted to the training mean."""
-    return experiment.offset == "training_mean" and METHODS[spec.method].rank_only
+def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:
+    """Return whether errors that depend on the level shift predictions to the training mean."""
+    return experiment.offset == "training_mean" and METHODS[options.method].rank_only
 
 
 def _errors(
     experiment: Experiment,
-    spec: AlgorithmSpec,
+    options: MethodOptions,
     problem: Problem,
     predictions: GridPredictions,
-    metric: Metric,
+    name: str,
 ) -> Array:
-    """Errors on the test points at every point of the grid, shape (w, *axes)."""
-    values, n_scored = predictions.values, problem.n_scored
+    """Return the errors on the test points at every point of the grid, shape (w, *axes)."""
+    metric, values, n_scored = METRICS[name], predictions.values, problem.n_scored
     test = values[..., -problem.n_test :]
-    scores = problem.scores[problem.of_task]
-    if metric.of_level and _is_shifted(experiment, spec):
-        beside = (len(values), *[1] * (values.ndim - 2), -1)  # a row of numbers beside each kernel
-        offset = scores[:, :n_scored].reshape(beside) - values[..., :n_scored]
+    scores = problem.scores[problem.task_index]
+    if metric.of_level and _is_shifted(experiment, options):
+        shape = (len(values), *[1] * (values.ndim - 2), -1)  # one row for each kernel
+        offset = scores[:, :n_scored].reshape(shape) - values[..., :n_scored]
         test = test + offset.mean(axis=-1, keepdims=True)
-    options = {name: getattr(experiment, name) for name in metric.options}
-    errors = metric.function(scores[:, problem.n_train :], test, **options)
+    keywords = {key: getattr(experiment, key) for key in metric.options}
+    errors = np.asarray(metric.function(scores[:, problem.n_train :], test, **keywords))
+    if np.isnan(errors).any():
+        raise ValueError(f"{name}: predictions are not finite numbers")
     return predictions.over_grid(errors)
 
 
@@ -301,59 +330,54 @@ def _threadpools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def grid_axes(spec: AlgorithmSpec, widths: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
-    """Return the axes of an algorithm's grid in order: the width, then the method's own."""
-    own = {axis.key: getattr(spec, axis.key) for axis in METHODS[spec.method].axes}
-    return {WIDTH.key: widths} | own
-
-
 def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:
     """Return the errors by which a method's parameters are chosen, to report it on a metric."""
     return (metric,) if tuning == "reported" else METHODS[method].own
 
 
 def joint_error(errors: Sequence[Array]) -> Array:
-    """Return one error for several: the sum of them, each relative to its lowest."""
+    """Return the sum of several errors, each relative to its lowest.
+
+    An error whose lowest is zero is relative to its mean.
+    """
     if len(errors) == 1:
         return errors[0]
-    return np.sum([error / error.min() for error in errors], axis=0)
+    return np.sum([error / (error.min() or error.mean() or 1.0) for error in errors], axis=0)
 
 
-def choose(
-    errors: Array, axes: dict[str, tuple[float, ...]], *, wide_is_smooth: bool = True
-) -> Choice:
+def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: bool = True) -> Choice:
     """Choose the point of the lowest error; see the module's rule for ties.
 
     Parameters
     ----------
     errors : ndarray, one axis for each of `axes`
         Mean hold-out errors.
-    axes : dict of str to tuple of float
-        Values along each axis, rising.
+    axes : mapping of str to tuple
+        Values along each axis; numbers rise.
     wide_is_smooth : bool
         Whether a larger width is a smoother function, as with sigma and unlike gamma.
-
-    Returns
-    -------
-    Choice
     """
     names = list(axes)
     tied = np.argwhere(errors <= errors.min() + _TIE)
-    smaller = {key for key in names if AXES[key].simpler == "smaller"}
+    smaller = {key for key in names if find_axis(key).simpler == "smaller"}
     smaller |= set() if wide_is_smooth else {WIDTH.key}
-    deciding = sorted(names, key=lambda key: AXES[key].precedence)
+    deciding = sorted(names, key=lambda key: find_axis(key).precedence)
 
     def simplicity(point: NDArray[np.intp]) -> tuple[int, ...]:
         position = dict(zip(names, point.tolist(), strict=True))
         return tuple(position[key] if key in smaller else -position[key] for key in deciding)
 
     index = tuple(min(tied, key=simplicity).tolist())
-    at = dict(zip(names, index, strict=True))
+    position = dict(zip(names, index, strict=True))
     return Choice(
         index=index,
-        values={axis: axes[axis][at[axis]] for axis in names},
+        values={key: axes[key][position[key]] for key in names},
         holdout_error=float(errors[index]),
         on_edge=tuple(
-            axis for axis in names if len(axes[axis]) > 1 and at[axis] in (0, len(axes[axis]) - 1)
+            key
+            for key, values in axes.items()
+            if len(values) > 1
+            and all(map(is_number, values))
+            and position[key] in (0, len(values) - 1)
         ),
     )

@@ -27,10 +27,11 @@ from threadpoolctl import threadpool_info
 
 import rankpursuit
 from rankpursuit.errors import RunError, StoreError
-from rankpursuit.experiments.catalogue import AXES, N_BASIS
 from rankpursuit.experiments.config import Experiment, dump_yaml, group_name
-from rankpursuit.experiments.evaluate import AlgorithmResult, Cell, grid_axes
+from rankpursuit.experiments.evaluate import AlgorithmResult, Cell
+from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.store import Store
+from rankpursuit.experiments.syntax import is_number
 from rankpursuit.writing import write_atomically
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ class _Part:
     ) -> None:
         self.cell, self._run, self._test = cell, run, test
         self._spec = run.experiment.algorithms[label]
+        self._axes = result_axes(run.experiment.algorithms.values())
         self._holdout = run.mean_errors(holdout, "holdout")
         self._along = run.mean_errors(test, "test")
         self._choices = run.choose(label, self._holdout)
@@ -232,8 +234,8 @@ class _Part:
                 "test_error": float(np.mean([user.error for user in users])),
                 "holdout_error": choice.holdout_error,
                 "n_users": len(users),
-                **{axis.column: choice.values.get(axis.key, "") for axis in AXES.values()},
-                "on_edge": " ".join(AXES[key].column for key in choice.on_edge),
+                **{axis.column: choice.values.get(axis.key, "") for axis in self._axes},
+                "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
                 "basis_functions": float(np.mean([user.n_basis for user in users])),
                 "basis_share": float(np.mean([user.n_basis / user.n_points for user in users])),
             }
@@ -252,6 +254,8 @@ class _Part:
         axes = grid_axes(self._spec, self._run.experiment.kernel.widths)
         for metric, choice in self._choices.items():
             for number, (key, values) in enumerate(axes.items()):
+                if not all(map(is_number, values)):
+                    continue  # words have no order
                 point: list[Any] = list(choice.index)
                 point[number] = slice(None)
                 holdout = self._holdout[metric][tuple(point)]
@@ -259,7 +263,7 @@ class _Part:
                 for at, value in enumerate(values):
                     yield self._key | {
                         "metric": metric,
-                        "axis": AXES[key].column,
+                        "axis": find_axis(key).column,
                         "value": value,
                         "holdout_error": float(holdout[at]),
                         "test_error": "" if test is None else float(test[at]),

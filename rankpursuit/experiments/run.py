@@ -19,7 +19,6 @@ from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments.backends import Evaluate, Job
 from rankpursuit.experiments.config import Experiment, Group, Protocol, Role, group_name, ratings_of
-from rankpursuit.experiments.config.limits import excess_of_tasks
 from rankpursuit.experiments.evaluate import (
     AlgorithmResult,
     Array,
@@ -30,14 +29,14 @@ from rankpursuit.experiments.evaluate import (
     choose,
     criteria,
     evaluate_unit,
-    grid_axes,
     holdout_metrics,
     joint_error,
 )
 from rankpursuit.experiments.export import RunFolder, write_files
+from rankpursuit.experiments.methods import grid_axes
+from rankpursuit.experiments.protocol import build_task, check_numbers, draw_users, group_users
 from rankpursuit.experiments.store import Identity, Store
-from rankpursuit.experiments.syntax.faults import suggestion
-from rankpursuit.experiments.tasks import build_task, check_numbers, draw_users, group_users
+from rankpursuit.experiments.syntax import suggestion
 from rankpursuit.writing import remove_leftovers
 
 CHUNK = 10
@@ -170,7 +169,7 @@ class Run:
             for word in words
             if word not in known
         ]
-        if excess := excess_of_tasks(experiment.protocol, len(names), repeats):
+        if excess := experiment.excess_work(repeats):
             problems.append(f"--repeats: {excess}")
         if problems:
             raise ConfigError(problems)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.claims import Verdict, judge_claims
 from rankpursuit.reporting.coverage import is_full_size, size_note
 from rankpursuit.reporting.expected import CellKey, Deviation, Expected

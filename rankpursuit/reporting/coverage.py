@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from rankpursuit.experiments.catalogue import METHODS, METRICS, AlgorithmSpec
+from rankpursuit.experiments.methods import METHODS, METRICS, MethodOptions
 from rankpursuit.reporting.published import Size, published_size
 from rankpursuit.reporting.results import Results
 
@@ -96,7 +96,7 @@ def readings_note(results: Results) -> str:
     return f"Readings: {'; '.join(parts)}."
 
 
-def _settings(spec: AlgorithmSpec) -> dict[str, str]:
+def _settings(spec: MethodOptions) -> dict[str, str]:
     """Return what is fixed of an algorithm: its options, and its grids of one value."""
     axes = {axis.key: axis.column for axis in METHODS[spec.method].axes}
     settings = {}

@@ -7,20 +7,27 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from rankpursuit.errors import ConfigError, ResultsError
-from rankpursuit.experiments.syntax.faults import Faults, Location, plain_faults, suggestion
-from rankpursuit.experiments.syntax.files import read_text
-from rankpursuit.experiments.syntax.safe_yaml import parse_yaml
-from rankpursuit.experiments.syntax.sections import Section
+from rankpursuit.experiments.syntax import (
+    InvalidValue,
+    Section,
+    parse_section,
+    parse_yaml,
+    prefix_errors,
+    read_text,
+    suggestion,
+)
 from rankpursuit.reporting.claims import Outcome
 from rankpursuit.reporting.published import published_claims, published_tables
 
 
 def _known_table(number: int) -> int:
     if number not in published_tables():
-        raise Faults(f"no table of the paper; it has {', '.join(map(str, published_tables()))}")
+        raise InvalidValue(
+            f"no table of the paper; it has {', '.join(map(str, published_tables()))}"
+        )
     return number
 
 
@@ -36,7 +43,7 @@ def _known_claim(claim: str) -> str:
 def _one_of(word: str, known: Iterable[str], kind: str) -> str:
     names = sorted(known)
     if word not in names:
-        raise Faults(f"no {kind} of the paper; {suggestion(word, names)}")
+        raise InvalidValue(f"no {kind} of the paper; {suggestion(word, names)}")
     return word
 
 
@@ -83,7 +90,7 @@ class Deviation(Section):
     def _is_published(self) -> Deviation:
         table = published_tables().get(self.table)
         if table is None or table.value(*self.cell[1:]) is None:
-            raise Faults(f"{tuple(self.cell)} is no cell of the paper")
+            raise InvalidValue(f"{tuple(self.cell)} is no cell of the paper")
         return self
 
 
@@ -128,34 +135,16 @@ def load_expected(path: str | Path | None = None) -> Expected:
     name = path or "expected.yaml"
     try:
         text = _of_the_package() if path is None else read_text(Path(path))
-        found = parse_yaml(text, str(name), numbered_keys=True)
+        found = parse_yaml(text, str(name))
     except ConfigError as error:
         raise ResultsError(str(error)) from error
     if not isinstance(found, dict):
         raise ResultsError(f"{name}: expected a mapping with {', '.join(Expected.keys())}")
     try:
-        return Expected.model_validate(found)
-    except ValidationError as error:
-        faults = plain_faults(error.errors(include_url=False), _key_of, _known_keys)
-        raise ResultsError(f"{name}: {'; '.join(faults)}") from error
+        return parse_section(Expected, found)
+    except InvalidValue as error:
+        raise ResultsError(f"{name}: {'; '.join(prefix_errors(error))}") from error
 
 
 def _of_the_package() -> str:
     return files("rankpursuit.reporting").joinpath("expected.yaml").read_text(encoding="utf-8")
-
-
-def _key_of(location: Location) -> Location:
-    """Write the number of a table as a key, and leave out pydantic's mark of a faulty key."""
-    place = tuple(part for part in location if part != "[key]")
-    return (
-        (place[0], str(place[1]), *place[2:]) if place[:1] == ("tables",) and place[1:] else place
-    )
-
-
-def _known_keys(location: Location) -> list[str]:
-    match location:
-        case ("tables", *_):
-            return Tolerance.keys()
-        case ("known_deviations", *_):
-            return Deviation.keys()
-    return Expected.keys()

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.experiments.catalogue import AXES
+from rankpursuit.experiments.methods import AXES
 
 MEND = "run rp-run again to write it"
 """What to do about a file that is not as a run wrote it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.coverage import SYNTHETIC_NOTE, is_full_size, measured_size
 from rankpursuit.reporting.expected import load_expected

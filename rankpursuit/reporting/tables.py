@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from rankpursuit.experiments.catalogue import AXES, METRICS
+from rankpursuit.experiments.methods import AXES, METRICS
 from rankpursuit.reporting.coverage import (
     coverage_notes,
     has_spread,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.comparisons import (
     Over,
     compare_columns,

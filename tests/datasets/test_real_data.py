@@ -4,7 +4,7 @@ import pytest
 
 from rankpursuit.datasets.named import known
 from rankpursuit.experiments.config import Protocol
-from rankpursuit.experiments.tasks import group_users
+from rankpursuit.experiments.protocol import group_users
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import evaluate_unit
 from rankpursuit.experiments.export import environment_differences
+from rankpursuit.experiments.protocol import draw_users
 from rankpursuit.experiments.run import RunFolder, can_reuse, run_session
-from rankpursuit.experiments.tasks import draw_users
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):

@@ -8,6 +8,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from made_up import write_results
+from rankpursuit.experiments.syntax.faults import shown
+from rankpursuit.experiments.syntax.files import LARGEST_FILE
+from rankpursuit.experiments.syntax.safe_yaml import MOST_VALUES
 from small_experiment import small_config
 
 from rankpursuit.cli.run import main
@@ -16,9 +19,7 @@ from rankpursuit.errors import ConfigError, DataError, ResultsError
 from rankpursuit.experiments.config import data as config_data
 from rankpursuit.experiments.config import dump_yaml, load_experiment, parse_experiment
 from rankpursuit.experiments.run import Run
-from rankpursuit.experiments.syntax.faults import shown
-from rankpursuit.experiments.syntax.files import LARGEST_FILE
-from rankpursuit.experiments.syntax.safe_yaml import MOST_VALUES, parse_yaml
+from rankpursuit.experiments.syntax import parse_yaml
 from rankpursuit.reporting.expected import load_expected
 from rankpursuit.reporting.results import load_results
 

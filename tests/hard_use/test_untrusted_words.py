@@ -12,7 +12,7 @@ from small_experiment import run_into, run_of, small_config
 import rankpursuit.cli
 from rankpursuit.cli import check, data, report, run, tables
 from rankpursuit.cli._common import Failure, echo
-from rankpursuit.experiments.syntax.sections import LABEL
+from rankpursuit.experiments.config import LABEL
 from rankpursuit.reporting.latex import to_latex
 from rankpursuit.reporting.render import to_csv
 from rankpursuit.reporting.table import Cell, Part, Table

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
-from rankpursuit.experiments.catalogue import METHODS
 from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.figures import (
     average_ranks,
@@ -28,11 +27,11 @@ from rankpursuit.reporting.figures import (
 )
 from rankpursuit.reporting.figures.dodge import dodged
 from rankpursuit.reporting.figures.ranks import cliques, rank_blocks
-from rankpursuit.reporting.figures.style import GRID, INK, WIDTH, looks, on_dark
+from rankpursuit.reporting.figures.style import GRID, INK, LOOKS, WIDTH, looks, on_dark
 from rankpursuit.reporting.results import load_results
 
 METRIC = "disagreement"
-MARKERS = {method.look.marker for method in METHODS.values()}
+MARKERS = {look.marker for look in LOOKS.values()}
 DRAW = {
     "sparsity": error_against_sparsity,
     "basis": error_against_basis,
@@ -192,8 +191,8 @@ def test_interval_of_differences_is_hollow_where_it_holds_zero(full):
     users["error"] += np.where(users["algorithm"] == "rank_rls", 0, turns)
     axis = paired_differences(replace(full, users=users), METRIC, "rank_rls").axes[0]
     faces = {line.get_marker(): line.get_markerfacecolor() for line in axis.lines}
-    assert faces[METHODS["rls"].look.marker] == "none"
-    assert faces[METHODS["ranking_pursuit"].look.marker] != "none"
+    assert faces[LOOKS["rls"].marker] == "none"
+    assert faces[LOOKS["ranking_pursuit"].marker] != "none"
 
 
 def test_overview_has_a_point_for_every_published_cell_and_the_diagonal(full):
@@ -245,24 +244,24 @@ def test_cliques_are_the_longest_runs():
 
 
 def test_every_method_of_the_paper_has_its_own_colour_marker_and_look(full):
-    found = looks(with_methods(full, METHODS))
-    assert len({look.color for look in found.values()}) == len(METHODS)
-    assert len({look.marker for look in found.values()}) == len(METHODS)
-    assert len({look.line for look in found.values()}) == len(METHODS)
+    found = looks(with_methods(full, LOOKS))
+    assert len({look.color for look in found.values()}) == len(LOOKS)
+    assert len({look.marker for look in found.values()}) == len(LOOKS)
+    assert len({look.line for look in found.values()}) == len(LOOKS)
     assert found["rank_rls"] == looks(full)["rank_rls"]
     assert looks(full)["own_pursuit"] not in [looks(full)[label] for label in ("rls", "rank_rls")]
 
 
 def test_more_algorithms_than_looks_are_drawn_all_the_same(full):
-    many = with_methods(full, [*METHODS, *(f"own_{number}" for number in range(12))])
-    assert len(looks(many)) == len(METHODS) + 12
+    many = with_methods(full, [*LOOKS, *(f"own_{number}" for number in range(12))])
+    assert len(looks(many)) == len(LOOKS) + 12
 
 
 def with_methods(results, labels):
     """Return results that declare algorithms of these labels."""
     spec = results.experiment.algorithms["rls"]
     methods = {
-        label: spec.model_copy(update={"method": label if label in METHODS else "rls"})
+        label: spec.model_copy(update={"method": label if label in LOOKS else "rls"})
         for label in labels
     }
     experiment = results.experiment.model_copy(update={"algorithms": methods})
@@ -270,7 +269,7 @@ def with_methods(results, labels):
 
 
 def test_colours_stand_out_from_light_and_dark(full):
-    for look in looks(with_methods(full, METHODS)).values():
+    for look in looks(with_methods(full, LOOKS)).values():
         assert contrast(look.color, "#ffffff") > 3
         assert contrast(look.color, "#14181d") > 3
 

@@ -9,10 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankpursuit.experiments.catalogue import N_BASIS, WIDTH, Axis, Look
+from rankpursuit.experiments.methods import N_BASIS, WIDTH, Axis
 from rankpursuit.reporting.figures.rows import drawn, rows_of
 from rankpursuit.reporting.figures.style import (
     INK,
+    Look,
     add_legend,
     figure_style,
     looks,

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rankpursuit.experiments.catalogue import METHODS, METRICS, Look
+from rankpursuit.experiments.methods import METHODS, METRICS
 from rankpursuit.reporting.figures.agreement import measured_beside_published
-from rankpursuit.reporting.figures.style import INK, figure_style, looks
+from rankpursuit.reporting.figures.style import INK, LOOKS, Look, figure_style, looks
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results
 
@@ -75,8 +75,8 @@ def _scatter(axis: Axes, run: Results, cells: pd.DataFrame) -> None:
 def _legend(figure: Figure, labels: set[str]) -> None:
     """Name the methods; every algorithm of a published table is one."""
     handles = [
-        Line2D([], [], ls="none", marker=one.look.marker, label=one.title, **_open(one.look))
-        for label, one in METHODS.items()
+        Line2D([], [], ls="none", marker=one.marker, label=METHODS[label].title, **_open(one))
+        for label, one in LOOKS.items()
         if label in labels
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=1)

@@ -7,10 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankpursuit.experiments.catalogue import Look
 from rankpursuit.reporting.comparisons import proposed_algorithm
 from rankpursuit.reporting.figures.rows import drawn, rows_of
-from rankpursuit.reporting.figures.style import INK, figure_style, looks, metric_title, panels
+from rankpursuit.reporting.figures.style import INK, Look, figure_style, looks, metric_title, panels
 from rankpursuit.reporting.results import Results
 
 

@@ -7,11 +7,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankpursuit.experiments.catalogue import Look
 from rankpursuit.reporting.figures.dodge import dodged
 from rankpursuit.reporting.figures.rows import drawn, rows_of
 from rankpursuit.reporting.figures.style import (
     INK,
+    Look,
     add_legend,
     figure_style,
     looks,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 
-from rankpursuit.experiments.catalogue import METHODS, METRICS, Look
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.results import Results
 from rankpursuit.writing import replacing, write_atomically
 
@@ -56,6 +57,32 @@ _SETTINGS: Any = {
 }
 
 
+@dataclass(frozen=True)
+class Look:
+    """Colour, marker and dashes of a method (none: solid); no two methods share any of them."""
+
+    color: str
+    marker: str
+    dashes: tuple[float, ...] = ()
+
+    @property
+    def line(self) -> Literal["-"] | tuple[float, tuple[float, ...]]:
+        """The line, as matplotlib writes it."""
+        return (0, self.dashes) if self.dashes else "-"
+
+
+LOOKS = {
+    "rls": Look("#6f7782", "o", (1, 1)),
+    "kernel_matching_pursuit": Look("#bd8000", "s", (5, 2)),
+    "rank_svm": Look("#2f96cc", "^", (6, 1.5, 1, 1.5)),
+    "rank_rls": Look("#1b74b3", "D", (10, 2)),
+    "sparse_rank_rls": Look("#c4659b", "v", (1, 2.5)),
+    "ranking_pursuit": Look("#d1500a", "P"),
+    "semi_supervised_ranking_pursuit": Look("#00906a", "X", (3, 1)),
+    "combined_ranking_regression_pursuit": Look("#8a5cb5", "*", (6, 1, 1, 1, 1, 1)),
+}
+"""Look of each method of the paper; other algorithms take those that are free."""
+
 _NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
 
 
@@ -70,8 +97,8 @@ def figure_style() -> Iterator[None]:
 
 def looks(results: Results) -> dict[str, Look]:
     """Return the look of each algorithm; a method of the paper has the same look everywhere."""
-    own = {label: METHODS[label].look for label in results.algorithms if label in METHODS}
-    every = [method.look for method in METHODS.values()]
+    own = {label: LOOKS[label] for label in results.algorithms if label in LOOKS}
+    every = list(LOOKS.values())
     free = cycle([look for look in every if look not in own.values()] or every)
     return {label: own[label] if label in own else next(free) for label in results.algorithms}
 

@@ -1,12 +1,23 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from rankpursuit.datasets import Ratings, make_ratings
 from rankpursuit.errors import ProtocolError, TooFewUsersError
-from rankpursuit.experiments.config import Protocol
-from rankpursuit.experiments.tasks import build_task, draw_users, group_users
+from rankpursuit.experiments.config import Protocol, group_name
+from rankpursuit.experiments.protocol import (
+    build_task,
+    draw_users,
+    fitting_sizes,
+    generator,
+    group_users,
+)
+from rankpursuit.experiments.run import make_plan
 
 TABLE = make_ratings(400, 60, seed=5)
 GROUP = (20, 40)
@@ -251,13 +262,6 @@ def test_too_few_test_users_are_told_by_number():
         draw_users(TABLE, protocol, **KEY)
 
 
-def test_a_group_or_role_that_the_protocol_does_not_know_is_refused():
-    with pytest.raises(ProtocolError, match=r"group \(1, 2\): not one of .* 20-40, 30-60"):
-        draw_users(TABLE, PROTOCOL, **KEY | {"group": (1, 2)})
-    with pytest.raises(ProtocolError, match="role 'train'"):
-        build_task(TABLE, PROTOCOL, **KEY | {"role": "train"}, user=0)
-
-
 def test_a_user_with_too_few_ratings_to_split_is_refused():
     with pytest.raises(ProtocolError, match="a user with 5 ratings"):
         build_task(
@@ -290,3 +294,157 @@ def test_the_protocol_of_the_paper_works_on_the_real_data(real_ratings, name, ro
         low, high = group
         counts = table.counts[task.reference]
         assert low <= counts.min() and counts.max() <= high
+
+
+def drawn(*keys):
+    return generator(*keys).integers(2**62)
+
+
+def test_equal_keys_give_equal_generators():
+    assert drawn(1, 2, "views") == drawn(1, 2, "views")
+
+
+def test_every_key_and_its_place_matter():
+    keys = [(1, 2, "a"), (2, 1, "a"), (1, 2, "b"), (0, 2, "a"), (1, 0, "a"), (1, 3, "a")]
+    assert len({int(drawn(*key)) for key in keys}) == len(keys)
+
+
+def test_another_process_with_another_hash_seed_draws_the_same():
+    program = (
+        "from rankpursuit.experiments.protocol import generator; "
+        "print(generator(7, 'views').integers(2**62))"
+    )
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert int(done.stdout) == drawn(7, "views")
+
+
+@pytest.mark.parametrize("key", [-1, 2**32])
+def test_a_key_that_could_be_read_as_two_is_refused(key):
+    with pytest.raises(ProtocolError, match="from 0 to"):
+        generator(key)
+
+
+def table_of(counts):
+    """Return ratings of users with so many items each."""
+    users = np.repeat(np.arange(len(counts)), counts)
+    items = np.concatenate([np.arange(n) for n in counts])
+    return Ratings.from_arrays(users, items, items % 5, name="made up")
+
+
+def plan(counts, protocol, repeats=3):
+    return make_plan(
+        table_of(counts), protocol, seed=1, repeats=repeats, groups=list(protocol.groups)
+    )
+
+
+def test_what_fits_is_left_as_it_is():
+    counts = np.tile(np.arange(20, 120), 40)
+    assert fitting_sizes(counts, Protocol()) == {}
+
+
+def test_users_are_lowered_by_the_same_share_and_nothing_else_changes():
+    sizes = fitting_sizes(np.tile(np.arange(20, 90), 3), Protocol())
+    assert set(sizes) == {"test_users", "holdout_users", "reference_users"}
+    assert len(set(sizes.values())) == 1
+
+
+def test_groups_of_next_to_nobody_are_left_out():
+    counts = np.concatenate([np.full(100, 30), np.full(100, 55), np.full(3, 70)])
+    assert fitting_sizes(counts, Protocol())["groups"] == [[20, 40], [40, 60]]
+
+
+def test_bounds_and_groups_follow_users_with_few_ratings():
+    sizes = fitting_sizes(np.tile(np.arange(6, 18), 20), Protocol())
+    assert sizes["test_user_bounds"][0] == 10
+    assert sizes["groups"][0][0] == 6
+    assert sizes["groups"][-1][1] == 17
+
+
+@pytest.mark.parametrize("counts", [[3, 3, 3], [60], [2, 100]])
+def test_a_table_that_is_too_small_for_any_experiment_has_no_sizes(counts):
+    assert fitting_sizes(np.array(counts), Protocol()) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 130), min_size=2, max_size=120),
+    scored_share=st.sampled_from([None, 0.5]),
+)
+def test_an_experiment_of_these_sizes_can_be_planned(counts, scored_share):
+    protocol = Protocol(scored_share=scored_share)
+    sizes = fitting_sizes(np.array(counts), protocol)
+    if sizes is not None:
+        changed = protocol.model_dump() | sizes
+        assert plan(counts, Protocol(**changed)).cells
+
+
+def test_all_that_there_are_too_few_users_for_is_told_at_once():
+    with pytest.raises(TooFewUsersError) as refused:
+        plan(np.tile(np.arange(20, 90), 3), Protocol())
+    told = refused.value.faults
+    assert len(told) == 4
+    assert "300 test users and 300 hold-out users" in told[0]
+    for fault, group in zip(told[1:], ("20-40", "40-60", "60-80"), strict=True):
+        assert f"group {group} has" in fault
+
+
+def test_a_group_that_loses_its_users_to_the_test_is_told_too():
+    protocol = Protocol(
+        groups=((50, 60), (61, 70)), test_users=40, holdout_users=4, reference_users=20
+    )
+    with pytest.raises(TooFewUsersError) as refused:
+        plan(np.tile([55, 65], 25), protocol)
+    assert len(refused.value.faults) == 2
+    assert all("besides" in fault for fault in refused.value.faults)
+
+
+def test_the_defaults_are_those_of_the_paper():
+    protocol = Protocol()
+    assert [group_name(group) for group in protocol.groups] == ["20-40", "40-60", "60-80"]
+    assert protocol.test_user_bounds == (50, 300)
+    assert (protocol.reference_users, protocol.test_users, protocol.holdout_users) == (300,) * 3
+    assert (protocol.train_share, protocol.scored_share, protocol.fill) == (0.5, None, "median")
+
+
+@pytest.mark.parametrize(
+    ("n_items", "scored_share", "sizes"),
+    [(50, None, (25, 25)), (51, None, (25, 25)), (50, 0.5, (25, 12)), (52, 0.5, (26, 13))],
+)
+def test_halves_are_rounded_down(n_items, scored_share, sizes):
+    assert Protocol(scored_share=scored_share).sizes(n_items) == sizes
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"groups": ()}, "at least 1 item"),
+        ({"groups": ((40, 20),)}, "expected low <= high"),
+        ({"groups": ((0, 20),)}, "at least 1"),
+        ({"test_user_bounds": (300, 50)}, "expected low <= high"),
+        ({"reference_users": 0}, "reference_users"),
+        ({"test_users": 0}, "test_users"),
+        ({"holdout_users": -1}, "holdout_users"),
+        ({"train_share": 1.0}, "train_share"),
+        ({"train_share": 0.0}, "train_share"),
+        ({"scored_share": 1.0}, "scored_share"),
+        ({"fill": "mode"}, "fill"),
+        ({"test_user_bounds": (3, 300)}, "1 scored training items and 2 test items"),
+        ({"test_user_bounds": (7, 300), "scored_share": 0.5}, "1 scored training items"),
+        ({"train_share": 0.99}, "1 test items"),
+    ],
+)
+def test_a_protocol_that_contradicts_itself_is_refused(wrong, said):
+    with pytest.raises(ValidationError, match=said):
+        Protocol(**wrong)
+
+
+def test_a_user_with_too_few_ratings_is_refused():
+    with pytest.raises(ProtocolError, match="1 scored training items"):
+        Protocol().sizes(3)

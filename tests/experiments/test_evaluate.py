@@ -1,6 +1,8 @@
 import numpy as np
+from small_experiment import run_of, small_config
 
 from rankpursuit.experiments.evaluate import choose, criteria, joint_error
+from rankpursuit.experiments.methods import grid_axes
 
 AXES = {"width": (1.0, 2.0, 4.0), "n_basis": (0.1, 0.5, 1.0)}
 
@@ -62,3 +64,20 @@ def test_a_joint_error_does_not_depend_on_the_scales():
     np.testing.assert_allclose(joint, [3.0, 2.2, 4.25])
     np.testing.assert_allclose(joint_error([100.0 * one, two]), joint)
     assert joint_error([two]) is two
+
+
+def test_a_joint_error_allows_an_error_of_zero():
+    zero, other = np.array([0.0, 1.0, 3.0]), np.array([2.0, 1.0, 8.0])
+    joint = joint_error([zero, other])
+    np.testing.assert_allclose(joint, [0.0 + 2.0, 0.75 + 1.0, 2.25 + 8.0])
+    np.testing.assert_allclose(joint_error([100.0 * zero, other]), joint)
+    np.testing.assert_allclose(joint_error([np.zeros(3), other]), other)
+
+
+def test_crrp_is_tuned_by_its_own_errors_when_the_hold_out_is_ordered_without_error():
+    label = "combined_ranking_regression_pursuit"
+    run = run_of(small_config(tuning="own"), only=[label])
+    shape = [len(v) for v in grid_axes(run.experiment.algorithms[label], (1, 2, 4, 8)).values()]
+    errors = {"disagreement": np.zeros(shape), "squared_error": np.ones(shape)}
+    choices = run.choose(label, errors)
+    assert choices["disagreement"].holdout_error == 0.0

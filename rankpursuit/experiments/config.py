@@ -1,0 +1,444 @@
+"""The config of an experiment: YAML to frozen typed objects, every error found before any work.
+
+`load_experiment` reads a file. ``configs/README.md`` documents the keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    WithJsonSchema,
+    model_validator,
+)
+
+from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.methods import (
+    METHODS,
+    METRICS,
+    MethodOptions,
+    SemiSupervisedOptions,
+    grid_axes,
+    install_plugins,
+    plugin_digests,
+)
+from rankpursuit.experiments.problem import WidthParameter
+from rankpursuit.experiments.protocol import Group, Protocol, Role, group_name
+from rankpursuit.experiments.syntax import (
+    InvalidValue,
+    PositiveGrid,
+    Section,
+    all_different,
+    expand,
+    format_yaml,
+    parse_kind,
+    parse_section,
+    prefix_errors,
+    read_config,
+    resolve_path,
+    short_repr,
+    suggestion,
+)
+from rankpursuit.metrics import Ties
+
+__all__ = [
+    "DataSpec",
+    "Experiment",
+    "Group",
+    "KernelSpec",
+    "Protocol",
+    "Role",
+    "Tuning",
+    "dump_yaml",
+    "experiment_from",
+    "group_name",
+    "json_schema",
+    "load_experiment",
+    "parse_experiment",
+    "ratings_of",
+]
+
+Tuning = Literal["reported", "own"]
+LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
+"""Names that can be those of folders, and no formulas of a spreadsheet."""
+MAX_WORK = 10**10
+"""Maximum number of tasks times grid points of an experiment; the paper's have up to 2 * 10**8."""
+
+
+# The data set
+
+FilePath = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+def _column(value: Any) -> str | int:
+    if (isinstance(value, str) and value) or (type(value) is int and value >= 1):
+        return value
+    raise InvalidValue(f"expected the name of a column, or its number, got {short_repr(value)}")
+
+
+Column = Annotated[
+    str | int,
+    BeforeValidator(_column),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}]}
+    ),
+]
+
+
+class NamedSpec(Section):
+    """A data set of the paper: Jester data set 1, or MovieLens 1M."""
+
+    name: Literal["jester", "movielens"]
+    path: FilePath | None = None
+    """Where it is; null: in the usual places, see ``rp-data``."""
+
+
+class RatingsSpec(Section):
+    """A file with your own ratings."""
+
+    name: Literal["ratings"]
+    path: FilePath
+    """A .csv, .tsv or .parquet file; relative to the file in which it is written."""
+    user: Column = "user"
+    """Name of the column of users; without a header, its number."""
+    item: Column = "item"
+    """Name of the column of items; without a header, its number."""
+    rating: Column = "rating"
+    """Name of the column of ratings; without a header, its number."""
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """Character between the fields; null: as the ending of the file says."""
+    header: Annotated[bool, BeforeValidator(lambda value: value is not None and value)] = True
+    """Whether the first line has the names of the columns; null is false."""
+    encoding: str = "utf-8"
+    """Encoding of a text file."""
+    decimal: Annotated[str, Field(min_length=1, max_length=1)] = "."
+    """Decimal point of the ratings."""
+    missing: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Values of a rating that mean that there is none."""
+    duplicates: Literal["error", "first", "mean"] = "error"
+    """What to do if a user rated an item twice: refuse it, keep the first, or take the mean."""
+
+
+class SyntheticSpec(Section):
+    """Synthetic ratings, with the parameters of `rankpursuit.datasets.make_ratings`."""
+
+    name: Literal["synthetic"]
+    n_users: Count = 2000
+    """Number of users."""
+    n_items: Count = 100
+    """Number of items."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the ratings, apart from the seed of the experiment."""
+    scale: Literal["jokes", "stars"] = "jokes"
+    """Real numbers from -10 to 10, or integers from 1 to 5."""
+    n_tastes: Count = 6
+    """Number of tastes."""
+    noise: Annotated[float, Field(ge=0)] = 1.6
+    """Standard deviation of the noise; that of a taste is 1."""
+    min_ratings: Count = 15
+    """Fewest ratings of a user."""
+    max_ratings: Count | None = None
+    """Most ratings of a user; null: 300, or all items."""
+
+
+DataSpec = NamedSpec | RatingsSpec | SyntheticSpec
+_DATA: dict[str, type[Section]] = {
+    "jester": NamedSpec,
+    "movielens": NamedSpec,
+    "ratings": RatingsSpec,
+    "synthetic": SyntheticSpec,
+}
+
+
+@lru_cache(maxsize=1)
+def ratings_of(data: DataSpec) -> Ratings:
+    """Load the ratings that a config declares, once in each process.
+
+    Raises
+    ------
+    DataNotFoundError, DataError
+        As the data set's own loader.
+    """
+    if isinstance(data, NamedSpec):
+        return load_named(data.name, data.path)
+    options = data.model_dump(exclude={"name", "path"}, exclude_defaults=True)
+    return (
+        make_ratings(**options) if data.name == "synthetic" else load_ratings(data.path, **options)
+    )
+
+
+# The experiment
+
+
+def _data(value: Any) -> Any:
+    return value if isinstance(value, Section) else parse_kind(value, "name", _DATA)
+
+
+def _algorithms(value: Any) -> Any:
+    """Return the options of each algorithm, of the class that its method registers."""
+    if not isinstance(value, dict):
+        raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
+    if not value:
+        raise InvalidValue("expected at least one, got {}")
+    kinds = {name: method.options for name, method in METHODS.items()}
+    found, errors = {}, []
+    for label, options in value.items():
+        try:
+            found[label] = options
+            if not isinstance(label, str) or not re.fullmatch(LABEL, label):
+                raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
+            if isinstance(options, dict):
+                options = {"method": label, **options}
+                if label in METHODS and options["method"] != label:
+                    raise InvalidValue(
+                        f"{label} is a method: use another label for {options['method']}"
+                    )
+                if options["method"] == label and label not in METHODS:
+                    raise InvalidValue(f"unknown algorithm; {suggestion(label, kinds)}{_PLUGIN}")
+            if not isinstance(options, MethodOptions):
+                found[label] = parse_kind(options, "method", kinds, _PLUGIN)
+        except InvalidValue as error:
+            errors += [((str(label), *below), message) for below, message in error.errors]
+    if errors:
+        raise InvalidValue(*errors)
+    return found
+
+
+_PLUGIN = " (methods of a plug-in need --plugin)"
+
+
+def _metric(name: str) -> str:
+    if name not in METRICS:
+        listed = " or ".join([", ".join(list(METRICS)[:-1]), list(METRICS)[-1]])
+        raise InvalidValue(f"expected {listed}, got {short_repr(name)}")
+    return name
+
+
+class KernelSpec(Section):
+    """The Gaussian kernel."""
+
+    parameter: WidthParameter = "sigma"
+    """Meaning of a width: sigma in exp(-d^2 / (2 sigma^2)), or gamma in exp(-gamma d^2)."""
+    widths: PositiveGrid = expand({"base": 2, "from": -15, "to": 15})
+    """The widths to choose from."""
+
+
+class Experiment(Section):
+    """An experiment: data, protocol, interpretation of the paper, algorithms with their grids."""
+
+    name: Annotated[str, Field(pattern=LABEL)]
+    """Name of the experiment, and of its folder of results."""
+    table: Annotated[int, Field(ge=1, le=5)] | None = None
+    """The published table that it reproduces."""
+    data: Annotated[DataSpec, BeforeValidator(_data)]
+    """The ratings."""
+    protocol: Protocol = Protocol()
+    """How ratings become ranking problems."""
+    kernel: KernelSpec = KernelSpec()
+    """The Gaussian kernel."""
+    ties: Ties = "half"
+    """Tied pairs in the disagreement error: half wrong, as formula (1) has them, or left out."""
+    metrics: Annotated[
+        tuple[Annotated[str, AfterValidator(_metric)], ...],
+        Field(min_length=1, strict=False),
+        AfterValidator(all_different),
+    ] = ("disagreement",)
+    """The errors to report."""
+    tuning: Tuning = "reported"
+    """Hold-out error by which parameters are chosen: the reported one, or the method's own."""
+    offset: Literal["raw", "training_mean"] = "raw"
+    """Squared error of a rank-only method: of f, or of f shifted to the training mean."""
+    repeats: Count = 10
+    """Number of repeats, each with other users."""
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
+    """Seed of every random choice."""
+    algorithms: Annotated[dict[str, SerializeAsAny[MethodOptions]], BeforeValidator(_algorithms)]
+    """The algorithms by label; the label is the method unless another one is given."""
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys that a file can have."""
+        return [*super().keys(), "extends"]
+
+    @model_validator(mode="after")
+    def _can_run(self) -> Self:
+        errors: list[Any] = list(self._too_many_views())
+        if excess := self.excess_work(self.repeats):
+            errors.append(("repeats", excess))
+        if errors:
+            raise InvalidValue(*errors)
+        return self
+
+    def excess_work(self, repeats: int) -> str | None:
+        """Return an error message if a number of repeats makes too much work."""
+        users = self.protocol.test_users + self.protocol.holdout_users
+        n_tasks = repeats * len(self.protocol.groups) * users
+        grids = [grid_axes(options, self.kernel.widths) for options in self.algorithms.values()]
+        n_points = sum(math.prod(map(len, grid.values())) for grid in grids)
+        if n_tasks * n_points <= MAX_WORK:
+            return None
+        return (
+            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids is "
+            f"more than {MAX_WORK:,}: lower repeats, test_users or holdout_users, or shorten a grid"
+        )
+
+    def _too_many_views(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield an error for each algorithm with views that the smallest task cannot fill."""
+        fewest = self.protocol.test_user_bounds[0]
+        n_train, n_scored = self.protocol.sizes(fewest)
+        for label, options in self.algorithms.items():
+            if not isinstance(options, SemiSupervisedOptions):
+                continue
+            items = f"training items of a user with {fewest} ratings, the fewest in " + (
+                "protocol.test_user_bounds"
+            )
+            if options.views == "features":
+                most, need = self.protocol.reference_users, "one of protocol.reference_users"
+            elif options.views == "loss":
+                most, need = n_scored // 2, f"two of the {n_scored} scored {items}"
+            elif options.dictionary == "scored":
+                most, need = n_scored, f"one of the {n_scored} scored {items}"
+            else:
+                most, need = n_train, f"one of the {n_train} {items}"
+            if options.n_views > most:
+                message = f"expected at most {most}, since each view needs {need}"
+                yield ("algorithms", label, "n_views"), f"{message}, got {options.n_views}"
+
+    def at_most(self, users: int, repeats: int) -> Self:
+        """Return the experiment with at most so many test users, hold-out users and repeats."""
+        lower = {
+            key: min(users, getattr(self.protocol, key)) for key in ("test_users", "holdout_users")
+        }
+        protocol = self.protocol.model_copy(update=lower)
+        changes = {"protocol": protocol, "repeats": min(repeats, self.repeats)}
+        return self.model_copy(update=changes)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the config as plain values, with every default and every grid written out."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def digest(self) -> str:
+        """Return the SHA-256, 64 hex digits, of all that the measured numbers depend on.
+
+        It covers what differs from the defaults, so that a new option with a default leaves it as
+        it is, and the source of the plug-ins that are used. It does not cover `name`, `table` and
+        `repeats`, since a run with more repeats extends an earlier one, nor `data.path`: the
+        contents of a file have a checksum of their own, `Ratings.checksum`.
+        """
+        excluded: Any = {"name": True, "table": True, "repeats": True, "data": {"path"}}
+        config = self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude=excluded
+        )
+        if plugins := plugin_digests(self.algorithms.values(), self.metrics):
+            config["plugins"] = plugins
+        canonical = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Experiment:
+    """Load the config of an experiment.
+
+    Parameters
+    ----------
+    path : path
+        A YAML file, or the name of a config that comes with the package, such as ``demo``.
+    overrides : sequence of str
+        ``key=value`` each: a dotted key, such as ``protocol.test_users``, and a value in YAML.
+        ``algorithms.LABEL=null`` drops an algorithm.
+
+    Raises
+    ------
+    ConfigError
+        With all errors at once, each with its key.
+    """
+    return parse_experiment(read_config(resolve_path(path), overrides))
+
+
+def parse_experiment(config: Mapping[str, Any]) -> Experiment:
+    """Return the experiment that a mapping declares; raise `ConfigError` with all errors."""
+    try:
+        return parse_section(Experiment, config)
+    except InvalidValue as error:
+        raise ConfigError(prefix_errors(error)) from error
+
+
+@lru_cache(maxsize=8)
+def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Experiment:
+    """Return an experiment as another process sent it, once in each process.
+
+    Parameters
+    ----------
+    text : str
+        JSON of `Experiment.resolved`.
+    plugins : tuple of (name, source)
+        As `plugin_sources` returns them.
+    """
+    install_plugins(plugins)
+    return parse_experiment(json.loads(text))
+
+
+def dump_yaml(experiment: Experiment) -> str:
+    """Return the resolved config as YAML: a file that loads as an experiment of the same digest."""
+    return format_yaml(experiment.resolved())
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a config file, for editors.
+
+    It has keys, types and choices. It does not require keys, since a file may leave them to the
+    file that it extends; `load_experiment` does.
+    """
+    schema = Experiment.model_json_schema(by_alias=True)
+    properties, definitions = schema["properties"], schema.setdefault("$defs", {})
+    schema.pop("required")
+
+    def refer(name: str, section: type[Section], key: str, *, partial: bool) -> dict[str, Any]:
+        own = section.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
+        definitions.update(own.pop("$defs", {}))
+        if partial:
+            own.pop("required", None)
+        own["properties"][key] = {"const": name, "description": f"The {key}."}
+        definitions[name] = own
+        return {"$ref": f"#/$defs/{name}"}
+
+    for name in {kind.__name__ for kind in _DATA.values()} | {MethodOptions.__name__}:
+        definitions.pop(name, None)
+    data = [refer(name, kind, "name", partial=False) for name, kind in _DATA.items()]
+    properties["data"] = {"description": properties["data"]["description"], "anyOf": data}
+    specs = {name: refer(name, m.options, "method", partial=True) for name, m in METHODS.items()}
+    dropped = {"type": "null"}
+    properties["algorithms"] = {
+        "description": properties["algorithms"]["description"] + " Null drops an inherited one.",
+        "type": "object",
+        "propertyNames": {"pattern": LABEL},
+        "properties": {method: {"anyOf": [spec, dropped]} for method, spec in specs.items()},
+        "additionalProperties": {
+            "anyOf": [dropped, {"required": ["method"], "anyOf": list(specs.values())}]
+        },
+    }
+    properties["metrics"]["items"] = {"type": "string", "enum": list(METRICS)}
+    extends = {
+        "description": "The config whose keys hold unless given here: the name of one of the "
+        "package, such as paper, or the path of a file, relative to this one.",
+        "type": "string",
+        "minLength": 1,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Experiment of rankpursuit",
+        "properties": {"extends": extends, **properties},
+    }
