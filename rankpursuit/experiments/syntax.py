@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from yaml.reader import ReaderError
 
 from rankpursuit.errors import ConfigError
@@ -42,33 +42,10 @@ _MAX_GRID = 10_000
 
 
 def short_repr(value: Any) -> str:
-    """Return a value as YAML would write it, on one line, cut if it is long."""
-    text = ""
-    for piece in _pieces(value):
-        text += piece
-        if len(text) > _SHOWN:
-            break
-    return cut(visible(text), _SHOWN)
-
-
-def _pieces(value: Any) -> Iterator[str]:
-    """Yield a value as text, piece by piece, so that a long one is never written out."""
-    if isinstance(value, Mapping):
-        yield "{"
-        for number, (key, below) in enumerate(value.items()):
-            yield f"{', ' if number else ''}{key if isinstance(key, str) else short_repr(key)}: "
-            yield from _pieces(below)
-        yield "}"
-    elif isinstance(value, list | tuple):
-        yield "["
-        for number, below in enumerate(value):
-            yield ", " if number else ""
-            yield from _pieces(below)
-        yield "]"
-    elif value is None or isinstance(value, bool | int | float):
-        yield json.dumps(value)
-    else:
-        yield json.dumps(str(value)[: _SHOWN + 1], ensure_ascii=False)
+    """Return a value as JSON, on one line, cut if it is long."""
+    encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, skipkeys=True, default=str)
+    # Piece by piece: anchors can make a few lines of YAML a value of any length.
+    return cut(visible("".join(islice(encoder.iterencode(value), _SHOWN))), _SHOWN)
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:
@@ -110,16 +87,7 @@ def summary_line(path: Path) -> str:
 
 
 def resolve_path(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
-    """Return the file of a config, given by name or as a path relative to a folder.
-
-    Parameters
-    ----------
-    word : str or path
-        The name of a config that comes with the package (letters, digits, ``_`` and ``-`` only), or
-        else a path.
-    folder : Path
-        Start of a relative path.
-    """
+    """Return the file of a config, given by its name or as a path relative to a folder."""
     name = os.fspath(word)
     if re.fullmatch(r"[A-Za-z0-9_-]+", name) and (found := shipped_configs().get(name)):
         return found
@@ -127,14 +95,7 @@ def resolve_path(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
 
 
 def closest_match(path: Path, pattern: str = "*") -> Path | None:
-    """Return the file next to a missing one whose name is closest to its name, if any is close.
-
-    Parameters
-    ----------
-    path : Path
-    pattern : str
-        Glob pattern that the name must match.
-    """
+    """Return the file next to a missing one, matching a glob pattern, with the closest name."""
     try:
         names = list(islice((file.name for file in path.parent.glob(pattern)), 1000))
     except (OSError, ValueError):
@@ -159,24 +120,18 @@ def no_such_file(path: Path) -> str:
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader with the numbers of YAML 1.2 and without duplicate keys.
 
-    Text are also the numbers and truth values of YAML 1.1: ``1:30``, ``010``, ``0x1F``, ``1_000``,
-    ``yes``, ``no``, ``on``, ``off``, and dates.
+    What only YAML 1.1 takes for numbers, booleans or dates is text: ``1:30``, ``010``, ``yes``.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         lines: dict[str, int] = {}
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                self._refuse(key, "a key must be text, got a list or mapping")
-            if key.value in lines and not key.tag.endswith(":merge"):
-                name = cut(visible(key.value), _SHOWN)
-                self._refuse(key, f"the key {name} is also on line {lines[key.value]}")
-            lines[key.value] = key.start_mark.line + 1
+            if isinstance(key, yaml.ScalarNode) and not key.tag.endswith(":merge"):
+                if key.value in lines:
+                    problem = f"the key {key.value} is also on line {lines[key.value]}"
+                    raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                lines[key.value] = key.start_mark.line + 1
         return super().construct_mapping(node, deep)
-
-    @staticmethod
-    def _refuse(node: yaml.Node, problem: str) -> None:
-        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -199,34 +154,21 @@ for _kind, _pattern, _first in (
 
 
 def parse_yaml(text: str, source: str) -> Any:
-    """Return the plain values of a YAML text.
-
-    Parameters
-    ----------
-    text : str
-    source : str
-        Name of the text in messages.
-
-    Raises
-    ------
-    ConfigError
-        With the line of the error.
-    """
+    """Return the plain values of a YAML text, which messages call `source`."""
     try:
         return yaml.load(text, _Loader)
     except ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
+        where = f"{source}, line {text.count(chr(10), 0, error.position) + 1}"
         reason = f"the character {short_repr(text[error.position])} is not allowed"
-        raise ConfigError([f"{source}, line {line}: {reason}"]) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = source if mark is None else f"{source}, line {mark.line + 1}"
-        reason = visible(cut(error.problem or error.context or "not YAML", 300))
-        raise ConfigError([f"{where}: {reason}"]) from error
-    except RecursionError as error:
-        raise ConfigError([f"{source}: nested too deeply"]) from error
+        reason = error.problem or error.context or "not YAML"
+    except RecursionError:
+        where, reason = source, "nested too deeply"
     except (KeyError, ValueError) as error:  # such as !!int x, or a number of 5,000 digits
-        raise ConfigError([f"{source}: {cut(visible(str(error)), 300)}"]) from error
+        where, reason = source, str(error)
+    raise ConfigError([f"{where}: {visible(cut(reason, 300))}"])
 
 
 def format_yaml(value: Any) -> str:
@@ -255,12 +197,6 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     -------
     dict
         Not yet validated.
-
-    Raises
-    ------
-    ConfigError
-        If a file cannot be found or read, if files extend each other in a circle, or if an override
-        cannot be applied.
     """
     config = _read_extended(path, ())
     errors = []
@@ -303,16 +239,10 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file in UTF-8 of at most `MAX_FILE_SIZE` bytes.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read, is larger, or is not a regular file, such as a pipe.
-    """
+    """Return the text of a regular file in UTF-8 of at most `MAX_FILE_SIZE` bytes."""
+    if path.exists() and not path.is_file():
+        raise ConfigError([f"{path}: cannot be read: not a regular file"])
     try:
-        if path.exists() and not path.is_file():
-            raise ConfigError([f"{path}: cannot be read: not a regular file"])
         with path.open("rb") as file:
             content = file.read(MAX_FILE_SIZE + 1)
         if len(content) > MAX_FILE_SIZE:
@@ -426,13 +356,7 @@ Kind = TypeVar("Kind", bound=Section)
 
 
 def parse_section(section: type[Kind], value: Any) -> Kind:
-    """Return the section that a mapping declares.
-
-    Raises
-    ------
-    InvalidValue
-        With all errors, each with its key.
-    """
+    """Return the section that a mapping declares; raise `InvalidValue` with all errors."""
     try:
         return section.model_validate(value, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -440,17 +364,9 @@ def parse_section(section: type[Kind], value: Any) -> Kind:
 
 
 def parse_kind(value: Any, key: str, kinds: Mapping[str, type[Kind]], hint: str = "") -> Kind:
-    """Return the section that a mapping declares, of the kind that one of its keys names.
+    """Return the section that a mapping declares, of the kind that the value of a key names.
 
-    Parameters
-    ----------
-    value : mapping
-    key : str
-        Key that names the kind.
-    kinds : mapping of str to type
-        Class of each kind.
-    hint : str
-        Added to the message about an unknown kind.
+    A hint is added to the message about an unknown kind.
     """
     if not isinstance(value, dict):
         raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
@@ -576,22 +492,16 @@ def expand(value: Any) -> tuple[Number, ...]:
         Distinct and finite. A range of integers consists of integers, and so do powers of an
         integer base to integer exponents from 0 on.
 
-    Raises
-    ------
-    InvalidValue
-        If it is none of the notations, has no or too many numbers, or has one twice.
-
     Examples
     --------
-    >>> expand({"base": 2, "from": -1, "to": 2})
-    (0.5, 1.0, 2.0, 4.0)
     >>> expand({"base": 2, "from": 0, "to": 3})
     (1, 2, 4, 8)
     >>> expand({"from": 0.1, "to": 0.5, "step": 0.1})
     (0.1, 0.2, 0.3, 0.4, 0.5)
     """
     if isinstance(value, Mapping):
-        numbers = _powers(value) if "base" in value else _range(value)
+        notation = _Powers if "base" in value else _Range
+        numbers = parse_section(notation, value).numbers()
     else:
         numbers = list(value) if isinstance(value, list | tuple) else [value]
         if not numbers:
@@ -611,52 +521,63 @@ def is_number(value: Any) -> bool:
     return real and abs(value) <= sys.float_info.max
 
 
-def _powers(value: Mapping[str, Any]) -> list[Number]:
-    base, *exponents = _keys(value, ("base", "from", "to"), {"step": 1})
-    if base <= 0 or base == 1:
-        message = f"expected a positive number other than 1, got {short_repr(base)}"
-        raise InvalidValue(("base", message))
-    integers = isinstance(base, int) and all(isinstance(exponent, int) for exponent in exponents)
-    kind = int if integers and exponents[0] >= 0 else float
-    try:
-        return [kind(float(base) ** float(exponent)) for exponent in _steps(*exponents)]
-    except OverflowError:
-        message = f"expected powers within the range of numbers, got {short_repr(value)}"
-        raise InvalidValue(message) from None
+def _number(value: Any) -> Number:
+    if not is_number(value):
+        raise InvalidValue(f"expected a number, got {short_repr(value)}")
+    return value
 
 
-def _range(value: Mapping[str, Any]) -> list[Number]:
-    bounds = _keys(value, ("from", "to", "step"), {})
-    kind = int if all(isinstance(bound, int) for bound in bounds) else float
-    return [kind(number) for number in _steps(*bounds)]
+def _positive(value: Number) -> Number:
+    if value <= 0:
+        raise InvalidValue(f"expected a positive number, got {short_repr(value)}")
+    return value
 
 
-def _keys(
-    value: Mapping[str, Any], required: Sequence[str], optional: Mapping[str, Number]
-) -> list[Number]:
-    """Return the numbers of a notation, in the order of its keys."""
-    known = [*required, *optional]
-    errors = [(key, f"unknown key; {suggestion(key, known)}") for key in value if key not in known]
-    errors += [(key, "required, but not given") for key in required if key not in value]
-    for key in known:
-        if key in value and not is_number(value[key]):
-            errors.append((key, f"expected a number, got {short_repr(value[key])}"))
-    if errors:
-        raise InvalidValue(*errors)
-    return [value.get(key, optional.get(key)) for key in known]
+_Number = Annotated[Any, BeforeValidator(_number), WithJsonSchema({"type": "number"})]
+_Positive = Annotated[
+    Any,
+    BeforeValidator(lambda value: _positive(_number(value))),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
 
 
-def _steps(low: Number, high: Number, step: Number) -> list[Decimal]:
-    """Return low, low + step, ... up to high, in decimals, so that three times 0.1 is 0.3."""
-    first, last, width = (Decimal(repr(number)) for number in (low, high, step))
-    if width <= 0:
-        raise InvalidValue(("step", f"expected a positive number, got {short_repr(step)}"))
-    if first > last:
-        raise InvalidValue(f"expected from <= to, got from {short_repr(low)} to {short_repr(high)}")
-    count = int((last - first) / width) + 1
-    if count > _MAX_GRID:
-        raise InvalidValue(f"expected at most {_MAX_GRID:,} numbers, got {count:,}")
-    return [first + i * width for i in range(count)]
+class _Range(Section):
+    """The numbers from, from + step, ..., up to to."""
+
+    low: _Number = Field(alias="from")
+    high: _Number = Field(alias="to")
+    step: _Positive
+
+    def steps(self) -> list[Decimal]:
+        """Return the numbers in decimals, so that three times 0.1 is 0.3."""
+        first, last, width = (Decimal(repr(x)) for x in (self.low, self.high, self.step))
+        if first > last:
+            raise InvalidValue(f"expected from <= to, got from {self.low} to {self.high}")
+        count = int((last - first) / width) + 1
+        if count > _MAX_GRID:
+            raise InvalidValue(f"expected at most {_MAX_GRID:,} numbers, got {count:,}")
+        return [first + i * width for i in range(count)]
+
+    def numbers(self) -> list[Number]:
+        """Return the numbers, integers if all keys are."""
+        integers = all(isinstance(x, int) for x in (self.low, self.high, self.step))
+        return [int(number) if integers else float(number) for number in self.steps()]
+
+
+class _Powers(_Range):
+    """The powers of a base; from, to and step are exponents."""
+
+    base: _Positive
+    step: _Positive = 1
+
+    def numbers(self) -> list[Number]:
+        """Return the powers, integers if the base is one and no exponent is negative."""
+        keys = (self.base, self.low, self.high, self.step)
+        kind = int if all(isinstance(x, int) for x in keys) and self.low >= 0 else float
+        try:
+            return [kind(float(self.base) ** float(exponent)) for exponent in self.steps()]
+        except OverflowError:
+            raise InvalidValue(f"{self.base} to the power of {self.high} is too large") from None
 
 
 def _real_grid(kind: str, is_valid: Callable[[Number], bool], **schema: Any) -> Any:
@@ -690,28 +611,10 @@ def _basis_grid(value: Any) -> tuple[int, ...] | tuple[float, ...]:
 def _schema(kind: str, number: dict[str, Any]) -> WithJsonSchema:
     """Return the JSON Schema of a grid."""
     number = {"type": "number", **number}
-    plain: dict[str, Any] = {"type": "number"}
-    positive: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0}
-    powers = {"base": positive, "from": plain, "to": plain, "step": {**positive, "default": 1}}
-    limits = {"from": number, "to": plain, "step": positive}
-    return WithJsonSchema(
-        {
-            "description": f"A grid of {kind}: a list, one number, powers or a range.",
-            "anyOf": [
-                number,
-                {"type": "array", "items": number, "minItems": 1, "uniqueItems": True},
-                *(
-                    {
-                        "type": "object",
-                        "properties": keys,
-                        "required": [key for key, value in keys.items() if "default" not in value],
-                        "additionalProperties": False,
-                    }
-                    for keys in (powers, limits)
-                ),
-            ],
-        }
-    )
+    several = {"type": "array", "items": number, "minItems": 1, "uniqueItems": True}
+    notations = [section.model_json_schema(by_alias=True) for section in (_Powers, _Range)]
+    description = f"A grid of {kind}: a list, one number, powers or a range."
+    return WithJsonSchema({"description": description, "anyOf": [number, several, *notations]})
 
 
 PositiveGrid = _real_grid("positive numbers", lambda number: number > 0, exclusiveMinimum=0)
