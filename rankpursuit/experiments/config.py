@@ -25,6 +25,23 @@ from pydantic import (
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
 from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.files import (
+    format_yaml,
+    read_config,
+    resolve_path,
+    short_repr,
+    suggestion,
+)
+from rankpursuit.experiments.grids import (
+    InvalidValue,
+    PositiveGrid,
+    Section,
+    all_different,
+    expand,
+    parse_kind,
+    parse_section,
+    prefix_errors,
+)
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
@@ -35,21 +52,6 @@ from rankpursuit.experiments.methods import (
 )
 from rankpursuit.experiments.problem import WidthParameter
 from rankpursuit.experiments.protocol import Group, Protocol, Role, group_name
-from rankpursuit.experiments.syntax import (
-    InvalidValue,
-    PositiveGrid,
-    Section,
-    all_different,
-    expand,
-    format_yaml,
-    parse_kind,
-    parse_section,
-    prefix_errors,
-    read_config,
-    resolve_path,
-    short_repr,
-    suggestion,
-)
 from rankpursuit.metrics import Ties
 
 __all__ = [
@@ -286,8 +288,8 @@ class Experiment(Section):
         if n_tasks * n_points <= MAX_WORK:
             return None
         return (
-            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids is "
-            f"more than {MAX_WORK:,}: lower repeats, test_users or holdout_users, or shorten a grid"
+            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids: "
+            f"{MAX_WORK:,} is the most; lower repeats or the numbers of users, or shorten a grid"
         )
 
     def at_most(self, users: int, repeats: int) -> Self:

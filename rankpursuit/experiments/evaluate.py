@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
+from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
@@ -35,7 +36,6 @@ from rankpursuit.experiments.methods import (
 )
 from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
-from rankpursuit.experiments.syntax import is_number
 
 Array = NDArray[np.float64]
 _TIE = 1e-12

@@ -24,19 +24,17 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments.problem import Problem, Views
-from rankpursuit.experiments.syntax import (
+from rankpursuit.experiments.files import closest_match, short_repr, suggestion
+from rankpursuit.experiments.grids import (
     BasisGrid,
     FractionGrid,
     InvalidValue,
     PositiveGrid,
     Section,
     WeightGrid,
-    closest_match,
     expand,
-    short_repr,
-    suggestion,
 )
+from rankpursuit.experiments.problem import Problem, Views
 from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences

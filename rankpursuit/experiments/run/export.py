@@ -14,11 +14,11 @@ import numpy as np
 
 from rankpursuit.experiments.config import group_name
 from rankpursuit.experiments.evaluate import AlgorithmResult, Cell
+from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.experiments.run.run import Run, mean_errors
 from rankpursuit.experiments.run.store import Store
-from rankpursuit.experiments.syntax import is_number
 from rankpursuit.writing import write_atomically
 
 Row = dict[str, Any]
