@@ -60,12 +60,13 @@ def is_part(name: str) -> bool:
     return name in MAY_IMPORT or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
-_DECLARED = {"syntax", "protocol", "problem", "methods"}
+_DECLARED = {"files", "grids", "protocol", "problem", "methods"}
 ROOMS = {
-    "syntax": set(),
-    "protocol": {"syntax"},
+    "files": set(),
+    "grids": {"files"},
+    "protocol": {"files", "grids"},
     "problem": {"protocol"},
-    "methods": {"syntax", "problem"},
+    "methods": {"files", "grids", "problem"},
     "config": _DECLARED,
     "evaluate": _DECLARED | {"config"},
     "store": {"config", "evaluate"},

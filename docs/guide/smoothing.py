@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from rankpursuit.experiments.grids import PositiveGrid
 from rankpursuit.experiments.methods import Axis, MethodOptions, register_method, register_metric
-from rankpursuit.experiments.syntax import PositiveGrid
 
 
 class Options(MethodOptions):

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
@@ -25,32 +25,33 @@ from pydantic import (
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
 from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.files import (
+    format_yaml,
+    read_config,
+    resolve_path,
+    short_repr,
+    suggestion,
+)
+from rankpursuit.experiments.grids import (
+    InvalidValue,
+    PositiveGrid,
+    Section,
+    all_different,
+    expand,
+    parse_kind,
+    parse_section,
+    prefix_errors,
+)
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
     MethodOptions,
-    SemiSupervisedOptions,
     grid_axes,
     install_plugins,
     plugin_digests,
 )
 from rankpursuit.experiments.problem import WidthParameter
 from rankpursuit.experiments.protocol import Group, Protocol, Role, group_name
-from rankpursuit.experiments.syntax import (
-    InvalidValue,
-    PositiveGrid,
-    Section,
-    all_different,
-    expand,
-    format_yaml,
-    parse_kind,
-    parse_section,
-    prefix_errors,
-    read_config,
-    resolve_path,
-    short_repr,
-    suggestion,
-)
 from rankpursuit.metrics import Ties
 
 __all__ = [
@@ -222,8 +223,7 @@ _PLUGIN = " (methods of a plug-in need --plugin)"
 
 def _metric(name: str) -> str:
     if name not in METRICS:
-        listed = " or ".join([", ".join(list(METRICS)[:-1]), list(METRICS)[-1]])
-        raise InvalidValue(f"expected {listed}, got {short_repr(name)}")
+        raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, METRICS)}")
     return name
 
 
@@ -275,11 +275,8 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _can_run(self) -> Self:
-        errors: list[Any] = list(self._too_many_views())
         if excess := self.excess_work(self.repeats):
-            errors.append(("repeats", excess))
-        if errors:
-            raise InvalidValue(*errors)
+            raise InvalidValue(("repeats", excess))
         return self
 
     def excess_work(self, repeats: int) -> str | None:
@@ -291,31 +288,9 @@ class Experiment(Section):
         if n_tasks * n_points <= MAX_WORK:
             return None
         return (
-            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids is "
-            f"more than {MAX_WORK:,}: lower repeats, test_users or holdout_users, or shorten a grid"
+            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids: "
+            f"{MAX_WORK:,} is the most; lower repeats or the numbers of users, or shorten a grid"
         )
-
-    def _too_many_views(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield an error for each algorithm with views that the smallest task cannot fill."""
-        fewest = self.protocol.test_user_bounds[0]
-        n_train, n_scored = self.protocol.sizes(fewest)
-        for label, options in self.algorithms.items():
-            if not isinstance(options, SemiSupervisedOptions):
-                continue
-            items = f"training items of a user with {fewest} ratings, the fewest in " + (
-                "protocol.test_user_bounds"
-            )
-            if options.views == "features":
-                most, need = self.protocol.reference_users, "one of protocol.reference_users"
-            elif options.views == "loss":
-                most, need = n_scored // 2, f"two of the {n_scored} scored {items}"
-            elif options.dictionary == "scored":
-                most, need = n_scored, f"one of the {n_scored} scored {items}"
-            else:
-                most, need = n_train, f"one of the {n_train} {items}"
-            if options.n_views > most:
-                message = f"expected at most {most}, since each view needs {need}"
-                yield ("algorithms", label, "n_views"), f"{message}, got {options.n_views}"
 
     def at_most(self, users: int, repeats: int) -> Self:
         """Return the experiment with at most so many test users, hold-out users and repeats."""

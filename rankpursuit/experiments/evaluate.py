@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
+from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
@@ -35,7 +36,6 @@ from rankpursuit.experiments.methods import (
 )
 from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
-from rankpursuit.experiments.syntax import is_number
 
 Array = NDArray[np.float64]
 _TIE = 1e-12
@@ -51,16 +51,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Unit:
-    """A chunk of the users of one cell and role.
-
-    Attributes
-    ----------
-    cell : Cell
-    role : {"holdout", "test"}
-    chunk : int
-        Number of the chunk.
-    users : tuple of int
-    """
+    """A chunk, by its number, of the users of one cell and role."""
 
     cell: Cell
     role: Role
@@ -136,15 +127,7 @@ class AlgorithmResult:
 
 @dataclass(frozen=True)
 class UnitResult:
-    """Results of a unit: a result or a reason for each algorithm.
-
-    Attributes
-    ----------
-    unit : Unit
-    results : dict of str to AlgorithmResult
-    failures : dict of str to str
-        For each algorithm that raised an exception, the users and the message.
-    """
+    """Results of a unit: for each algorithm a result, or the users and message of its failure."""
 
     unit: Unit
     results: dict[str, AlgorithmResult]
@@ -161,17 +144,7 @@ def evaluate_units(
 def evaluate_unit(
     experiment: Experiment, unit: Unit, labels: tuple[str, ...], choices: Choices
 ) -> UnitResult:
-    """Evaluate algorithms on the users of a unit.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    unit : Unit
-    labels : tuple of str
-        The algorithms to evaluate.
-    choices : mapping
-        For a unit of test users, the choices for every label.
-    """
+    """Evaluate algorithms on the users of a unit; test users need the choices for every label."""
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
     widths = _widths(experiment, labels, choices)

@@ -29,9 +29,9 @@ import rankpursuit
 from rankpursuit.errors import RunError, StoreError
 from rankpursuit.experiments.config import Experiment, dump_yaml, group_name
 from rankpursuit.experiments.evaluate import AlgorithmResult, Cell
+from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.store import Store
-from rankpursuit.experiments.syntax import is_number
 from rankpursuit.writing import write_atomically
 
 if TYPE_CHECKING:

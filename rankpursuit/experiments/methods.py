@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -24,19 +24,17 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments.problem import Problem, Views
-from rankpursuit.experiments.syntax import (
+from rankpursuit.experiments.files import closest_match, short_repr, suggestion
+from rankpursuit.experiments.grids import (
     BasisGrid,
     FractionGrid,
     InvalidValue,
     PositiveGrid,
     Section,
     WeightGrid,
-    closest_match,
     expand,
-    short_repr,
-    suggestion,
 )
+from rankpursuit.experiments.problem import Problem, Views
 from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
@@ -157,37 +155,84 @@ class GridPredictions:
         return figures if self.places is None else figures[..., self.places]
 
 
-PredictGrid = Callable[[Problem, Any, slice], GridPredictions | Array]
-
-
 @dataclass(frozen=True)
 class Method:
-    """A method; see `register_method`."""
+    """A method of experiments.
+
+    Attributes
+    ----------
+    name : str
+        Name in configs.
+    predict_grid : callable
+        Takes a problem, options and a slice of rows. Returns `GridPredictions`, or only their
+        `values`: an array with one axis for the kernels of the problem (without a width: for its
+        tasks), one for each axis of the grid, and one for the rows.
+    title : str
+        Name in tables and figures.
+    options : subclass of MethodOptions
+        Options in a config, with a field for each of `axes`.
+    axes : tuple of Axis
+        Axes of the grid after the width.
+    own : tuple of str
+        Metrics that the method minimises itself, by which `tuning: own` chooses its parameters.
+    rank_only : bool
+        Whether it learns an order only: a constant added to its predictions changes nothing.
+    has_width : bool
+        Whether it uses the kernels of the problem, so that the width is an axis of its grid.
+    plugin : str, optional
+        The plug-in that registered it.
+    """
 
     name: str
+    predict_grid: Callable[[Problem, Any, slice], GridPredictions | Array]
     title: str
-    options: type[MethodOptions]
-    predict_grid: PredictGrid
-    axes: tuple[Axis, ...]
-    own: tuple[str, ...]
-    rank_only: bool
-    has_width: bool
-    plugin: str | None
+    options: type[MethodOptions] = MethodOptions
+    axes: tuple[Axis, ...] = ()
+    own: tuple[str, ...] = ("disagreement",)
+    rank_only: bool = True
+    has_width: bool = True
+    plugin: str | None = None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """An error, of which less is better; see `register_metric`."""
+    """An error that experiments report; less is better.
+
+    Attributes
+    ----------
+    name : str
+        Name in configs and in the files of results.
+    function : callable
+        Takes scores of shape (b, m) and predictions of shape (b, ..., m), returns errors (b, ...).
+    title : str
+        Name in tables.
+    label : str
+        Title of an axis of figures, with the unit in brackets. Default: `title`.
+    task : str
+        Heading of its part of a table that has several. Default: `title`.
+    decimals : int
+        Number of digits to print.
+    options : tuple of str
+        Keys of the experiment that the function takes as keyword arguments.
+    of_level : bool
+        Whether a constant added to all predictions changes it.
+    plugin : str, optional
+        The plug-in that registered it.
+    """
 
     name: str
     function: Callable[..., Any]
     title: str
-    label: str
-    task: str
-    decimals: int
-    options: tuple[str, ...]
-    of_level: bool
-    plugin: str | None
+    label: str = ""
+    task: str = ""
+    decimals: int = 3
+    options: tuple[str, ...] = ()
+    of_level: bool = False
+    plugin: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.title)
+        object.__setattr__(self, "task", self.task or self.title)
 
 
 METHODS: dict[str, Method] = {}
@@ -201,121 +246,42 @@ _PLUGINS: dict[str, str] = {}
 _loading: str | None = None
 """Name of the plug-in that is being executed."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-Class = TypeVar("Class", bound=type)
+Registered = TypeVar("Registered")
 
 
-def register_method(
-    name: str,
-    *,
-    title: str,
-    options: type[MethodOptions] = MethodOptions,
-    axes: tuple[Axis, ...] = (),
-    own: tuple[str, ...] = ("disagreement",),
-    rank_only: bool = True,
-    has_width: bool = True,
-) -> Callable[[Function], Function]:
-    """Register a function ``predict_grid(problem, options, rows)`` as a method of experiments.
+def register_method(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
+    """Register the decorated function as the `predict_grid` of a method; see `Method`."""
+    return _registrar(METHODS, Method, name, attributes)
 
-    The function returns `GridPredictions`, or only their `values`, an array with one axis for the
-    kernels of the problem (without a width: for its tasks), the axes of the grid, and one for the
-    rows.
 
-    Parameters
-    ----------
-    name : str
-        Name of the method in configs.
-    title : str
-        Name in tables and figures.
-    options : subclass of MethodOptions
-        Options in a config, with a field for each of `axes`.
-    axes : tuple of Axis
-        Axes of the grid after the width.
-    own : tuple of str
-        Metrics that the method minimises itself, by which `tuning: own` chooses its parameters.
-    rank_only : bool
-        Whether it learns an order only: a constant added to its predictions changes nothing.
-    has_width : bool
-        Whether it uses the kernels of the problem, so that the width is an axis of its grid.
-    """
+def register_metric(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
+    """Register the decorated function as a metric; see `Metric`."""
+    return _registrar(METRICS, Metric, name, attributes)
 
-    def register(function: Function) -> Function:
-        _check_free(name, METHODS, "method")
-        METHODS[name] = Method(
-            name, title, options, function, axes, own, rank_only, has_width, _loading
-        )
+
+def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any]) -> Any:
+    """Return a decorator that enters a function into a registry."""
+
+    def register(function: Registered) -> Registered:
+        if name in registry:
+            raise ValueError(
+                f"the name {name} is taken by {registry[name].plugin or 'rankpursuit'}"
+            )
+        registry[name] = kind(name, function, **attributes, plugin=_loading)
         return function
 
     return register
 
 
-def register_metric(
-    name: str,
-    *,
-    title: str,
-    label: str | None = None,
-    task: str | None = None,
-    decimals: int = 3,
-    options: tuple[str, ...] = (),
-    of_level: bool = False,
-) -> Callable[[Function], Function]:
-    """Register a function ``metric(scores, predictions)`` as an error that experiments report.
-
-    The function takes scores of shape (b, m) and predictions of shape (b, ..., m), and returns
-    errors of shape (b, ...), of which less is better.
-
-    Parameters
-    ----------
-    name : str
-        Name in configs and in the files of results.
-    title : str
-        Name in tables.
-    label : str, optional
-        Title of an axis of figures, with the unit in brackets. Default: `title`.
-    task : str, optional
-        Heading of its part of a table that has several. Default: `title`.
-    decimals : int
-        Number of digits to print.
-    options : tuple of str
-        Keys of the experiment that the function takes as keyword arguments.
-    of_level : bool
-        Whether a constant added to all predictions changes it.
-    """
-
-    def register(function: Function) -> Function:
-        _check_free(name, METRICS, "metric")
-        METRICS[name] = Metric(
-            name,
-            function,
-            title,
-            label or title,
-            task or title,
-            decimals,
-            options,
-            of_level,
-            _loading,
-        )
-        return function
-
-    return register
-
-
-def register_estimator(estimator: Class) -> Class:
+def register_estimator(estimator: Registered) -> Registered:
     """Allow a class outside rankpursuit and scikit-learn as the `class` of ``method: estimator``.
 
-    Configs name it by its module and name, or by its package and name, such as
-    ``lightgbm.LGBMRanker``.
+    Configs name it by its module or its package, such as ``lightgbm.LGBMRanker``.
     """
-    module = estimator.__module__
+    module, name = estimator.__module__, getattr(estimator, "__qualname__", "")
     for package in (module, module.partition(".")[0]):
-        _ESTIMATORS[f"{package}.{estimator.__qualname__}"] = estimator, _loading
+        _ESTIMATORS[f"{package}.{name}"] = estimator, _loading
     return estimator
-
-
-def _check_free(name: str, registry: Mapping[str, Method | Metric], kind: str) -> None:
-    if name in registry:
-        owner = registry[name].plugin or "rankpursuit"
-        raise ValueError(f"the name {name} is taken by a {kind} of {owner}")
 
 
 def grid_axes(options: MethodOptions, widths: tuple[float, ...]) -> dict[str, GridValues]:
@@ -325,11 +291,8 @@ def grid_axes(options: MethodOptions, widths: tuple[float, ...]) -> dict[str, Gr
 
 def find_axis(key: str) -> Axis:
     """Return the axis with a key: of the paper's methods, a plug-in, or a parameter."""
-    for axes in (AXES.values(), *(method.axes for method in METHODS.values())):
-        for axis in axes:
-            if axis.key == key:
-                return axis
-    return Axis(key, key, key.removeprefix(PARAMETER))
+    known = chain(AXES.values(), *(method.axes for method in METHODS.values()))
+    return next((axis for axis in known if axis.key == key), Axis(key))
 
 
 def result_axes(algorithms: Iterable[MethodOptions]) -> list[Axis]:
@@ -380,7 +343,7 @@ def load_plugins(plugins: Iterable[str | Path]) -> None:
     """
     for plugin in map(str, plugins):
         if not plugin.endswith(".py"):
-            _install(plugin, _entry_point_source(plugin))
+            _install(plugin, _entry_point(plugin)[1])
             continue
         path = Path(plugin)
         try:
@@ -404,7 +367,7 @@ def install_plugins(sources: Sequence[tuple[str, str]]) -> None:
     An entry point is loaded by its name, and must have the same source.
     """
     for name, source in sources:
-        if not name.endswith(".py") and _entry_point_source(name) != source:
+        if not name.endswith(".py") and _entry_point(name)[1] != source:
             raise ConfigError([f"--plugin {name}: another version is installed here"])
         _install(name, source)
 
@@ -423,7 +386,7 @@ def _install(name: str, source: str) -> None:
             linecache.cache[filename] = len(source), None, source.splitlines(True), filename
             sys.modules[module.__name__] = module
             exec(compile(source, filename, "exec"), module.__dict__)
-        elif (module_name := _entry_point(name).module) in sys.modules:
+        elif (module_name := _entry_point(name)[0]) in sys.modules:
             importlib.reload(sys.modules[module_name])
         else:
             importlib.import_module(module_name)
@@ -445,19 +408,15 @@ def _forget(name: str) -> None:
         del _ESTIMATORS[key]
 
 
-def _entry_point(name: str) -> Any:
+def _entry_point(name: str) -> tuple[str, str]:
+    """Return the module of an installed plug-in and its source, without importing it."""
     known = entry_points(group="rankpursuit.plugins")
     if name not in known.names:
         names = f"; {suggestion(name, sorted(known.names))}" if known.names else ""
-        message = f"neither a .py file nor an installed plug-in{names}"
-        raise ConfigError([f"--plugin {name}: {message}"])
-    return known[name]
-
-
-def _entry_point_source(name: str) -> str:
-    """Return the source of an installed plug-in without importing it."""
-    spec = importlib.util.find_spec(_entry_point(name).module)
-    return Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+        raise ConfigError([f"--plugin {name}: neither a .py file nor an installed plug-in{names}"])
+    spec = importlib.util.find_spec(known[name].module)
+    source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+    return known[name].module, source
 
 
 def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) -> dict[str, str]:

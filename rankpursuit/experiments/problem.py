@@ -228,6 +228,13 @@ class Views:
     def points(self) -> list[NDArray[np.intp]]:
         """Dictionary points of each view for each kernel, shape (w, N_v)."""
         problem = self.problem
+        needed = 2 * self.n_views if self.split == "loss" else self.n_views
+        available = problem.n_scored if self.split == "loss" else self.n_dictionary
+        if available < needed:
+            kind = "scored training items" if self.split == "loss" else "dictionary points"
+            raise ValueError(
+                f"{self.n_views} views need {needed} {kind}, and there are {available}"
+            )
         is_scored = np.arange(self.n_dictionary) < problem.n_scored
         parts = [split_points(is_scored, self.n_views, t.generator("views")) for t in problem.tasks]
         return [np.stack(view)[problem.task_index] for view in zip(*parts, strict=True)]
@@ -243,6 +250,8 @@ class Views:
             functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
             return [functions[stack[:, None], points].swapaxes(1, 2) for points in self.points]
         n_features = problem.features.shape[2]
+        if n_features < n_views:
+            raise ValueError(f"{n_views} views of {n_features} reference users: use fewer views")
         parts = [split_features(n_features, n_views, t.generator("views")) for t in problem.tasks]
         return [
             np.concatenate(

@@ -33,10 +33,10 @@ from rankpursuit.experiments.evaluate import (
     joint_error,
 )
 from rankpursuit.experiments.export import RunFolder, write_files
+from rankpursuit.experiments.files import suggestion
 from rankpursuit.experiments.methods import grid_axes
 from rankpursuit.experiments.protocol import build_task, check_numbers, draw_users, group_users
 from rankpursuit.experiments.store import Identity, Store
-from rankpursuit.experiments.syntax import suggestion
 from rankpursuit.writing import remove_leftovers
 
 CHUNK = 10

@@ -10,15 +10,8 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from rankpursuit.errors import ConfigError, ResultsError
-from rankpursuit.experiments.syntax import (
-    InvalidValue,
-    Section,
-    parse_section,
-    parse_yaml,
-    prefix_errors,
-    read_text,
-    suggestion,
-)
+from rankpursuit.experiments.files import parse_yaml, read_text, suggestion
+from rankpursuit.experiments.grids import InvalidValue, Section, parse_section, prefix_errors
 from rankpursuit.reporting.claims import Outcome
 from rankpursuit.reporting.published import published_claims, published_tables
 

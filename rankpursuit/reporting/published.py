@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field
 
-from rankpursuit.experiments.syntax import Section
+from rankpursuit.experiments.grids import Section
 from rankpursuit.wording import counted
 
 

@@ -20,8 +20,8 @@ from fuzzing.words import TEXTS, hostile_value, spoilt
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.config import Experiment, dump_yaml, load_experiment
 from rankpursuit.experiments.evaluate import evaluate_unit
+from rankpursuit.experiments.files import parse_yaml
 from rankpursuit.experiments.run import Run
-from rankpursuit.experiments.syntax import parse_yaml
 
 ROOT = Path(__file__).parents[2] / "configs"
 SMALL: dict[str, Any] = {

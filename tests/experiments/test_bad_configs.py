@@ -80,7 +80,7 @@ BAD_FOR_EDITORS_TOO = [
     ("metrics=disagreement", 'metrics: expected a list, got "disagreement"'),
     (
         "metrics=[accuracy]",
-        'metrics[0]: expected disagreement, squared_error or ndcg, got "accuracy"',
+        'metrics[0]: unknown metric "accuracy"; known are disagreement, squared_error, ndcg',
     ),
     # data
     ("data=jester", 'data: expected a mapping, got "jester"'),
@@ -218,10 +218,7 @@ BAD = [
     ("protocol.train_share=.nan", "protocol.train_share: expected a finite number, got NaN"),
     ("kernel.widths.from=5", "kernel.widths: expected from <= to, got from 5 to 2"),
     ("kernel.widths=[.inf]", "kernel.widths: expected a list of numbers, got [Infinity]"),
-    (
-        "kernel.widths.base=1",
-        "kernel.widths.base: expected a positive number other than 1, got 1",
-    ),
+    ("kernel.widths.base=-1", "kernel.widths.base: expected a positive number, got -1"),
     (
         "algorithms.ranking_pursuit={n_basis: 3, fitting: backfit, repeat: true}",
         "algorithms.ranking_pursuit.repeat: expected false with backfit fitting, got true",
@@ -281,9 +278,9 @@ def test_all_errors_are_told_at_once(good):
 
 def test_all_errors_of_a_grid_are_told_at_once(good):
     assert errors_of(good, ("kernel.widths={base: two, form: 1, to: 3}",)) == [
-        "kernel.widths.form: unknown key; did you mean from?",
         "kernel.widths.from: required, but not given",
         'kernel.widths.base: expected a number, got "two"',
+        "kernel.widths.form: unknown key; did you mean from?",
     ]
 
 
@@ -318,7 +315,7 @@ FILES = [
     ("name: x\nname: y\n", "{file}, line 2: the key name is also on line 1"),
     ("a:\n  b: 1\n  c: 2\n  b: 3\n", "{file}, line 4: the key b is also on line 2"),
     ("name: *nobody\n", "{file}, line 1: found undefined alias 'nobody'"),
-    ("? [a]\n: b\n", "{file}, line 1: a key must be text, got a list or mapping"),
+    ("? [a]\n: b\n", "{file}, line 1: found unhashable key"),
     ("name: x\n---\nname: y\n", "{file}, line 2: but found another document"),
     (
         "name: !!python/object/apply:os.system ['touch ran']\n",

@@ -18,9 +18,9 @@ from rankpursuit.experiments.config import (
     parse_experiment,
     ratings_of,
 )
+from rankpursuit.experiments.files import SCHEMA, SCHEMA_LINE
 from rankpursuit.experiments.methods import METHODS, LeastSquaresOptions, PursuitOptions
 from rankpursuit.experiments.protocol import build_task, draw_users
-from rankpursuit.experiments.syntax import SCHEMA, SCHEMA_LINE
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EXPERIMENTS = sorted(CONFIGS.glob("*.yaml"))

@@ -364,11 +364,18 @@ def test_weighted_aggregation_without_points_to_weigh_on_is_refused(options):
         task_and_spec(aggregation="weighted", **options)
 
 
-def test_a_scored_dictionary_bounds_the_number_of_views():
-    with pytest.raises(
-        ConfigError, match=r"n_views: expected at most 5, since each view needs one"
-    ):
-        task_and_spec(dictionary="scored", n_views=6)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_views": 30}, "30 views need 30 dictionary points"),
+        ({"n_views": 20, "dictionary": "scored"}, "20 views need 20 dictionary points"),
+        ({"n_views": 10, "views": "loss"}, "10 views need 20 scored training items"),
+        ({"n_views": 11, "views": "features"}, "11 views of 10 reference users"),
+    ],
+)
+def test_more_views_than_a_task_can_fill_are_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        predictions(*task_and_spec(**options))
 
 
 SCORES = np.array([[3.0, 1.0, 2.0, 2.0], [1.0, 2.0, 4.0, 0.0]])

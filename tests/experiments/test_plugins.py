@@ -128,7 +128,7 @@ def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (PLAIN.format(name="rls", factor=1), "the name rls is taken by a method of rankpursuit"),
+        (PLAIN.format(name="rls", factor=1), "the name rls is taken by rankpursuit"),
         (PLAIN.format(name="plain", factor=1) + "1 / 0", "ZeroDivisionError"),
         ("import nowhere_to_be_found", "ModuleNotFoundError"),
         ("def f(:", "SyntaxError"),

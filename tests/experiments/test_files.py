@@ -8,16 +8,16 @@ from pydantic import TypeAdapter
 from small_experiment import small_config
 
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments import syntax
+from rankpursuit.experiments import files
 from rankpursuit.experiments.config import dump_yaml, load_experiment, parse_experiment
-from rankpursuit.experiments.syntax import (
+from rankpursuit.experiments.files import parse_yaml
+from rankpursuit.experiments.grids import (
     BasisGrid,
     FractionGrid,
     InvalidValue,
     PositiveGrid,
     WeightGrid,
     expand,
-    parse_yaml,
 )
 
 
@@ -78,11 +78,11 @@ def test_whole_numbers_stay_whole():
         ({}, "required, but not given"),
         ({"from": 1, "to": 3}, "required, but not given"),
         ({"base": 2, "from": 3, "to": 1}, "expected from <= to, got from 3 to 1"),
-        ({"base": 1, "from": 0, "to": 1}, "a positive number other than 1, got 1"),
-        ({"base": -2, "from": 0, "to": 1}, "a positive number other than 1, got -2"),
+        ({"base": 1, "from": 0, "to": 1}, "1 stands in the grid more than once"),
+        ({"base": -2, "from": 0, "to": 1}, "a positive number, got -2"),
         ({"base": 2, "from": 0, "to": 1, "step": 0}, "a positive number, got 0"),
         ({"from": 0, "to": 1, "step": 1e-9}, "at most 10,000 numbers, got 1,000,000,001"),
-        ({"base": 2, "from": 0, "to": 5000, "step": 1000}, "within the range of numbers"),
+        ({"base": 2, "from": 0, "to": 5000, "step": 1000}, "2 to the power of 5000 is too large"),
         ({"base": "2", "from": 0, "to": 1}, 'expected a number, got "2"'),
     ],
 )
@@ -127,7 +127,7 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def test_the_experiments_are_the_demo_and_the_tables_of_the_paper_in_order():
-    assert list(syntax.shipped_experiments()) == [
+    assert list(files.shipped_experiments()) == [
         "demo",
         "jester_supervised",
         "jester_semi_supervised",
@@ -138,8 +138,8 @@ def test_the_experiments_are_the_demo_and_the_tables_of_the_paper_in_order():
 
 
 def test_every_config_that_has_a_name_says_in_one_line_what_it_is():
-    for name, path in syntax.shipped_configs().items():
-        assert 20 <= len(syntax.summary_line(path)) <= 80 - len("  movielens_semi_supervised  "), (
+    for name, path in files.shipped_configs().items():
+        assert 20 <= len(files.summary_line(path)) <= 80 - len("  movielens_semi_supervised  "), (
             name
         )
 
@@ -159,7 +159,7 @@ def test_a_config_may_extend_one_of_the_package_by_name(tmp_path):
 
 @pytest.mark.parametrize("word", ["./demo", "demo.yaml", "nothing", "sub/demo"])
 def test_what_is_no_name_is_a_path(word, tmp_path):
-    assert syntax.resolve_path(word, tmp_path) == tmp_path / word
+    assert files.resolve_path(word, tmp_path) == tmp_path / word
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_what_is_no_name_is_a_path(word, tmp_path):
 )
 def test_a_missing_file_suggests_the_config_that_may_be_meant(path, meant, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert syntax.no_such_file(Path(path)).endswith(
+    assert files.no_such_file(Path(path)).endswith(
         f"no such file; did you mean {meant}, which comes with rankpursuit?"
     )
 
 
 def test_a_file_beside_the_missing_one_is_suggested_first(tmp_path):
     (tmp_path / "dem0.yaml").write_text("")
-    missing = syntax.no_such_file(tmp_path / "dem.yaml")
+    missing = files.no_such_file(tmp_path / "dem.yaml")
     assert missing.endswith(f"did you mean {tmp_path / 'dem0.yaml'}?")
 
 
@@ -238,3 +238,31 @@ def test_a_name_that_looks_like_a_number_can_be_read_back(name):
     experiment = parse_experiment(small_config(name=name))
     for again in (parse_yaml(dump_yaml(experiment), "x"), yaml.safe_load(dump_yaml(experiment))):
         assert parse_experiment(again).name == name
+
+
+NESTED = "a0: &a0 [x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12)
+)
+MERGED = "a0: &a0 {k: 1}\n" + "".join(
+    f"a{i}: &a{i} {{k{i}: 1, <<: [{', '.join([f'*a{i - 1}'] * 9)}]}}\n" for i in range(1, 12)
+)
+
+
+@pytest.mark.parametrize("text", [NESTED, NESTED + "repeats: *a11\n", MERGED, "a: &a [*a]\n"])
+def test_anchors_that_stand_for_more_than_memory_are_refused_at_once(tmp_path, text):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"unknown key|<< takes one mapping"):
+        load_experiment(path)
+
+
+def test_a_mapping_may_be_merged_and_changed(tmp_path):
+    text = "a: &a {x: 1, y: 2}\nb:\n  c: &c {<<: *a, x: 3}\nd: {<<: *c, z: 4}\n"
+    assert parse_yaml(text, "here")["d"] == {"x": 3, "y": 2, "z": 4}
+
+
+def test_more_work_than_can_be_done_is_refused_with_its_number(tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(small_config()))
+    with pytest.raises(ConfigError, match=r"^repeats: .* 10,000,000,000 is the most; lower"):
+        load_experiment(path, ["repeats=1000000000"])
