@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from rankpursuit.experiments.evaluate import UnitResult
@@ -27,7 +29,7 @@ def run_experiment(
     only: Sequence[str] = (),
     groups: Sequence[str] = (),
     overrides: Sequence[str] = (),
-    plugins: Sequence[str | os.PathLike[str]] = (),
+    plugins: Sequence[str | Path] = (),
     quiet: bool = True,
 ) -> pd.DataFrame:
     """Run an experiment, as ``rp-run`` does.
