@@ -69,9 +69,9 @@ ROOMS = {
     "methods": {"catalogue", "tasks", "views"},
     "evaluate": {"catalogue", "config", "tasks", "methods"},
     "store": {"config", "evaluate"},
-    "export": {"catalogue", "config", "evaluate", "store", "run"},  # run: types only
+    "export": {"store"},
     "backends": {"config", "evaluate", "export"},
-    "run": {"config", "syntax", "tasks", "evaluate", "store", "export", "backends"},
+    "run": {"catalogue", "config", "syntax", "tasks", "evaluate", "store", "export", "backends"},
 }
 """Which rooms of the experiments each of them may import, besides itself."""
 
