@@ -70,7 +70,7 @@ ROOMS = {
     "config": _DECLARED,
     "evaluate": _DECLARED | {"config"},
     "store": {"config", "evaluate"},
-    "export": _DECLARED | {"config", "evaluate", "store", "run"},  # run: types only
+    "export": {"store"},
     "backends": _DECLARED | {"config", "evaluate", "export"},
     "run": _DECLARED | {"config", "evaluate", "store", "export", "backends"},
 }

@@ -224,6 +224,7 @@ class ProgressLines:
         self._n_users = sum(len(unit.users) for unit in self._sizes)
         self._n_before = self._n_done = sum(len(unit.users) for unit in done)
         self._begun = self._drawn = time.monotonic()
+        self._first = (0.0, 0.0)  # time of the first result, and its seconds of work
         if self._n_done < self._n_users:
             self._draw()
 
@@ -243,6 +244,8 @@ class ProgressLines:
         self._done[unit.role] += self._sizes[unit]
         self._seconds[unit.role] += sum(of_label.seconds for of_label in result.results.values())
         now = time.monotonic()
+        if not self._first[1]:
+            self._first = now, sum(self._seconds.values())
         if now - self._drawn >= (0.2 if self._live else 15.0) or self._n_done == self._n_users:
             self._drawn = now
             self._draw()
@@ -250,12 +253,13 @@ class ProgressLines:
     def _draw(self) -> None:
         elapsed, fraction = time.monotonic() - self._begun, self._n_done / self._n_users
         new, total = self._n_done - self._n_before, self._n_users - self._n_before
-        left = ""
-        if new and (elapsed >= 20 or new >= 0.03 * total):  # else too little is known
+        left, seconds = "", sum(self._seconds.values())
+        if seconds > self._first[1] and (elapsed >= 20 or new >= 0.03 * total):
             pace = {role: x / self._done[role] for role, x in self._seconds.items() if x}
             pace.setdefault("test", 0.3 * pace.get("holdout", 0.0))
             work = sum(self._left[role] * x for role, x in pace.items())
-            left = f", {_clock(elapsed * work / max(sum(self._seconds.values()), 1e-9))} left"
+            since = time.monotonic() - self._first[0]  # without the start of the workers
+            left = f", {_clock(since * work / (seconds - self._first[1]))} left"
         bar = f"|{'#' * int(20 * fraction):<20}| " if self._live else ""
         users = f"{self._n_done:,}/{self._n_users:,} users"
         lines = [f"{self._name}: {fraction:4.0%} {bar}{users} [{_clock(elapsed)}{left}]"]

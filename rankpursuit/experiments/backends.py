@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import signal
 import threading
 import time
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rankpursuit.errors import ClusterError, ConfigError, RunError
+from rankpursuit.visible import cut
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import DataSpec, Experiment
@@ -73,6 +75,9 @@ def check_options(name: str, options: Options) -> None:
     if name == "dask":
         if not options.scheduler:
             problems.append("--backend dask needs --scheduler, e.g. tcp://HOST:8786")
+        elif not _is_address(options.scheduler):
+            shown = cut(options.scheduler, 100)
+            problems.append(f"--scheduler {shown}: expected an address such as tcp://HOST:8786")
         if options.n_jobs is not None:
             problems.append("--n-jobs is for this machine; a cluster has its own workers")
     else:
@@ -80,9 +85,15 @@ def check_options(name: str, options: Options) -> None:
         problems += [f"{key} needs --backend dask" for key, x in given.items() if x is not None]
         n_jobs = -1 if options.n_jobs is None else options.n_jobs
         if n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
-            problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {str(n_jobs)[:50]}")
+            got = cut(str(n_jobs), 50)
+            problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {got}")
     if problems:
         raise ConfigError(problems)
+
+
+def _is_address(text: str) -> bool:
+    found = re.fullmatch(r"((tcp|tls|wss?)://)?(\[[\da-fA-F:.%]+\]|[\w.-]+):(\d{1,5})/?", text)
+    return found is not None and 1 <= int(found[4]) <= 65535
 
 
 def connect(name: str, options: Options) -> Backend:

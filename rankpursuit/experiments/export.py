@@ -1,6 +1,6 @@
-"""Files of a run: tables written from its store, the config as run, and where they came from.
+"""Files of a run: their names, how they are written, and where results come from.
 
-The same results give the same bytes. Every file is written completely or not at all.
+The same rows give the same bytes. Every file is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -9,33 +9,23 @@ import csv
 import gzip
 import hashlib
 import io
-import json
 import os
 import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-import numpy as np
-import pandas as pd
 from threadpoolctl import threadpool_info
 
 import rankpursuit
 from rankpursuit.errors import RunError, StoreError
-from rankpursuit.experiments.config import Experiment, dump_yaml, group_name
-from rankpursuit.experiments.evaluate import AlgorithmResult, Cell
-from rankpursuit.experiments.grids import is_number
-from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.store import Store
 from rankpursuit.writing import write_atomically
-
-if TYPE_CHECKING:
-    from rankpursuit.experiments.run import Run
 
 Row = dict[str, Any]
 
@@ -124,53 +114,6 @@ class RunFolder:
             shutil.rmtree(self.path / "tables")
 
 
-def write_files(
-    run: Run, store: Store, folder: RunFolder, origin: dict[str, Any], seconds: float
-) -> tuple[Experiment, pd.DataFrame]:
-    """Write all that the store has of the whole experiment, of which a part was run now.
-
-    A group, repeat and algorithm appears once all its hold-out and test users are done.
-
-    Returns
-    -------
-    Experiment
-        The experiment with as many repeats as the files have.
-    DataFrame
-        The rows of ``repeats.csv``; empty if nothing is complete.
-    """
-    total = store.add_seconds(seconds)
-    whole = run.whole(max(len(run.plan.repeats), store.repeats))
-    done = list(_complete(whole, store))
-    tables = {
-        folder.repeats: _Part.repeats,
-        folder.users: _Part.users,
-        folder.curves: _Part.curves,
-        folder.timings: _Part.timings,
-    }
-    files: dict[str, dict[str, Any]] = {}
-    for path, rows_of in tables.items():
-        if facts := write_csv(path, (row for part in done for row in rows_of(part))):
-            files[path.name] = facts
-    # As many repeats as were asked for, or as the tables hold from an earlier, larger run.
-    repeats = max([len(run.plan.repeats), *(part.cell.repeat + 1 for part in done)])
-    experiment = run.experiment.model_copy(update={"repeats": repeats})
-    config = dump_yaml(experiment).encode()
-    write_atomically(folder.config, config)
-    files[folder.config.name] = {"sha256": hashlib.sha256(config).hexdigest()}
-    facts = provenance() | origin
-    facts |= {
-        "experiment": run.experiment.name,
-        "seed": run.experiment.seed,
-        "repeats": repeats,
-        "seconds": total,
-        "files": files,
-    }
-    write_atomically(folder.provenance, f"{json.dumps(facts, indent=2)}\n".encode())
-    rows = [row for part in done for row in part.repeats()]
-    frame = pd.read_csv(io.StringIO(_csv_text(rows))) if rows else pd.DataFrame()
-    return experiment, frame
-
-
 def write_csv(path: Path, rows: Iterable[Row]) -> dict[str, Any]:
     """Write rows as CSV, compressed if the name ends in ``.gz``; remove the file without rows.
 
@@ -183,105 +126,20 @@ def write_csv(path: Path, rows: Iterable[Row]) -> dict[str, Any]:
     if not rows:
         path.unlink(missing_ok=True)
         return {}
-    content = _csv_text(rows).encode()
+    content = csv_text(rows).encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     write_atomically(path, content)
     return {"rows": len(rows), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _csv_text(rows: list[Row]) -> str:
+def csv_text(rows: list[Row]) -> str:
+    """Return rows as CSV; there is one at least."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-class _Part:
-    """An algorithm's results in one cell."""
-
-    def __init__(
-        self,
-        run: Run,
-        cell: Cell,
-        label: str,
-        holdout: list[AlgorithmResult],
-        test: list[AlgorithmResult],
-    ) -> None:
-        self.cell, self._run, self._test = cell, run, test
-        self._spec = run.experiment.algorithms[label]
-        self._axes = result_axes(run.experiment.algorithms.values())
-        self._holdout = run.mean_errors(holdout, "holdout")
-        self._along = run.mean_errors(test, "test")
-        self._choices = run.choose(label, self._holdout)
-        self._seconds = {
-            role: sum(result.seconds for result in results)
-            for role, results in (("holdout", holdout), ("test", test))
-        }
-        self._key: Row = {
-            "group": group_name(cell.group),
-            "repeat": cell.repeat + 1,
-            "algorithm": label,
-        }
-
-    def repeats(self) -> Iterator[Row]:
-        for metric, choice in self._choices.items():
-            users = [u for result in self._test for u in result.users if u.metric == metric]
-            yield self._key | {
-                "method": self._spec.method,
-                "metric": metric,
-                "test_error": float(np.mean([user.error for user in users])),
-                "holdout_error": choice.holdout_error,
-                "n_users": len(users),
-                **{axis.column: choice.values.get(axis.key, "") for axis in self._axes},
-                "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
-                "basis_functions": float(np.mean([user.n_basis for user in users])),
-                "basis_share": float(np.mean([user.n_basis / user.n_points for user in users])),
-            }
-
-    def users(self) -> Iterator[Row]:
-        names = ("user", "error", "n_basis", "n_points", "n_test")
-        for metric in self._choices:
-            for result in self._test:
-                for user in result.users:
-                    if user.metric == metric:
-                        own = {name: getattr(user, name) for name in names}
-                        yield self._key | {"metric": metric} | own
-
-    def curves(self) -> Iterator[Row]:
-        """Errors along one axis of the grid, the others as chosen."""
-        axes = grid_axes(self._spec, self._run.experiment.kernel.widths)
-        for metric, choice in self._choices.items():
-            for number, (key, values) in enumerate(axes.items()):
-                if not all(map(is_number, values)):
-                    continue  # words have no order
-                point: list[Any] = list(choice.index)
-                point[number] = slice(None)
-                holdout = self._holdout[metric][tuple(point)]
-                test = self._along[metric] if key == N_BASIS.key else None
-                for at, value in enumerate(values):
-                    yield self._key | {
-                        "metric": metric,
-                        "axis": find_axis(key).column,
-                        "value": value,
-                        "holdout_error": float(holdout[at]),
-                        "test_error": "" if test is None else float(test[at]),
-                    }
-
-    def timings(self) -> Iterator[Row]:
-        for role, seconds in self._seconds.items():
-            yield self._key | {"role": role, "seconds": round(seconds, 3)}
-
-
-def _complete(run: Run, store: Store) -> Iterator[_Part]:
-    """Yield what is complete: group by group, repeat by repeat, algorithm by algorithm."""
-    for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
-        for label in run.labels:
-            test = run.results(store, cell, "test", label)
-            holdout = run.results(store, cell, "holdout", label) if test else []
-            if holdout:
-                yield _Part(run, cell, label, holdout, test)
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,9 @@ all workers busy, and repeats are completed as early as possible.
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +21,15 @@ import pandas as pd
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments.backends import Evaluate, Job
-from rankpursuit.experiments.config import Experiment, Group, Protocol, Role, group_name, ratings_of
+from rankpursuit.experiments.config import (
+    Experiment,
+    Group,
+    Protocol,
+    Role,
+    dump_yaml,
+    group_name,
+    ratings_of,
+)
 from rankpursuit.experiments.evaluate import (
     AlgorithmResult,
     Array,
@@ -32,12 +43,13 @@ from rankpursuit.experiments.evaluate import (
     holdout_metrics,
     joint_error,
 )
-from rankpursuit.experiments.export import RunFolder, write_files
+from rankpursuit.experiments.export import Row, RunFolder, csv_text, provenance, write_csv
 from rankpursuit.experiments.files import suggestion
-from rankpursuit.experiments.methods import grid_axes
+from rankpursuit.experiments.grids import is_number
+from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.protocol import build_task, check_numbers, draw_users, group_users
 from rankpursuit.experiments.store import Identity, Store
-from rankpursuit.writing import remove_leftovers
+from rankpursuit.writing import remove_leftovers, write_atomically
 
 CHUNK = 10
 """Users of a unit, which is what a killed run loses for each worker: on average half a second of
@@ -330,9 +342,9 @@ def run_session(
             except StoreError:  # nothing can be read for the files
                 raise
             except BaseException:
-                write_files(run, store, folder, origin, time.time() - begun)
+                _write_files(run, store, folder, origin, time.time() - begun)
                 raise
-            experiment, rows = write_files(run, store, folder, origin, time.time() - begun)
+            experiment, rows = _write_files(run, store, folder, origin, time.time() - begun)
             return Outcome(experiment, failures, rows, was_finished)
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
@@ -409,6 +421,139 @@ def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
                 copied.append(UnitResult(unit, found, {}))
     store.save(*copied)
     return sum(len(result.unit.users) for result in copied)
+
+
+def _write_files(
+    run: Run, store: Store, folder: RunFolder, origin: dict[str, Any], seconds: float
+) -> tuple[Experiment, pd.DataFrame]:
+    """Write all that the store has of the whole experiment, of which a part was run now.
+
+    A group, repeat and algorithm appears once all its hold-out and test users are done.
+
+    Returns
+    -------
+    Experiment
+        The experiment with as many repeats as the files have.
+    DataFrame
+        The rows of ``repeats.csv``; empty if nothing is complete.
+    """
+    total = store.add_seconds(seconds)
+    whole = run.whole(max(len(run.plan.repeats), store.repeats))
+    done = list(_complete(whole, store))
+    tables = {
+        folder.repeats: _Part.repeats,
+        folder.users: _Part.users,
+        folder.curves: _Part.curves,
+        folder.timings: _Part.timings,
+    }
+    files: dict[str, dict[str, Any]] = {}
+    for path, rows_of in tables.items():
+        if facts := write_csv(path, (row for part in done for row in rows_of(part))):
+            files[path.name] = facts
+    # As many repeats as were asked for, or as the tables hold from an earlier, larger run.
+    repeats = max([len(run.plan.repeats), *(part.cell.repeat + 1 for part in done)])
+    experiment = run.experiment.model_copy(update={"repeats": repeats})
+    config = dump_yaml(experiment).encode()
+    write_atomically(folder.config, config)
+    files[folder.config.name] = {"sha256": hashlib.sha256(config).hexdigest()}
+    facts = provenance() | origin
+    facts |= {
+        "experiment": run.experiment.name,
+        "seed": run.experiment.seed,
+        "repeats": repeats,
+        "seconds": total,
+        "files": files,
+    }
+    write_atomically(folder.provenance, f"{json.dumps(facts, indent=2)}\n".encode())
+    rows = [row for part in done for row in part.repeats()]
+    frame = pd.read_csv(io.StringIO(csv_text(rows))) if rows else pd.DataFrame()
+    return experiment, frame
+
+
+class _Part:
+    """An algorithm's results in one cell."""
+
+    def __init__(
+        self,
+        run: Run,
+        cell: Cell,
+        label: str,
+        holdout: list[AlgorithmResult],
+        test: list[AlgorithmResult],
+    ) -> None:
+        self.cell, self._run, self._test = cell, run, test
+        self._spec = run.experiment.algorithms[label]
+        self._axes = result_axes(run.experiment.algorithms.values())
+        self._holdout = run.mean_errors(holdout, "holdout")
+        self._along = run.mean_errors(test, "test")
+        self._choices = run.choose(label, self._holdout)
+        self._seconds = {
+            role: sum(result.seconds for result in results)
+            for role, results in (("holdout", holdout), ("test", test))
+        }
+        self._key: Row = {
+            "group": group_name(cell.group),
+            "repeat": cell.repeat + 1,
+            "algorithm": label,
+        }
+
+    def repeats(self) -> Iterator[Row]:
+        for metric, choice in self._choices.items():
+            users = [u for result in self._test for u in result.users if u.metric == metric]
+            yield self._key | {
+                "method": self._spec.method,
+                "metric": metric,
+                "test_error": float(np.mean([user.error for user in users])),
+                "holdout_error": choice.holdout_error,
+                "n_users": len(users),
+                **{axis.column: choice.values.get(axis.key, "") for axis in self._axes},
+                "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
+                "basis_functions": float(np.mean([user.n_basis for user in users])),
+                "basis_share": float(np.mean([user.n_basis / user.n_points for user in users])),
+            }
+
+    def users(self) -> Iterator[Row]:
+        names = ("user", "error", "n_basis", "n_points", "n_test")
+        for metric in self._choices:
+            for result in self._test:
+                for user in result.users:
+                    if user.metric == metric:
+                        own = {name: getattr(user, name) for name in names}
+                        yield self._key | {"metric": metric} | own
+
+    def curves(self) -> Iterator[Row]:
+        """Errors along one axis of the grid, the others as chosen."""
+        axes = grid_axes(self._spec, self._run.experiment.kernel.widths)
+        for metric, choice in self._choices.items():
+            for number, (key, values) in enumerate(axes.items()):
+                if not all(map(is_number, values)):
+                    continue  # words have no order
+                point: list[Any] = list(choice.index)
+                point[number] = slice(None)
+                holdout = self._holdout[metric][tuple(point)]
+                test = self._along[metric] if key == N_BASIS.key else None
+                for at, value in enumerate(values):
+                    yield self._key | {
+                        "metric": metric,
+                        "axis": find_axis(key).column,
+                        "value": value,
+                        "holdout_error": float(holdout[at]),
+                        "test_error": "" if test is None else float(test[at]),
+                    }
+
+    def timings(self) -> Iterator[Row]:
+        for role, seconds in self._seconds.items():
+            yield self._key | {"role": role, "seconds": round(seconds, 3)}
+
+
+def _complete(run: Run, store: Store) -> Iterator[_Part]:
+    """Yield what is complete: group by group, repeat by repeat, algorithm by algorithm."""
+    for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
+        for label in run.labels:
+            test = run.results(store, cell, "test", label)
+            holdout = run.results(store, cell, "holdout", label) if test else []
+            if holdout:
+                yield _Part(run, cell, label, holdout, test)
 
 
 TIMED_USERS = 6

@@ -11,7 +11,6 @@ from rp_run import RESULTS, one_line, run, write_config
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import RankpursuitError, StoreError
-from rankpursuit.experiments import export
 from rankpursuit.experiments.evaluate import evaluate_unit
 from rankpursuit.experiments.run import RunFolder, run_session
 from rankpursuit.experiments.store import Identity, Store
@@ -156,8 +155,10 @@ def test_no_flipped_byte_changes_a_result(tiny, damaged, monkeypatch, quarter):
         return connection
 
     monkeypatch.setattr(sqlite3, "connect", hasty)
-    monkeypatch.setattr(export, "dump_yaml", lambda experiment: "")
-    monkeypatch.setattr(export, "write_atomically", lambda p, x: written.update({p.name: x}))
+    monkeypatch.setattr("rankpursuit.experiments.run.dump_yaml", lambda experiment: "")
+    for module in ("export", "run"):
+        name = f"rankpursuit.experiments.{module}.write_atomically"
+        monkeypatch.setattr(name, lambda path, content: written.update({path.name: content}))
     masks = np.random.default_rng(0).integers(1, 256, size=len(tiny.store))
     outcomes = set()
     for position in range(quarter, len(tiny.store), 4):
