@@ -350,9 +350,8 @@ def parse_experiment(config: Mapping[str, Any]) -> Experiment:
         raise ConfigError(prefix_errors(error)) from error
 
 
-@lru_cache(maxsize=8)
 def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Experiment:
-    """Return an experiment as another process sent it, once in each process.
+    """Return an experiment as another process sent it, parsed once in each process.
 
     Parameters
     ----------
@@ -362,6 +361,11 @@ def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Exp
         As `plugin_sources` returns them.
     """
     install_plugins(plugins)
+    return _parsed(text, plugins)
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, plugins: tuple[tuple[str, str], ...]) -> Experiment:
     return parse_experiment(json.loads(text))
 
 
