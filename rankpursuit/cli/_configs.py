@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import echo
-from rankpursuit.experiments.files import shipped_configs, shipped_experiments, summary_line
+from rankpursuit.experiments.names import shipped_configs, shipped_experiments, summary_line
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

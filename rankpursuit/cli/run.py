@@ -12,7 +12,7 @@ import click
 from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
 from rankpursuit.cli._configs import complete, list_option, schema_option
 from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
-from rankpursuit.experiments.files import no_such_file, resolve_path
+from rankpursuit.experiments.names import no_such_file, resolve_path
 from rankpursuit.visible import one_line
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments.files import closest_match, short_repr, suggestion
 from rankpursuit.experiments.grids import (
     BasisGrid,
     FractionGrid,
@@ -34,6 +33,7 @@ from rankpursuit.experiments.grids import (
     WeightGrid,
     expand,
 )
+from rankpursuit.experiments.names import closest_match, short_repr, suggestion
 from rankpursuit.experiments.problem import Problem, Views
 from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
-from rankpursuit.experiments.config import Experiment, group_name, parse_experiment
-from rankpursuit.experiments.files import read_file
+from rankpursuit.experiments.config import Experiment, group_name, parse_experiment, read_file
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.experiments.run.folder import RunFolder
 from rankpursuit.reporting.consistency import check_agreement, check_files
