@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import get_args
 
-from rankpursuit.experiments.files import shipped_experiments
 from rankpursuit.experiments.methods import METHODS, METRICS
+from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting.claims import Outcome, judge_claims
 from rankpursuit.reporting.columns import markdown_columns
 from rankpursuit.reporting.published import published_tables

@@ -60,13 +60,13 @@ def is_part(name: str) -> bool:
     return name in MAY_IMPORT or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
-_DECLARED = {"files", "grids", "protocol", "problem", "methods"}
+_DECLARED = {"names", "grids", "protocol", "problem", "methods"}
 ROOMS = {
-    "files": set(),
-    "grids": {"files"},
-    "protocol": {"files", "grids"},
+    "names": set(),
+    "grids": {"names"},
+    "protocol": {"names", "grids"},
     "problem": {"protocol"},
-    "methods": {"files", "grids", "problem"},
+    "methods": {"names", "grids", "problem"},
     "config": _DECLARED,
     "evaluate": _DECLARED | {"config"},
     "store": {"config", "evaluate"},

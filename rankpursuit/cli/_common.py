@@ -19,7 +19,7 @@ import click
 
 from rankpursuit import __version__
 from rankpursuit.errors import ClusterError, RankpursuitError
-from rankpursuit.experiments.files import closest_match, suggestion
+from rankpursuit.experiments.names import closest_match, suggestion
 from rankpursuit.visible import cut, one_line, visible
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure, echo, no_such
-from rankpursuit.experiments.files import SCHEMA, SCHEMA_LINE, shipped_folder
+from rankpursuit.experiments.names import SCHEMA, SCHEMA_LINE, shipped_folder
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import Protocol

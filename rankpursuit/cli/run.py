@@ -21,7 +21,7 @@ from rankpursuit.cli._common import (
     terminal_width,
 )
 from rankpursuit.experiments.backends import BACKENDS, WAIT, Options, check_options, connect
-from rankpursuit.experiments.files import (
+from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
     shipped_configs,

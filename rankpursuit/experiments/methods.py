@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments.files import closest_match, short_repr, suggestion
 from rankpursuit.experiments.grids import (
     BasisGrid,
     FractionGrid,
@@ -34,6 +33,7 @@ from rankpursuit.experiments.grids import (
     WeightGrid,
     expand,
 )
+from rankpursuit.experiments.names import closest_match, short_repr, suggestion
 from rankpursuit.experiments.problem import Problem, Views
 from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
@@ -381,11 +381,7 @@ def _install(name: str, source: str) -> None:
     _loading = name
     try:
         if name.endswith(".py"):
-            module = ModuleType(Path(name).stem)
-            filename = f"<plug-in {name}>"
-            linecache.cache[filename] = len(source), None, source.splitlines(True), filename
-            sys.modules[module.__name__] = module
-            exec(compile(source, filename, "exec"), module.__dict__)
+            _execute(name, source)
         elif (module_name := _entry_point(name)[0]) in sys.modules:
             importlib.reload(sys.modules[module_name])
         else:
@@ -396,6 +392,19 @@ def _install(name: str, source: str) -> None:
     finally:
         _loading = None
     _PLUGINS[name] = source
+
+
+def _execute(name: str, source: str) -> None:
+    """Execute a file as the module that it is called after."""
+    module, filename = ModuleType(Path(name).stem), f"<plug-in {name}>"
+    earlier = sys.modules.get(module.__name__)
+    is_taken = earlier is not None and getattr(earlier, "__file__", None) != filename
+    if is_taken or module.__name__ in sys.stdlib_module_names:
+        raise ImportError(f"{module.__name__} is another module: rename the file")
+    module.__file__ = filename
+    sys.modules[module.__name__] = module  # pydantic looks types up there
+    linecache.cache[filename] = len(source), None, source.splitlines(True), filename
+    exec(compile(source, filename, "exec"), module.__dict__)
 
 
 def _forget(name: str) -> None:

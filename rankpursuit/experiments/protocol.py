@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import ProtocolError, TooFewUsersError
-from rankpursuit.experiments.files import short_repr
 from rankpursuit.experiments.grids import InvalidValue, Section, all_different
+from rankpursuit.experiments.names import short_repr
 
 Group = tuple[int, int]
 Role = Literal["test", "holdout"]

@@ -44,9 +44,9 @@ from rankpursuit.experiments.evaluate import (
     joint_error,
 )
 from rankpursuit.experiments.export import Row, RunFolder, csv_text, provenance, write_csv
-from rankpursuit.experiments.files import suggestion
 from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
+from rankpursuit.experiments.names import suggestion
 from rankpursuit.experiments.protocol import build_task, check_numbers, draw_users, group_users
 from rankpursuit.experiments.store import Identity, Store
 from rankpursuit.writing import remove_leftovers, write_atomically

@@ -10,8 +10,9 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from rankpursuit.errors import ConfigError, ResultsError
-from rankpursuit.experiments.files import parse_yaml, read_text, suggestion
+from rankpursuit.experiments.config import parse_yaml, read_text
 from rankpursuit.experiments.grids import InvalidValue, Section, parse_section, prefix_errors
+from rankpursuit.experiments.names import suggestion
 from rankpursuit.reporting.claims import Outcome
 from rankpursuit.reporting.published import published_claims, published_tables
 
@@ -136,6 +137,9 @@ def load_expected(path: str | Path | None = None) -> Expected:
     try:
         return parse_section(Expected, found)
     except InvalidValue as error:
+        for at, (key, message) in enumerate(error.errors):
+            if key[:1] == ("tables",):  # their numbers are keys
+                error.errors[at] = tuple(map(str, key)), message
         raise ResultsError(f"{name}: {'; '.join(prefix_errors(error))}") from error
 
 

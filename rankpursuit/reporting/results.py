@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
-from rankpursuit.experiments.config import Experiment, group_name, parse_experiment
+from rankpursuit.experiments.config import Experiment, group_name, parse_experiment, read_file
 from rankpursuit.experiments.export import RunFolder
-from rankpursuit.experiments.files import read_file
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.consistency import check_agreement, check_files
 from rankpursuit.reporting.reading import CURVES, MEND, REPEATS, USERS, read_bytes, read_table

@@ -18,9 +18,8 @@ import yaml
 from fuzzing.guard import attempt
 from fuzzing.words import TEXTS, hostile_value, spoilt
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments.config import Experiment, dump_yaml, load_experiment
+from rankpursuit.experiments.config import Experiment, dump_yaml, load_experiment, parse_yaml
 from rankpursuit.experiments.evaluate import evaluate_unit
-from rankpursuit.experiments.files import parse_yaml
 from rankpursuit.experiments.run import Run
 
 ROOT = Path(__file__).parents[2] / "configs"

@@ -18,8 +18,8 @@ from rankpursuit.experiments.config import (
     parse_experiment,
     ratings_of,
 )
-from rankpursuit.experiments.files import SCHEMA, SCHEMA_LINE
 from rankpursuit.experiments.methods import METHODS, LeastSquaresOptions, PursuitOptions
+from rankpursuit.experiments.names import SCHEMA, SCHEMA_LINE
 from rankpursuit.experiments.protocol import build_task, draw_users
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -150,6 +150,37 @@ def test_a_plug_in_that_is_not_there_is_one_error(tmp_path):
         load_plugins(["mine"])
 
 
+@pytest.mark.parametrize("name", ["random.py", "numpy.py"])
+def test_a_plug_in_does_not_take_the_place_of_another_module(tmp_path, name):
+    with pytest.raises(ConfigError, match="is another module: rename the file"):
+        load_plugins([write(tmp_path, "", name)])
+
+
+def test_a_process_can_go_back_to_an_earlier_version_of_a_plug_in(tmp_path):
+    text = json.dumps(config_of(plain={}))
+    sources = [(("mine.py", PLAIN.format(name="plain", factor=factor)),) for factor in (1, 2)]
+    digests = [experiment_from(text, sources[version]).digest() for version in (0, 1, 0)]
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_an_installed_plug_in_is_loaded_by_name_only_when_asked_for(tmp_path, monkeypatch):
+    about = tmp_path / "installed_methods-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: installed-methods\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[rankpursuit.plugins]\nplain = installed_methods\n")
+    write(tmp_path, PLAIN.format(name="plain", factor=1), "installed_methods.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "plain" not in METHODS
+    load_plugins(["plain"])
+    load_plugins(["plain"])
+    assert METHODS["plain"].plugin == "plain"
+    install_plugins(plugin_sources())
+    with pytest.raises(ConfigError, match="another version is installed here"):
+        install_plugins([("plain", "")])
+    with pytest.raises(ConfigError, match=r"plan: neither .*; did you mean plain\?"):
+        load_plugins(["plan"])
+
+
 def test_an_unknown_method_points_to_plug_ins():
     with pytest.raises(ConfigError, match=r"algorithms\.mine: unknown algorithm; .*--plugin"):
         parse_experiment(config_of(mine={}))

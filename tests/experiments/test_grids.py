@@ -8,9 +8,8 @@ from pydantic import TypeAdapter
 from small_experiment import small_config
 
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments import files
-from rankpursuit.experiments.config import dump_yaml, load_experiment, parse_experiment
-from rankpursuit.experiments.files import parse_yaml
+from rankpursuit.experiments import names
+from rankpursuit.experiments.config import dump_yaml, load_experiment, parse_experiment, parse_yaml
 from rankpursuit.experiments.grids import (
     BasisGrid,
     FractionGrid,
@@ -127,7 +126,7 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def test_the_experiments_are_the_demo_and_the_tables_of_the_paper_in_order():
-    assert list(files.shipped_experiments()) == [
+    assert list(names.shipped_experiments()) == [
         "demo",
         "jester_supervised",
         "jester_semi_supervised",
@@ -138,8 +137,8 @@ def test_the_experiments_are_the_demo_and_the_tables_of_the_paper_in_order():
 
 
 def test_every_config_that_has_a_name_says_in_one_line_what_it_is():
-    for name, path in files.shipped_configs().items():
-        assert 20 <= len(files.summary_line(path)) <= 80 - len("  movielens_semi_supervised  "), (
+    for name, path in names.shipped_configs().items():
+        assert 20 <= len(names.summary_line(path)) <= 80 - len("  movielens_semi_supervised  "), (
             name
         )
 
@@ -159,7 +158,7 @@ def test_a_config_may_extend_one_of_the_package_by_name(tmp_path):
 
 @pytest.mark.parametrize("word", ["./demo", "demo.yaml", "nothing", "sub/demo"])
 def test_what_is_no_name_is_a_path(word, tmp_path):
-    assert files.resolve_path(word, tmp_path) == tmp_path / word
+    assert names.resolve_path(word, tmp_path) == tmp_path / word
 
 
 @pytest.mark.parametrize(
@@ -172,14 +171,14 @@ def test_what_is_no_name_is_a_path(word, tmp_path):
 )
 def test_a_missing_file_suggests_the_config_that_may_be_meant(path, meant, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert files.no_such_file(Path(path)).endswith(
+    assert names.no_such_file(Path(path)).endswith(
         f"no such file; did you mean {meant}, which comes with rankpursuit?"
     )
 
 
 def test_a_file_beside_the_missing_one_is_suggested_first(tmp_path):
     (tmp_path / "dem0.yaml").write_text("")
-    missing = files.no_such_file(tmp_path / "dem.yaml")
+    missing = names.no_such_file(tmp_path / "dem.yaml")
     assert missing.endswith(f"did you mean {tmp_path / 'dem0.yaml'}?")
 
 
