@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from rankpursuit.errors import ClusterError, ConfigError, RunError
+from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
 from rankpursuit.visible import cut
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ OUTSTANDING = 2000
 WAIT = 600.0
 """Seconds to wait for a cluster without workers, by default."""
 _CONNECT_SECONDS = 4
+_REMEDIES = {
+    "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
+    "data": "put the same data there, or set RANKPURSUIT_DATA on the worker",
+}
 _RESUME = "finished units are kept: re-run the same command to resume"
 
 
@@ -312,39 +316,29 @@ class Dask(Backend):
         ClusterError
             With a line for everything that is missing or different, by worker.
         """
-        with self._lost_scheduler():
-            found: Any = self._client.get_versions(packages=["rankpursuit", "numpy", "scipy"])
-        nodes = {f"worker {address}": node for address, node in sorted(found["workers"].items())}
-        here = found["client"]["packages"]
-        problems = [
-            f"{who}: {name} {node['packages'].get(name)}, here {here[name]}: install the version "
-            "of this machine on it"
-            for who, node in {"the scheduler": found["scheduler"], **nodes}.items()
-            for name in ("rankpursuit", "numpy", "scipy")
-            if node["packages"].get(name) != here[name]
-        ]
-        if not problems:
-            problems = list(self._differences(data))
-        if problems:
-            raise ClusterError(problems)
-
-    def _differences(self, data: DataSpec) -> Iterator[str]:
-        """Yield a line for each worker with another BLAS or other data."""
-        remedies = {
-            "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
-            "data": "put the same data there, or set RANKPURSUIT_DATA on the worker",
-        }
         here = _facts(data)
         with self._lost_scheduler():
-            workers = self._client.run(_report, data, on_error="return")
-        for address, found in sorted(workers.items()):
-            if isinstance(found, Exception):
-                yield f"worker {address}: {found}; {remedies['data']}"
-                continue
-            for name in [name for name in remedies if found[name] != here[name]]:
-                yield (
-                    f"worker {address}: {name} {found[name]}, here {here[name]}: {remedies[name]}"
-                )
+            reports = self._client.run(_report, data, on_error="return")
+            found: dict[str, Any] = {f"worker {address}": x for address, x in reports.items()}
+            try:
+                found["the scheduler"] = self._client.run_on_scheduler(_versions)
+            except OSError:
+                raise
+            except Exception as error:  # it lacks the package
+                found["the scheduler"] = error
+        problems = []
+        for who, facts in sorted(found.items()):
+            if isinstance(facts, RankpursuitError):
+                problems.append(f"{who}: {facts}; {_REMEDIES['data']}")
+            elif isinstance(facts, Exception):  # Dask hides the kind of error of an import
+                package = f"rankpursuit[dask]=={here['rankpursuit']}"
+                problems.append(f"{who}: {facts}; it needs the package: pip install '{package}'")
+            else:
+                for name in [name for name in facts if facts[name] != here[name]]:
+                    remedy = _REMEDIES.get(name, "install the version of this machine on it")
+                    problems.append(f"{who}: {name} {facts[name]}, here {here[name]}: {remedy}")
+        if problems:
+            raise ClusterError(problems)
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; a job whose worker is lost is evaluated again.
@@ -447,18 +441,23 @@ async def _server_type(address: str) -> str:
 _loading = threading.Lock()
 
 
-@lru_cache(maxsize=1)
-def _facts(data: DataSpec) -> dict[str, str]:
-    """Return everything that results depend on besides the config, for this process."""
+def _versions() -> dict[str, str]:
+    """Return the versions as imported; `Client.get_versions` has those of installed packages."""
     import numpy
     import scipy
 
     import rankpursuit
+
+    return {module.__name__: module.__version__ for module in (rankpursuit, numpy, scipy)}
+
+
+@lru_cache(maxsize=1)
+def _facts(data: DataSpec) -> dict[str, str]:
+    """Return everything that results depend on besides the config, for this process."""
     from rankpursuit.experiments.config import ratings_of
     from rankpursuit.experiments.export import blas
 
-    versions = {module.__name__: module.__version__ for module in (rankpursuit, numpy, scipy)}
-    return {**versions, "BLAS": blas(), "data": ratings_of(data).checksum()}
+    return {**_versions(), "BLAS": blas(), "data": ratings_of(data).checksum()}
 
 
 def _report(data: DataSpec) -> dict[str, str]:
