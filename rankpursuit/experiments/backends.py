@@ -15,7 +15,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -373,6 +372,7 @@ class Dask(Backend):
     def _gather(self, batch: list[Any], errors: str, data: DataSpec) -> list[UnitResult]:
         """Fetch results; those that are lost with their worker are computed again."""
         import asyncio
+        from concurrent.futures import CancelledError
 
         from distributed import KilledWorker
 
