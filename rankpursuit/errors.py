@@ -1,8 +1,8 @@
 """The named errors of the package.
 
-Every error that a person can cause, and can mend, derives from `RankpursuitError`: the commands
-print its message as one line and leave with a non-zero status. Anything else is a bug, and shows
-its traceback.
+Every error that a user can cause and fix derives from `RankpursuitError`: the commands print its
+message as one line and exit with a non-zero status. Anything else is a bug, and shows its
+traceback.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 class RankpursuitError(Exception):
-    """Base of all errors that a user of the package can cause and mend."""
+    """Base of all errors that a user of the package can cause and fix."""
 
 
 class DataError(RankpursuitError, ValueError):
@@ -67,20 +67,8 @@ class StoreError(RankpursuitError):
     """A store of results that cannot be used: locked, damaged, or of something else."""
 
 
-class KeptResultsError(RankpursuitError):
-    """Results in the folder of a run that the run would overwrite, and must not."""
-
-
 class RunError(RankpursuitError):
     """A run that cannot go on."""
-
-
-class WorkerLostError(RunError):
-    """A worker process of this machine that died in the middle of a unit."""
-
-
-class NoWorkerError(RunError):
-    """A cluster that had no worker for longer than a run waits."""
 
 
 class ClusterError(RunError):

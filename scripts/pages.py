@@ -15,8 +15,8 @@ from typing import get_args
 import pandas as pd
 import yaml
 
-from rankpursuit.experiments.catalogue import METHODS, METRICS
-from rankpursuit.experiments.syntax.shipped import shipped_experiments
+from rankpursuit.experiments.methods import METHODS, METRICS
+from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting.check import check_results, load_expectations
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
 from rankpursuit.reporting.published import published_tables

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 from pages import INFERRED, LOG, REFERENCE, ROOT, runs
 
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.check import load_expectations
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.published import published_tables

@@ -5,8 +5,8 @@ import json
 
 import yaml
 
-from rankpursuit.experiments.catalogue import METHODS
-from rankpursuit.experiments.run.export import write_csv
+from rankpursuit.experiments.export import write_csv
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.published import published_tables
 
 GROUPS = ("20-40", "40-60", "60-80")

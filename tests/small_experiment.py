@@ -9,14 +9,11 @@ from typing import Any
 
 import yaml
 
-from rankpursuit.experiments.backends.local import Local
+from rankpursuit.experiments.backends import Local
 from rankpursuit.experiments.config import parse_experiment
-from rankpursuit.experiments.run.evaluate import Job, UnitResult
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.plan import Unit
-from rankpursuit.experiments.run.progress import Silent
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.session import run_session
+from rankpursuit.experiments.evaluate import Job, Unit, UnitResult
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.run import Run, run_session
 
 CONFIG: dict[str, Any] = yaml.safe_load(
     Path(__file__).with_name("small.yaml").read_text(encoding="utf-8")
@@ -35,7 +32,7 @@ def run_of(config: dict[str, Any], **part: Any) -> Run:
 
 def run_into(run: Run, folder: Path, *, n_jobs: int = 1, **options: Any) -> list[str]:
     """Run into a folder; return the failures."""
-    return run_session(run, RunFolder(folder), Local(n_jobs).evaluate, Silent(), **options)
+    return run_session(run, RunFolder(folder), Local(n_jobs).evaluate, **options).failures
 
 
 def run_small_experiment(folder: Path) -> Path:
@@ -45,15 +42,11 @@ def run_small_experiment(folder: Path) -> Path:
 
 
 def few_jobs(run: Run, number: int) -> list[Job]:
-    """Return jobs of one unit of hold-out users each, with RLS."""
+    """Return jobs of hold-out users with RLS."""
     units = list(run.plan.of(run.plan.cells, "holdout"))[:number]
-    return [((unit,), ("rls",), {}) for unit in units]
+    return [(unit, ("rls",), {}) for unit in units]
 
 
-def sums(jobs: Iterable[list[UnitResult]]) -> dict[Unit, list[Any]]:
-    """Return the sums of the disagreement of each unit, from the results of jobs."""
-    return {
-        result.unit: result.results["rls"].sums["disagreement"].tolist()
-        for results in jobs
-        for result in results
-    }
+def sums(results: Iterable[UnitResult]) -> dict[Unit, list[Any]]:
+    """Return the sums of the disagreement of each unit."""
+    return {result.unit: result.results["rls"].sums["disagreement"].tolist() for result in results}

@@ -60,15 +60,19 @@ def is_part(name: str) -> bool:
     return name in MAY_IMPORT or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
+_DECLARED = {"names", "grids", "protocol", "problem", "methods"}
 ROOMS = {
-    "syntax": set(),
-    "catalogue": {"syntax"},
-    "config": {"syntax", "catalogue"},
-    "tasks": {"config"},
-    "views": {"catalogue", "tasks"},
-    "methods": {"catalogue", "tasks", "views"},
-    "run": {"catalogue", "config", "tasks", "methods"},
-    "backends": {"config", "run"},
+    "names": set(),
+    "grids": {"names"},
+    "protocol": {"names", "grids"},
+    "problem": {"protocol"},
+    "methods": {"names", "grids", "problem"},
+    "config": _DECLARED,
+    "evaluate": _DECLARED | {"config"},
+    "store": {"config", "evaluate"},
+    "export": {"store"},
+    "backends": _DECLARED | {"config", "evaluate", "export"},
+    "run": _DECLARED | {"config", "evaluate", "store", "export", "backends"},
 }
 """Which rooms of the experiments each of them may import, besides itself."""
 

@@ -18,8 +18,8 @@ import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
 from rankpursuit import RankingPursuit
-from rankpursuit.cli.run import main as rp_run
 from rankpursuit.datasets import load_ratings, make_ratings
+from rankpursuit.experiments import run_experiment
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table, sparsity_table
@@ -56,10 +56,8 @@ algorithms:
   rank_rls: {lambda: {base: 2, from: -4, to: 8, step: 4}}
   ranking_pursuit: {n_basis: {from: 0.1, to: 1.0, step: 0.1}}
 """)
-rp_run(
-    [str(folder / "mine.yaml"), "--output", str(folder), "--n-jobs", "1", "--quiet"],
-    standalone_mode=False,
-)
+repeats = run_experiment(folder / "mine.yaml", output=folder)
+print(repeats.groupby(["algorithm", "group"])["test_error"].mean())
 
 # %%
 # The errors: the share of pairs in the wrong order. A coin toss gets 0.5.

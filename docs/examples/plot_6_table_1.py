@@ -17,9 +17,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from rankpursuit.cli.run import main as rp_run
 from rankpursuit.datasets import load_jester
 from rankpursuit.errors import RankpursuitError
+from rankpursuit.experiments import run_experiment
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
@@ -54,10 +54,7 @@ algorithms:
   sparse_rank_rls: {{n_basis: [0.5, 0.9], lambda: *lambdas}}
   ranking_pursuit: {{n_basis: *shares}}
 """)
-rp_run(
-    [str(folder / "small.yaml"), "--output", str(folder), "--n-jobs", "1", "--quiet"],
-    standalone_mode=False,
-)
+run_experiment(folder / "small.yaml", output=folder)
 results = load_results(folder / "small_table_1")
 print(to_text([error_table(results)], width=80))
 

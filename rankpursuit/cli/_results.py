@@ -36,7 +36,7 @@ results_argument = click.argument(
 
 def load_all(folders: Sequence[Path]) -> list[Results]:
     """Load the results in folders, each of one run or of several; `load_default` if none."""
-    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.results import load_results
 
     if not folders:
@@ -54,7 +54,7 @@ def load_default() -> list[Results]:
     Reports each choice on standard error. Without reference results, everything in ``results/`` is
     loaded.
     """
-    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.results import load_results
 
     own = {run.path.name: run.path for run in RunFolder.below(DEFAULT)}
@@ -96,7 +96,7 @@ def load_neighbours(runs: Sequence[Results]) -> list[Results]:
 
     A neighbour that cannot be read is reported on standard error and skipped.
     """
-    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.published import claims_about
     from rankpursuit.reporting.results import load_results
 

@@ -13,7 +13,7 @@ import click
 
 from rankpursuit.cli._common import Command, Failure, echo, no_such
 from rankpursuit.errors import DataError, RankpursuitError
-from rankpursuit.experiments.syntax.shipped import SCHEMA, SCHEMA_LINE, shipped_folder
+from rankpursuit.experiments.names import SCHEMA, SCHEMA_LINE, shipped_folder
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import Experiment
@@ -72,9 +72,8 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
     if ratings is not None and not os.path.isfile(ratings):  # before the slow imports
         raise no_such("file", ratings)
     from rankpursuit.datasets.files import guess_layout, load_ratings
-    from rankpursuit.experiments.config import Protocol
-    from rankpursuit.experiments.syntax.sections import LABEL
-    from rankpursuit.experiments.tasks import fitting_sizes
+    from rankpursuit.experiments.config import LABEL
+    from rankpursuit.experiments.protocol import Protocol, fitting_sizes
     from rankpursuit.writing import write_atomically
 
     name = name.removesuffix(".yaml")
@@ -140,7 +139,7 @@ def advice(experiment: Experiment) -> str | None:
     """
     from rankpursuit.datasets.files import guess_layout, load_ratings
     from rankpursuit.experiments.config import ratings_of
-    from rankpursuit.experiments.tasks import fitting_sizes
+    from rankpursuit.experiments.protocol import fitting_sizes
 
     changes: dict[str, Any] = {}
     given = experiment.data.model_dump()

@@ -3,25 +3,74 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
-from rankpursuit.cli._configs import complete, list_option, schema_option
-from rankpursuit.experiments.backends import BACKENDS, Options, check_options, connect
-from rankpursuit.experiments.syntax.shipped import located, no_such_file
+from rankpursuit.cli._common import (
+    Command,
+    Failure,
+    ProgressLines,
+    Stopped,
+    echo,
+    telling,
+    terminal_width,
+)
+from rankpursuit.experiments.backends import BACKENDS, WAIT, Options, check_options, connect
+from rankpursuit.experiments.names import (
+    no_such_file,
+    resolve_path,
+    shipped_configs,
+    shipped_experiments,
+    summary_line,
+)
 from rankpursuit.visible import one_line
+from rankpursuit.wording import counted, duration
 
 if TYPE_CHECKING:
-    from rankpursuit.experiments.backends import Backend
-    from rankpursuit.experiments.run.folder import RunFolder
-    from rankpursuit.experiments.run.run import Run
+    import pandas as pd
+    from click.shell_completion import CompletionItem
 
+    from rankpursuit.experiments.backends import Backend
+    from rankpursuit.experiments.config import Experiment
+    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.run import Run
 
 _QUICK_USERS, _QUICK_REPEATS = 30, 2
+
+
+def _complete(ctx: click.Context, _: click.Parameter, word: str) -> list[CompletionItem]:
+    """Complete the names of experiments, and files."""
+    from click.shell_completion import CompletionItem
+
+    names = {name: at for name, at in shipped_experiments().items() if name.startswith(word)}
+    items = [CompletionItem(name, help=summary_line(at)) for name, at in names.items()]
+    return [*items, CompletionItem(word, type="file")]
+
+
+def _show_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        echo("Configs that come with rankpursuit (rp-run NAME, or extends: NAME in your own):")
+        for name, path in shipped_configs().items():
+            echo(f"  {name:<27}{summary_line(path)}")
+        ctx.exit()
+
+
+def _show_schema(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        import json
+
+        from rankpursuit.experiments.config import json_schema
+
+        echo(json.dumps(json_schema(), indent=2))
+        ctx.exit()
+
+
+_SHOW: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
 
 
 @click.command(cls=Command)
@@ -31,13 +80,13 @@ _QUICK_USERS, _QUICK_REPEATS = 30, 2
     required=True,
     type=click.Path(path_type=Path),
     metavar="CONFIG...",
-    shell_complete=complete,
+    shell_complete=_complete,
 )
-@click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one a core.")
+@click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one per core.")
 @click.option(
     "--backend",
     type=click.Choice(list(BACKENDS)),
-    default=next(iter(BACKENDS)),
+    default="local",
     show_default=True,
     help="; ".join(f"{name}: {where}" for name, where in BACKENDS.items()) + ".",
 )
@@ -46,17 +95,24 @@ _QUICK_USERS, _QUICK_REPEATS = 30, 2
     "--wait",
     type=click.IntRange(min=0),
     metavar="SECONDS",
-    help="Wait so long for a cluster without workers; default: 600.",
+    help=f"Wait this long for a cluster without workers; default: {WAIT:g}.",
 )
 @click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
 @click.option("--groups", multiple=True, metavar="LOW-HIGH", help="Run this group; repeatable.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Run the first so many repeats.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Number of repeats to run.")
 @click.option(
     "--set",
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
     help="Set any key of the config, e.g. protocol.test_users=50; repeatable.",
+)
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE",
+    help="Load methods and metrics from a Python file; repeatable.",
 )
 @click.option(
     "--quick",
@@ -68,11 +124,11 @@ _QUICK_USERS, _QUICK_REPEATS = 30, 2
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that gets a folder for each experiment; default: results, or results/quick.",
 )
-@click.option("--fresh", is_flag=True, help="Throw away earlier results of the same name.")
+@click.option("--fresh", is_flag=True, help="Remove earlier results of the same name.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of the time.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no table.")
-@list_option
-@schema_option
+@click.option("--list", callback=_show_list, **_SHOW, help="List the configs of rankpursuit.")
+@click.option("--schema", callback=_show_schema, **_SHOW, help="Print the JSON Schema of configs.")
 def main(configs: tuple[Path, ...], **options: Any) -> None:
     r"""Run the experiments that CONFIGs declare.
 
@@ -83,10 +139,9 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     users.csv.gz (each test user), curves.csv (errors along the grids), timings.csv, config.yaml
     (as run) and provenance.json.
 
-    A run that was stopped or killed goes on where it was: give the same command again. The
-    results do not depend on the number of workers, nor on where they are, nor on what else is run.
-    Results that lie in the folder without results.sqlite, as in a clone, are not overwritten
-    without --fresh, which also removes the tables and figures made of them.
+    Re-run the same command to resume a run that was stopped or killed. The results do not depend on
+    the number of workers, nor on where they are, nor on what else is run. Results of another config
+    or data set are not overwritten without --fresh.
 
     Experiments of one command that have tasks and algorithms in common compute them once, with the
     same results as when they run apart: those with more metrics run first.
@@ -98,31 +153,38 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
       rp-run jester_supervised --quick
       rp-run jester_supervised --only rank_rls --only ranking_pursuit
       rp-run jester_supervised --set protocol.fill=zero --output results/zero
-      rp-run mine.yaml
+      rp-run mine.yaml --plugin my_methods.py
       rp-run jester_supervised --backend dask --scheduler tcp://HOST:8786
     """
-    options["output"] = options["output"] or Path(
-        "results/quick" if options["quick"] else "results"
-    )
+    default = "results/quick" if options["quick"] else "results"
+    options["output"] = options["output"] or Path(default)
     try:
-        all_done = _run_all(configs, options)
+        succeeded = _run_all(configs, options)
     except KeyboardInterrupt as stop:
-        again = _command([word for word in sys.argv if word != "--fresh"])
-        raise Stopped(stop, f"what was finished is kept. To go on: {again}") from None
-    if not all_done:
+        again = _command(word for word in sys.argv if word != "--fresh")
+        raise Stopped(stop, f"finished units are kept. To resume: {again}") from None
+    if not succeeded:
         raise SystemExit(1)
 
 
 def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     """Run each config; return whether nothing failed."""
-    missing = [no_such_file(path) for path in configs if not os.path.lexists(located(path))]
-    if missing:  # told at once: the imports below take a second
+    missing = [no_such_file(path) for path in configs if not os.path.lexists(resolve_path(path))]
+    if missing:  # reported before the imports below, which take a second
         raise Failure(*missing, exit_code=2)
     from rankpursuit.errors import ConfigError
 
-    backend = _backend_options(options)
+    names = ("n_jobs", "scheduler", "wait")
+    backend = Options(
+        **{name: options[name] for name in names},
+        tell=lambda line: None if options["quiet"] else echo(line, err=True),
+    )
     try:
         check_options(options["backend"], backend)
+        if options["plugins"]:
+            from rankpursuit.experiments.methods import load_plugins
+
+            load_plugins(options["plugins"])
     except ConfigError as error:
         raise Failure(*error.faults, exit_code=2) from error
     runs = [_prepare(path, options) for path in configs]
@@ -131,124 +193,119 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     if twice:
         raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
     if not options["dry_run"] and not options["fresh"]:
-        _check_folders(runs, options)
+        from rankpursuit.experiments.run import check_folder
+
+        for run in runs:  # nothing is run if one folder cannot be used
+            check_folder(run, _folder(run, options))
     with connect(options["backend"], backend) as workers:
         for run in runs:
             workers.check(run.experiment.data)
-        # What has more metrics can serve what has fewer, and so comes first.
+        # An experiment with more metrics computes what one with fewer needs.
         runs.sort(key=lambda run: -len(run.experiment.metrics))
         done = [_run(run, workers, options, runs[:place]) for place, run in enumerate(runs)]
     return all(done)
 
 
-def _check_folders(runs: list[Run], options: dict[str, Any]) -> None:
-    """Refuse all that would overwrite results before anything runs."""
-    from rankpursuit.experiments.run.kept import check_store_is_there
-
-    for run in runs:
-        check_store_is_there(_folder(run, options), run.experiment)
-
-
 def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
-    from rankpursuit.experiments.run.folder import RunFolder
+    from rankpursuit.experiments.export import RunFolder
 
     return RunFolder(options["output"] / run.experiment.name)
 
 
-def _backend_options(options: dict[str, Any]) -> Options:
-    def tell(line: str) -> None:
-        if not options["quiet"]:
-            echo(line, err=True)
-
-    names = ("n_jobs", "scheduler", "wait")
-    return Options(**{name: options[name] for name in names}, tell=tell)
-
-
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
-    """Return what to run of an experiment; refuse all that cannot run."""
-    from rankpursuit.cli._patience import telling
+    """Return what to run of an experiment; refuse everything that cannot run."""
     from rankpursuit.cli.init import advice
     from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment
-    from rankpursuit.experiments.run.run import Run
+    from rankpursuit.experiments.run import Run
+
+    def failure(problems: list[str], **how: Any) -> Failure:
+        own = (f"{path}:", f"{path},")
+        return Failure(*(x if x.startswith(own) else f"{path}: {x}" for x in problems), **how)
 
     try:
         experiment = load_experiment(path, options["overrides"])
         if options["quick"]:
             experiment = experiment.at_most(_QUICK_USERS, _QUICK_REPEATS)
-    except ConfigError as error:
-        own = (f"{path}:", f"{path},")
-        faults = (x if x.startswith(own) else f"{path}: {x}" for x in error.faults)
-        raise Failure(*faults, exit_code=2) from error
-    try:
         with telling(f"{path}: reading the ratings, which takes longest the first time"):
             return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except ConfigError as error:
-        raise Failure(*(f"{path}: {fault}" for fault in error.faults), exit_code=2) from error
+        raise failure(error.faults, exit_code=2) from error
     except DataError as error:
-        faults = error.faults if isinstance(error, TooFewUsersError) else [str(error)]
         enough = advice(experiment)
-        raise Failure(
-            *(f"{path}: {fault}" for fault in faults),
-            exit_code=2 if isinstance(error, TooFewUsersError) else 1,
-            attempt=f"rp-run {path} {enough}" if enough else None,
-        ) from error
+        attempt = f"rp-run {path} {enough}" if enough else None
+        if isinstance(error, TooFewUsersError):
+            raise failure(error.faults, exit_code=2, attempt=attempt) from error
+        raise failure([str(error)], attempt=attempt) from error
 
 
 def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]) -> bool:
     """Run one experiment after others; return whether nothing failed."""
-    from rankpursuit.cli._patience import telling
-    from rankpursuit.cli._progress import make_progress
-    from rankpursuit.experiments.run.session import run_session
-    from rankpursuit.experiments.run.sharing import Lender
+    from rankpursuit.experiments.run import run_session
 
+    name, folder = run.experiment.name, _folder(run, options)
     if options["dry_run"]:
-        from rankpursuit.cli._plan import described
-        from rankpursuit.experiments.run.estimate import estimate
-
-        with telling(f"{run.experiment.name}: timing a few users of each group"):
-            plan = estimate(run)
-        echo(described(run, plan, workers.count()))
+        with telling(f"{name}: timing a few users of each group"):
+            echo(_plan(run, workers.count()))
         return True
-    folder = _folder(run, options)
-    progress = make_progress(run.experiment.name, quiet=options["quiet"])
-    failures = run_session(
+    lines: Any = ProgressLines(name, sys.stderr, live=sys.stderr.isatty())
+    outcome = run_session(
         run,
         folder,
         workers.evaluate,
-        progress,
+        None if options["quiet"] else lines,
         fresh=options["fresh"],
         command=_command(sys.argv),
         tell=lambda line: echo(line, err=True),
-        lenders=[Lender(other, _folder(other, options)) for other in earlier],
+        lenders=[(other, _folder(other, options)) for other in earlier],
     )
-    for failure in failures:
+    for failure in outcome.failures:
         echo(f"error: {one_line(failure)}", err=True)
-    if options["quiet"]:
-        return not failures
-    if progress.was_finished:
-        echo(
-            f"{run.experiment.name}: already finished, results in {folder.path}; --fresh runs it "
-            "again"
-        )
-    else:
-        echo(summary(folder))
-        echo(f"results: {folder.path}")
-    return not failures
+    if not options["quiet"]:
+        if outcome.was_finished:
+            echo(f"{name}: already finished, results in {folder.path}; --fresh runs it again")
+        else:
+            echo(summary(outcome.experiment, outcome.repeats))
+            echo(f"results: {folder.path}")
+    return not outcome.failures
 
 
-def _command(arguments: list[str]) -> str:
-    import shlex
-
-    return shlex.join(["rp-run", *arguments[1:]])
+def _command(arguments: Iterable[str]) -> str:
+    return shlex.join(["rp-run", *list(arguments)[1:]])
 
 
-def summary(folder: RunFolder) -> str:
+def _plan(run: Run, workers: int) -> str:
+    """Return what a run would do, and how long it would take."""
+    import math
+
+    from rankpursuit.experiments.methods import grid_axes
+    from rankpursuit.experiments.protocol import group_name
+    from rankpursuit.experiments.run import TIMED_USERS, estimate
+
+    experiment, plan = run.experiment, run.plan
+    holdout, test = (
+        sum(len(unit.users) for unit in plan.of(plan.cells, role)) for role in ("holdout", "test")
+    )
+    data = {"synthetic": "SYNTHETIC", "ratings": "own"}.get(experiment.data.name)
+    groups = dict.fromkeys(group_name(cell.group) for cell in plan.cells)
+    lines = [
+        f"{experiment.name} ({data or experiment.data.name} ratings): groups {', '.join(groups)}; "
+        f"{counted(len(plan.repeats), 'repeat')}",
+        f"  {counted(holdout, 'hold-out user')} and {counted(test, 'test user')} in "
+        f"{counted(sum(map(len, plan.units.values())), 'unit')}",
+    ]
+    for label in run.labels:
+        axes = grid_axes(experiment.algorithms[label], experiment.kernel.widths)
+        size = math.prod(map(len, axes.values()))
+        lines.append(f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits")
+    time = f"{duration(estimate(run) / workers)} with {counted(workers, 'worker')}"
+    return "\n".join([*lines, f"  about {time}, estimated from {TIMED_USERS} users a group"])
+
+
+def summary(experiment: Experiment, repeats: pd.DataFrame) -> str:
     """Return the mean test errors of a run as a table for the terminal."""
-    from rankpursuit.reporting.render import to_text
-    from rankpursuit.reporting.results import load_results
-    from rankpursuit.reporting.tables import error_table
+    from rankpursuit.reporting.tables import error_summary
 
-    if not folder.has_results:
+    if repeats.empty:
         return "no group, repeat and algorithm is complete yet"
-    return to_text([error_table(load_results(folder.path))], terminal_width()).rstrip()
+    return error_summary(experiment, repeats, terminal_width())

@@ -1,1 +1,109 @@
-"""Experiments: configs, tasks, methods, plan, runner and store."""
+"""Experiments: configs, tasks, methods, runs and their stores.
+
+`run_experiment` runs a config and returns its results as a table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from rankpursuit.experiments.evaluate import Unit, UnitResult
+
+__all__ = ["run_experiment"]
+
+
+def run_experiment(
+    config: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    output: str | os.PathLike[str] | None = None,
+    n_jobs: int = 1,
+    repeats: int | None = None,
+    only: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    plugins: Sequence[str | Path] = (),
+    quiet: bool = True,
+) -> pd.DataFrame:
+    """Run an experiment, as ``rp-run`` does.
+
+    Parameters
+    ----------
+    config : path, str or mapping
+        A YAML file, the name of an experiment that comes with the package, such as ``demo``, or the
+        config itself.
+    output : path, optional
+        Folder that gets a folder for the experiment, with its store and files; a run that was
+        stopped is resumed. By default nothing is kept.
+    n_jobs : int
+        Number of worker processes; -1 for one per core.
+    repeats : int, optional
+        Number of repeats. Default: as the config declares.
+    only, groups : sequence of str
+        Labels of the algorithms and names of the groups to run. Default: all.
+    overrides : sequence of str
+        ``key=value`` each, such as ``protocol.test_users=50``; for a file or name.
+    plugins : sequence of path
+        Python files with methods and metrics.
+    quiet : bool
+        Show no progress bar.
+
+    Returns
+    -------
+    DataFrame
+        The rows of ``repeats.csv``: one for each group, repeat, algorithm and metric.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If the config or the data cannot be used.
+    RunError
+        If an algorithm failed.
+    StoreError
+        If the folder holds results of another config or data set.
+    """
+    import tempfile
+    from pathlib import Path
+
+    from tqdm.auto import tqdm
+
+    from rankpursuit.errors import ConfigError, RunError
+    from rankpursuit.experiments.backends import Options, check_options, connect
+    from rankpursuit.experiments.config import load_experiment, parse_experiment
+    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.run import Progress, Run, run_session
+
+    class Bar(Progress):
+        def start(self, run: Run, done: Sequence[Unit]) -> None:
+            total = sum(len(unit.users) for unit in run.plan.all())
+            n_done = sum(len(unit.users) for unit in done)
+            self._bar = tqdm(total=total, initial=n_done, desc=experiment.name, unit=" users")
+
+        def add(self, result: UnitResult, *, earlier: bool = False) -> None:
+            self._bar.update(0 if earlier else len(result.unit.users))
+
+    options = Options(n_jobs=n_jobs)
+    check_options("local", options)
+    if plugins:
+        from rankpursuit.experiments.methods import load_plugins
+
+        load_plugins(plugins)
+    if isinstance(config, Mapping):
+        if overrides:
+            raise ConfigError(["overrides: change the mapping itself"])
+        experiment = parse_experiment(config)
+    else:
+        experiment = load_experiment(config, overrides)
+    run = Run.of(experiment, repeats, only, groups)
+    with tempfile.TemporaryDirectory() as temporary, connect("local", options) as workers:
+        folder = RunFolder(Path(output or temporary) / experiment.name)
+        outcome = run_session(run, folder, workers.evaluate, None if quiet else Bar())
+    if outcome.failures:
+        raise RunError("; ".join(outcome.failures))
+    return outcome.repeats

@@ -1,22 +1,42 @@
-"""The eight algorithms over their whole grids, on tasks of one size, through the solvers.
+"""The methods and metrics of experiments: the paper's eight, any estimator, and plug-ins.
 
-A method returns the predictions of every point of its grid. The first axis of the grid is the
-stack of kernels of the problem; the other axes are those of the method in the catalogue.
+All are registered by the same functions, `register_method` and `register_metric`, which a plug-in
+calls too. Everything else looks them up in `METHODS` and `METRICS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import importlib.util
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import entry_points
+from itertools import chain, product
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from rankpursuit.experiments.catalogue import AlgorithmSpec
-from rankpursuit.experiments.tasks.problem import Problem
-from rankpursuit.experiments.views import Views
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.grids import (
+    BasisGrid,
+    FractionGrid,
+    InvalidValue,
+    PositiveGrid,
+    Section,
+    WeightGrid,
+    expand,
+)
+from rankpursuit.experiments.names import closest_match, short_repr, suggestion
+from rankpursuit.experiments.problem import Problem, Views
 from rankpursuit.kernels import function_values
+from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
 from rankpursuit.solvers import (
     OrderedPairs,
@@ -28,9 +48,83 @@ from rankpursuit.solvers import (
     ridge_rows,
     rls_path,
 )
-from rankpursuit.solvers.coregularised.aggregation import AGGREGATIONS, weighted_mean
+from rankpursuit.solvers.coregularised import Agreement, JointFitting
+from rankpursuit.solvers.coregularised.aggregation import (
+    AGGREGATIONS,
+    Aggregation,
+    weighted_mean,
+)
+from rankpursuit.solvers.pursuit import Fitting
+from rankpursuit.solvers.rank_svm import Loss
 
 Array = NDArray[np.float64]
+GridValues = tuple[int | float | str | bool, ...]
+
+
+# The registry
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of grids.
+
+    Attributes
+    ----------
+    key : str
+        The field of a method's options that holds the grid.
+    column : str
+        Name of the axis in configs and in the files of results. Default: `key`.
+    title : str
+        Name of the axis in tables and figures. Default: `key`.
+    simpler : {"smaller", "larger"}
+        Which values make the simpler model: of points of a grid that tie, the simplest is chosen.
+    precedence : int
+        Order in which axes decide between points that tie, the smallest number first.
+    """
+
+    key: str
+    column: str = ""
+    title: str = ""
+    simpler: Literal["smaller", "larger"] = "smaller"
+    precedence: int = 100
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", self.column or self.key)
+        object.__setattr__(self, "title", self.title or self.column)
+
+
+N_BASIS = Axis("n_basis", "n_basis", "basis functions", "smaller", 1)
+"""The axis along which test users are evaluated, with the others as chosen."""
+LAMBDA = Axis("lambdas", "lambda", "lambda", "larger", 2)
+RIDGE = Axis("ridge", "ridge", "ridge", "larger", 3)
+C = Axis("C", "C", "C", "smaller", 4)
+NU = Axis("nu", "nu", "nu", "larger", 5)
+WIDTH = Axis("width", "width", "width", "larger", 6)
+"""The first axis of the grid of a kernel method; as gamma, smaller values are simpler."""
+BETA = Axis("beta", "beta", "beta", "larger", 7)
+
+AXES: dict[str, Axis] = {axis.key: axis for axis in (WIDTH, LAMBDA, C, NU, BETA, RIDGE, N_BASIS)}
+"""The axes of the paper's methods by key, in the order of the columns of results."""
+
+
+class MethodOptions(Section):
+    """Base class of the options of methods, as a config declares them."""
+
+    method: str
+    """The method."""
+
+    def grid(self) -> dict[str, GridValues]:
+        """Return the values along each axis of the grid except the width, by key."""
+        return {axis.key: getattr(self, axis.key) for axis in METHODS[self.method].axes}
+
+    def at(self, point: Mapping[str, Any]) -> Self:
+        """Return the same options with one value only along some axes."""
+        return self.model_copy(update={key: (value,) for key, value in point.items()})
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the first axis of the grid is the width of the kernel."""
+        return METHODS[self.method].has_width
 
 
 @dataclass(frozen=True)
@@ -40,14 +134,14 @@ class GridPredictions:
     Attributes
     ----------
     values : ndarray of shape (w, *axes, r)
-        Predictions at the r rows asked for. Points of the last axis that come to the same model
-        stand there once.
+        Predictions at the r rows asked for. Points of the last axis with the same model are stored
+        once.
     n_basis : ndarray, broadcastable to the shape (w, *axes)
         Number of basis functions in use.
     n_points : int
         Number of training points that the method sees.
     places : ndarray of shape (points of the last axis,), optional
-        Where each point of the grid's last axis stands; by default, in its own place.
+        Index in `values` of each point of the grid's last axis; by default its own.
     """
 
     values: Array
@@ -56,23 +150,421 @@ class GridPredictions:
     places: NDArray[np.intp] | None = None
 
     def over_grid(self, figures: ArrayLike) -> NDArray[Any]:
-        """Figures over the whole grid, from those of `values`, broadcastable to (w, *axes)."""
+        """Return figures of `values`, broadcastable to (w, *axes), over the whole grid."""
         figures = np.broadcast_to(figures, self.values.shape[:-1])
         return figures if self.places is None else figures[..., self.places]
 
 
-def predict_grid(problem: Problem, spec: AlgorithmSpec, rows: slice) -> GridPredictions:
+@dataclass(frozen=True)
+class Method:
+    """A method of experiments.
+
+    Attributes
+    ----------
+    name : str
+        Name in configs.
+    predict_grid : callable
+        Takes a problem, options and a slice of rows. Returns `GridPredictions`, or only their
+        `values`: an array with one axis for the kernels of the problem (without a width: for its
+        tasks), one for each axis of the grid, and one for the rows.
+    title : str
+        Name in tables and figures.
+    options : subclass of MethodOptions
+        Options in a config, with a field for each of `axes`.
+    axes : tuple of Axis
+        Axes of the grid after the width.
+    own : tuple of str
+        Metrics that the method minimises itself, by which `tuning: own` chooses its parameters.
+    rank_only : bool
+        Whether it learns an order only: a constant added to its predictions changes nothing.
+    has_width : bool
+        Whether it uses the kernels of the problem, so that the width is an axis of its grid.
+    plugin : str, optional
+        The plug-in that registered it.
+    """
+
+    name: str
+    predict_grid: Callable[[Problem, Any, slice], GridPredictions | Array]
+    title: str
+    options: type[MethodOptions] = MethodOptions
+    axes: tuple[Axis, ...] = ()
+    own: tuple[str, ...] = ("disagreement",)
+    rank_only: bool = True
+    has_width: bool = True
+    plugin: str | None = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """An error that experiments report; less is better.
+
+    Attributes
+    ----------
+    name : str
+        Name in configs and in the files of results.
+    function : callable
+        Takes scores of shape (b, m) and predictions of shape (b, ..., m), returns errors (b, ...).
+    title : str
+        Name in tables.
+    label : str
+        Title of an axis of figures, with the unit in brackets. Default: `title`.
+    task : str
+        Heading of its part of a table that has several. Default: `title`.
+    decimals : int
+        Number of digits to print.
+    options : tuple of str
+        Keys of the experiment that the function takes as keyword arguments.
+    of_level : bool
+        Whether a constant added to all predictions changes it.
+    plugin : str, optional
+        The plug-in that registered it.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    title: str
+    label: str = ""
+    task: str = ""
+    decimals: int = 3
+    options: tuple[str, ...] = ()
+    of_level: bool = False
+    plugin: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.title)
+        object.__setattr__(self, "task", self.task or self.title)
+
+
+METHODS: dict[str, Method] = {}
+"""Every method by its name: the paper's in the order of its tables, then those of plug-ins."""
+METRICS: dict[str, Metric] = {}
+"""Every metric by its name."""
+_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}
+"""Estimators of plug-ins, by dotted name, with the plug-in."""
+_PLUGINS: dict[str, str] = {}
+"""Source text of every plug-in by its name."""
+_loading: str | None = None
+"""Name of the plug-in that is being executed."""
+
+Registered = TypeVar("Registered")
+
+
+def register_method(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
+    """Register the decorated function as the `predict_grid` of a method; see `Method`."""
+    return _registrar(METHODS, Method, name, attributes)
+
+
+def register_metric(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
+    """Register the decorated function as a metric; see `Metric`."""
+    return _registrar(METRICS, Metric, name, attributes)
+
+
+def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any]) -> Any:
+    """Return a decorator that enters a function into a registry."""
+
+    def register(function: Registered) -> Registered:
+        if name in registry:
+            raise ValueError(
+                f"the name {name} is taken by {registry[name].plugin or 'rankpursuit'}"
+            )
+        registry[name] = kind(name, function, **attributes, plugin=_loading)
+        return function
+
+    return register
+
+
+def register_estimator(estimator: Registered) -> Registered:
+    """Allow a class outside rankpursuit and scikit-learn as the `class` of ``method: estimator``.
+
+    Configs name it by its module or its package, such as ``lightgbm.LGBMRanker``.
+    """
+    module, name = estimator.__module__, getattr(estimator, "__qualname__", "")
+    for package in (module, module.partition(".")[0]):
+        _ESTIMATORS[f"{package}.{name}"] = estimator, _loading
+    return estimator
+
+
+def grid_axes(options: MethodOptions, widths: tuple[float, ...]) -> dict[str, GridValues]:
+    """Return the values along each axis of a grid by key: the width, if any, then the method's."""
+    return ({WIDTH.key: widths} if options.has_width else {}) | options.grid()
+
+
+def find_axis(key: str) -> Axis:
+    """Return the axis with a key: of the paper's methods, a plug-in, or a parameter."""
+    known = chain(AXES.values(), *(method.axes for method in METHODS.values()))
+    return next((axis for axis in known if axis.key == key), Axis(key))
+
+
+def result_axes(algorithms: Iterable[MethodOptions]) -> list[Axis]:
+    """Return the axes that are columns of results: `AXES`, then further ones of the algorithms."""
+    keys = dict.fromkeys(key for options in algorithms for key in options.grid())
+    return [*AXES.values(), *(find_axis(key) for key in keys if key not in AXES)]
+
+
+def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
     """Predict with a method at every point of its grid.
 
     Parameters
     ----------
     problem : Problem
-    spec : AlgorithmSpec
+        With one width only for a method without a width.
+    options : MethodOptions
         The method and its grid.
     rows : slice
         The points of the problem to predict.
     """
-    return _METHODS[spec.method](problem, spec, rows)
+    found = METHODS[options.method].predict_grid(problem, options, rows)
+    if not isinstance(found, GridPredictions):
+        n_scored = problem.n_scored
+        found = GridPredictions(np.asarray(found), np.array(n_scored), n_scored)
+    n_rows = len(range(*rows.indices(problem.scores.shape[1])))
+    expected = (len(problem.kernel), *map(len, options.grid().values()), n_rows)
+    shape = (*found.over_grid(0).shape, found.values.shape[-1])
+    if shape != expected:
+        raise ValueError(f"{options.method}: predictions of shape {shape}, expected {expected}")
+    return found
+
+
+# Plug-ins
+
+
+def load_plugins(plugins: Iterable[str | Path]) -> None:
+    """Execute plug-ins, which register methods, metrics and estimators.
+
+    Parameters
+    ----------
+    plugins : iterable of str or Path
+        Paths of ``.py`` files, or names of entry points in the group ``rankpursuit.plugins``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such plug-in, it raises an exception, or a name that it registers is taken.
+    """
+    for plugin in map(str, plugins):
+        if not plugin.endswith(".py"):
+            _install(plugin, _entry_point(plugin)[1])
+            continue
+        path = Path(plugin)
+        try:
+            source = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            close = closest_match(path, "*.py")
+            meant = f"; did you mean {close}?" if close and not path.exists() else ""
+            reason = getattr(error, "strerror", None) or "not a text file in UTF-8"
+            raise ConfigError([f"--plugin {plugin}: cannot be read: {reason}{meant}"]) from error
+        _install(path.name, source)
+
+
+def plugin_sources() -> tuple[tuple[str, str], ...]:
+    """Return the name and source text of every plug-in, for `install_plugins` elsewhere."""
+    return tuple(_PLUGINS.items())
+
+
+def install_plugins(sources: Sequence[tuple[str, str]]) -> None:
+    """Execute plug-ins given as their names and source texts, as in another process.
+
+    An entry point is loaded by its name, and must have the same source.
+    """
+    for name, source in sources:
+        if not name.endswith(".py") and _entry_point(name)[1] != source:
+            raise ConfigError([f"--plugin {name}: another version is installed here"])
+        _install(name, source)
+
+
+def _install(name: str, source: str) -> None:
+    """Execute a plug-in unless that was done; an earlier version of it is replaced."""
+    global _loading
+    if _PLUGINS.get(name) == source:
+        return
+    _forget(name)
+    _loading = name
+    try:
+        if name.endswith(".py"):
+            _execute(name, source)
+        elif (module_name := _entry_point(name)[0]) in sys.modules:
+            importlib.reload(sys.modules[module_name])
+        else:
+            importlib.import_module(module_name)
+    except Exception as error:
+        _forget(name)
+        raise ConfigError([f"--plugin {name}: {type(error).__name__}: {error}"]) from error
+    finally:
+        _loading = None
+    _PLUGINS[name] = source
+
+
+def _execute(name: str, source: str) -> None:
+    """Execute a file as the module that it is called after."""
+    module, filename = ModuleType(Path(name).stem), f"<plug-in {name}>"
+    earlier = sys.modules.get(module.__name__)
+    is_taken = earlier is not None and getattr(earlier, "__file__", None) != filename
+    if is_taken or module.__name__ in sys.stdlib_module_names:
+        raise ImportError(f"{module.__name__} is another module: rename the file")
+    module.__file__ = filename
+    sys.modules[module.__name__] = module  # pydantic looks types up there
+    linecache.cache[filename] = len(source), None, source.splitlines(True), filename
+    exec(compile(source, filename, "exec"), module.__dict__)
+
+
+def _forget(name: str) -> None:
+    """Remove all that a plug-in has registered."""
+    _PLUGINS.pop(name, None)
+    for registry in (METHODS, METRICS):
+        for key in [key for key, entry in registry.items() if entry.plugin == name]:
+            del registry[key]
+    for key in [key for key, (_, plugin) in _ESTIMATORS.items() if plugin == name]:
+        del _ESTIMATORS[key]
+
+
+def _entry_point(name: str) -> tuple[str, str]:
+    """Return the module of an installed plug-in and its source, without importing it."""
+    known = entry_points(group="rankpursuit.plugins")
+    if name not in known.names:
+        names = f"; {suggestion(name, sorted(known.names))}" if known.names else ""
+        raise ConfigError([f"--plugin {name}: neither a .py file nor an installed plug-in{names}"])
+    spec = importlib.util.find_spec(known[name].module)
+    source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+    return known[name].module, source
+
+
+def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of the source of every plug-in that an experiment uses, by name."""
+    used = {METRICS[metric].plugin for metric in metrics}
+    for options in algorithms:
+        used.add(METHODS[options.method].plugin)
+        if isinstance(options, EstimatorOptions) and options.class_name in _ESTIMATORS:
+            used.add(_ESTIMATORS[options.class_name][1])
+    sources = {name: _PLUGINS[name] for name in sorted(filter(None, used))}
+    return {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
+
+
+# Metrics
+
+
+@register_metric(
+    "disagreement",
+    title="normalised disagreement error",
+    label="disagreement error (share of pairs)",
+    task="Ranking task",
+    options=("ties",),
+)
+def _disagreement(scores: Array, predictions: Array, *, ties: Ties = "half") -> Array:
+    """Disagreement error; one half for a user whose test scores have no untied pair."""
+    errors = np.asarray(disagreement_error(scores, predictions, ties=ties))
+    if ties == "untied":
+        flat = np.ptp(scores, axis=-1) == 0.0
+        errors[flat] = np.where(np.isnan(predictions[flat]).any(axis=-1), np.nan, 0.5)
+    return errors
+
+
+register_metric(
+    "squared_error",
+    title="mean squared error",
+    label="mean squared error (squared rating points)",
+    task="Regression task",
+    decimals=1,
+    of_level=True,
+)(squared_error)
+
+
+@register_metric(
+    "ndcg",
+    title="NDCG@10 error (one minus NDCG@10)",
+    label="NDCG@10 error (1 - NDCG)",
+    task="Top of the ranking",
+)
+def _ndcg(scores: Array, predictions: Array) -> Any:
+    return ndcg_error(scores, predictions, k=10)
+
+
+# Least squares and RankSVM
+
+
+class LeastSquaresOptions(MethodOptions):
+    """Options of regularised least squares."""
+
+    lambdas: PositiveGrid = Field(alias="lambda")
+    """Weights of the regulariser."""
+
+
+class SparseOptions(MethodOptions):
+    """Options of RankRLS on a random subset of the points."""
+
+    n_basis: BasisGrid
+    """Sizes of the subset."""
+    lambdas: PositiveGrid = Field(alias="lambda")
+    """Weights of the regulariser."""
+
+
+class RankSVMOptions(MethodOptions):
+    """Options of RankSVM."""
+
+    C: PositiveGrid
+    """Weights of the loss."""
+    loss: Loss = "hinge"
+    """Loss on a pair: hinge, as in the textbook, or its square, which is solved faster."""
+
+
+class PursuitOptions(MethodOptions):
+    """Options of the pursuits with one function."""
+
+    n_basis: BasisGrid
+    """Numbers P of basis functions at which the pursuit may stop."""
+    fitting: Fitting = "basic"
+    """Coefficients that a step refits: none, all, or all already when a function is chosen."""
+    repeat: bool = False
+    """Whether basic fitting may choose a function again."""
+    ridge: WeightGrid = (0.0,)
+    """Weights of a ridge term in the least-squares problem."""
+
+    @model_validator(mode="after")
+    def _only_basic_fitting_repeats(self) -> Self:
+        if self.repeat and self.fitting != "basic":
+            message = f"expected false with {self.fitting} fitting, got true"
+            raise InvalidValue(("repeat", message))
+        return self
+
+
+class CombinedOptions(PursuitOptions):
+    """Options of combined ranking and regression pursuit (CRRP)."""
+
+    beta: FractionGrid = (0.5,)
+    """Weights of the regression part."""
+
+
+class SemiSupervisedOptions(MethodOptions):
+    """Options of semi-supervised ranking pursuit."""
+
+    n_basis: BasisGrid
+    """Numbers P of basis functions of each view, or fractions of its dictionary."""
+    nu: WeightGrid
+    """Weights of the agreement on the unscored points."""
+    ridge: WeightGrid = (0.0,)
+    """Weights of a ridge term in the least-squares problem of each view."""
+    fitting: JointFitting = "basic"
+    """Whether a step refits the coefficients of all views."""
+    agreement: Agreement = "cumulative"
+    """What a step brings together: the whole functions so far, or only its increments."""
+    views: Literal["points", "loss", "features"] = "points"
+    """What is split into views: the dictionary, the dictionary and the loss, or the features."""
+    n_views: Annotated[int, Field(ge=1)] = 2
+    """Number of views."""
+    dictionary: Literal["training", "scored"] = "training"
+    """Points with a basis function: all training points, or the scored ones only."""
+    agreed: Literal["unscored", "scored"] = "unscored"
+    """Points on which the views are made to agree."""
+    aggregation: Aggregation = "mean"
+    """How the functions of the views become one."""
+
+    @model_validator(mode="after")
+    def _has_points_to_weigh_views_on(self) -> Self:
+        if self.aggregation == "weighted" and (self.views != "loss" or self.n_views < 2):
+            message = "expected views: loss and two views or more with weighted: a view is weighed"
+            raise InvalidValue(
+                ("aggregation", f"{message} on scored points that others are fitted to")
+            )
+        return self
 
 
 def _all_pairs(problem: Problem) -> GroupPreferences:
@@ -83,91 +575,188 @@ def _scored_columns(problem: Problem, rows: slice) -> Array:
     return problem.kernel[:, rows, : problem.n_scored]
 
 
-def _least_squares(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
-    coef = rls_path(problem.scored_kernel, problem.scored_scores, spec.lambdas, form)
+def _least_squares(
+    problem: Problem, options: LeastSquaresOptions, rows: slice, form: Preferences
+) -> GridPredictions:
+    coef = rls_path(problem.scored_kernel, problem.scored_scores, options.lambdas, form)
     values = function_values(_scored_columns(problem, rows), coef)
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
-def _rls(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    return _least_squares(problem, spec, rows, Pointwise(problem.n_scored))
+@register_method(
+    "rls",
+    title="RLS",
+    options=LeastSquaresOptions,
+    axes=(LAMBDA,),
+    own=("squared_error",),
+    rank_only=False,
+)
+def _rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
+    return _least_squares(problem, options, rows, Pointwise(problem.n_scored))
 
 
-def _rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    return _least_squares(problem, spec, rows, _all_pairs(problem))
+@register_method(
+    "kernel_matching_pursuit",
+    title="Matching Pursuit",
+    options=PursuitOptions,
+    axes=(RIDGE, N_BASIS),
+    own=("squared_error",),
+    rank_only=False,
+)
+def _matching_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
+    return _pursuit(problem, options, rows, Pointwise(problem.n_scored))
 
 
-def _sparse_rank_rls(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
+@register_method("rank_svm", title="RankSVM", options=RankSVMOptions, axes=(C,))
+def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
+    comparable, n_scored = _all_pairs(problem).pairs(), problem.n_scored
+    task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
+    pairs = [task_pairs[task] for task in problem.task_index]
+    path = rank_svm_path(problem.scored_kernel, pairs, options.C, loss=options.loss)
+    values = function_values(_scored_columns(problem, rows), path.coefficients)
+    return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), n_scored)
+
+
+@register_method("rank_rls", title="RankRLS", options=LeastSquaresOptions, axes=(LAMBDA,))
+def _rank_rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
+    return _least_squares(problem, options, rows, _all_pairs(problem))
+
+
+@register_method(
+    "sparse_rank_rls", title="Sparse RankRLS", options=SparseOptions, axes=(N_BASIS, LAMBDA)
+)
+def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> GridPredictions:
     n_points = problem.n_scored
     orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
     # In this order the first columns, and the first rows and columns, are those of every subset.
-    sizes = [min(n_points, count_basis(size, n_points)) for size in spec.n_basis]
-    of_tasks = np.searchsorted(problem.of_task, np.arange(1, len(orders)))
+    sizes = [min(n_points, count_basis(size, n_points)) for size in options.n_basis]
+    task_starts = np.searchsorted(problem.task_index, np.arange(1, len(orders)))
 
     def reordered(stack: Array, axis: int) -> Array:
-        parts = zip(np.split(stack, of_tasks), orders, strict=True)
+        parts = zip(np.split(stack, task_starts), orders, strict=True)
         return np.concatenate([own.take(order[: max(sizes)], axis=axis) for own, order in parts])
 
-    rows_of_subset = reordered(problem.scored_kernel, 1)
+    subset_rows = reordered(problem.scored_kernel, 1)
     coef = nested_rls_path(
-        rows_of_subset.swapaxes(1, 2),
-        reordered(rows_of_subset, 2),
+        subset_rows.swapaxes(1, 2),
+        reordered(subset_rows, 2),
         sizes,
         problem.scored_scores,
-        spec.lambdas,
+        options.lambdas,
         _all_pairs(problem),
     )
     new = reordered(_scored_columns(problem, rows), 2)
     return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
 
 
-def _rank_svm(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    comparable = _all_pairs(problem).pairs()
-    of_tasks = [OrderedPairs.of_scores(s[: problem.n_scored], comparable) for s in problem.scores]
-    pairs = [of_tasks[task] for task in problem.of_task]
-    path = rank_svm_path(problem.scored_kernel, pairs, spec.C, loss=spec.loss)
-    values = function_values(_scored_columns(problem, rows), path.coefficients)
-    return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), problem.n_scored)
+# Pursuits
 
 
-def _pursuit(problem: Problem, spec: Any, rows: slice, form: Preferences) -> GridPredictions:
+def _pursuit(
+    problem: Problem, options: PursuitOptions, rows: slice, form: Preferences
+) -> GridPredictions:
     kernel, n_points = problem.scored_kernel, problem.n_scored
     dictionary, target = ridge_rows(
-        form.root(kernel), form.root_vectors(problem.scored_scores), kernel, spec.ridge
+        form.root(kernel), form.root_vectors(problem.scored_scores), kernel, options.ridge
     )
-    steps, places = _distinct_steps(spec, n_points)
-    path = pursue_stack(dictionary, target, steps[-1], fitting=spec.fitting, repeat=spec.repeat)
+    steps, places = _distinct_steps(options, n_points)
+    path = pursue_stack(
+        dictionary, target, steps[-1], fitting=options.fitting, repeat=options.repeat
+    )
     reached = np.minimum(steps, path.selected.shape[1])
-    values = path.predict(_for_each_ridge(_scored_columns(problem, rows), spec), reached)
+    values = path.predict(_for_each_ridge(_scored_columns(problem, rows), options), reached)
     n_basis = np.minimum(steps, path.n_steps[:, None])
-    return GridPredictions(_by_ridge(values, spec), _by_ridge(n_basis, spec), n_points, places)
+    return GridPredictions(
+        _by_ridge(values, options), _by_ridge(n_basis, options), n_points, places
+    )
 
 
-def _for_each_ridge(stack: Array, spec: Any) -> Array:
-    """Each of a stack once for every ridge."""
-    return stack if len(spec.ridge) == 1 else np.repeat(stack, len(spec.ridge), axis=0)
+def _for_each_ridge(stack: Array, options: Any) -> Array:
+    """Repeat each kernel of a stack once for every ridge."""
+    return stack if len(options.ridge) == 1 else np.repeat(stack, len(options.ridge), axis=0)
 
 
-def _by_ridge(stack: NDArray, spec: Any) -> NDArray:
-    """Figures of a stack with every ridge, as the axes of kernels and of ridges."""
-    return stack.reshape(-1, len(spec.ridge), *stack.shape[1:])
+def _by_ridge(stack: NDArray, options: Any) -> NDArray:
+    """Split the axis of a stack with every ridge into those of kernels and of ridges."""
+    return stack.reshape(-1, len(options.ridge), *stack.shape[1:])
 
 
-def _distinct_steps(spec: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Numbers of steps of a pursuit's grid, rising, and the place of each ``n_basis`` in them."""
-    return np.unique([count_basis(share, n_points) for share in spec.n_basis], return_inverse=True)
+def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return a pursuit's numbers of steps, rising, and the index of each ``n_basis`` in them."""
+    return np.unique([count_basis(size, n_points) for size in options.n_basis], return_inverse=True)
 
 
-def _kernel_matching_pursuit(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    return _pursuit(problem, spec, rows, Pointwise(problem.n_scored))
+@register_method(
+    "ranking_pursuit", title="Ranking Pursuit", options=PursuitOptions, axes=(RIDGE, N_BASIS)
+)
+def _ranking_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
+    return _pursuit(problem, options, rows, _all_pairs(problem))
 
 
-def _ranking_pursuit(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    return _pursuit(problem, spec, rows, _all_pairs(problem))
+@register_method(
+    "semi_supervised_ranking_pursuit",
+    title="SS Ranking Pursuit",
+    options=SemiSupervisedOptions,
+    axes=(RIDGE, NU, N_BASIS),
+)
+def _semi_supervised(
+    problem: Problem, options: SemiSupervisedOptions, rows: slice
+) -> GridPredictions:
+    n_scored = problem.n_scored
+    scored, agreed = slice(0, n_scored), slice(n_scored, problem.n_train)
+    if options.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
+        agreed = scored
+    views = Views(problem, options.views, options.n_views, options.dictionary)
+    own, scores = views.losses()
+    common = GroupPreferences.single(agreed.stop - agreed.start)
+    size = min(kernel.shape[2] for kernel in views.kernels)
+    steps, places = _distinct_steps(options, size)
+    forms = [GroupPreferences.single(part.shape[1]) for part in own]
+    among = views.dictionary_kernels() if any(options.ridge) else views.kernels
+    penalised = [
+        ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
+        for form, part, target, penalty in zip(forms, own, scores, among, strict=True)
+    ]
+    path = coregularised_pursuit(
+        [dictionary for dictionary, _ in penalised],
+        [_for_each_ridge(common.root(part), options) for part in views.rows(agreed)],
+        [target for _, target in penalised],
+        options.nu,
+        steps[-1],
+        fitting=options.fitting,
+        agreement=options.agreement,
+    )
+    reached = np.minimum(steps, size)
+
+    def predicted(at: slice) -> list[Array]:
+        kernels = [_for_each_ridge(kernel[:, at], options) for kernel in views.kernels]
+        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(kernels)]
+
+    if options.aggregation == "mean":
+        new = [_for_each_ridge(kernel[:, rows], options) for kernel in views.kernels]
+        values = path.predict_mean(new, reached)
+    elif options.aggregation == "weighted":
+        skills = views.skills([_by_ridge(part, options) for part in predicted(scored)])
+        flat = skills.reshape(len(skills), -1, *skills.shape[3:])
+        values = weighted_mean(predicted(rows), flat)
+    else:
+        values = AGGREGATIONS[options.aggregation](predicted(rows))
+    n_basis = options.n_views * np.minimum(steps, path.n_steps[..., None])
+    return GridPredictions(
+        _by_ridge(values, options), _by_ridge(n_basis, options), views.n_dictionary, places
+    )
 
 
-def _combined(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    parts = [_pursuit(problem, spec, rows, Blend(_all_pairs(problem), b)) for b in spec.beta]
+@register_method(
+    "combined_ranking_regression_pursuit",
+    title="CRRP",
+    options=CombinedOptions,
+    axes=(BETA, RIDGE, N_BASIS),
+    own=("disagreement", "squared_error"),
+    rank_only=False,
+)
+def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPredictions:
+    parts = [_pursuit(problem, options, rows, Blend(_all_pairs(problem), b)) for b in options.beta]
     return GridPredictions(
         np.stack([part.values for part in parts], axis=1),
         np.stack([part.n_basis for part in parts], axis=1),
@@ -176,59 +765,132 @@ def _combined(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
     )
 
 
-def _semi_supervised(problem: Problem, spec: Any, rows: slice) -> GridPredictions:
-    n_scored = problem.n_scored
-    scored, agreed = slice(0, n_scored), slice(n_scored, problem.n_train)
-    if spec.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
-        agreed = scored
-    views = Views(problem, spec)
-    own, scores = views.losses()
-    common = GroupPreferences.single(agreed.stop - agreed.start)
-    size = min(kernel.shape[2] for kernel in views.kernels)
-    steps, places = _distinct_steps(spec, size)
-    forms = [GroupPreferences.single(part.shape[1]) for part in own]
-    among = views.dictionary_kernels() if any(spec.ridge) else views.kernels
-    penalised = [
-        ridge_rows(form.root(part), form.root_vectors(target), penalty, spec.ridge)
-        for form, part, target, penalty in zip(forms, own, scores, among, strict=True)
-    ]
-    path = coregularised_pursuit(
-        [dictionary for dictionary, _ in penalised],
-        [_for_each_ridge(common.root(part), spec) for part in views.rows(agreed)],
-        [target for _, target in penalised],
-        spec.nu,
-        steps[-1],
-        fitting=spec.fitting,
-        agreement=spec.agreement,
-    )
-    reached = np.minimum(steps, size)
+# Any estimator
 
-    def predicted(at: slice) -> list[Array]:
-        kernels = [_for_each_ridge(kernel[:, at], spec) for kernel in views.kernels]
-        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(kernels)]
-
-    if spec.aggregation == "mean":
-        new = [_for_each_ridge(kernel[:, rows], spec) for kernel in views.kernels]
-        values = path.predict_mean(new, reached)
-    elif spec.aggregation == "weighted":
-        skills = views.skills([_by_ridge(part, spec) for part in predicted(scored)])
-        flat = skills.reshape(len(skills), -1, *skills.shape[3:])
-        values = weighted_mean(predicted(rows), flat)
-    else:
-        values = AGGREGATIONS[spec.aggregation](predicted(rows))
-    n_basis = spec.n_views * np.minimum(steps, path.n_steps[..., None])
-    return GridPredictions(
-        _by_ridge(values, spec), _by_ridge(n_basis, spec), views.n_dictionary, places
-    )
+PARAMETER = "param_"
+"""Prefix of the keys and columns of an estimator's parameters."""
 
 
-_METHODS: dict[str, Callable[[Problem, Any, slice], GridPredictions]] = {
-    "rls": _rls,
-    "kernel_matching_pursuit": _kernel_matching_pursuit,
-    "rank_svm": _rank_svm,
-    "rank_rls": _rank_rls,
-    "sparse_rank_rls": _sparse_rank_rls,
-    "ranking_pursuit": _ranking_pursuit,
-    "semi_supervised_ranking_pursuit": _semi_supervised,
-    "combined_ranking_regression_pursuit": _combined,
-}
+def _parameter_grid(value: Any) -> GridValues:
+    if isinstance(value, list) and value and all(isinstance(x, str | bool) for x in value):
+        if len(set(value)) < len(value):
+            raise InvalidValue(f"expected each only once, got {short_repr(value)}")
+        return tuple(value)
+    return expand(value)
+
+
+def _estimator_class(name: str) -> Any:
+    """Return the class with a dotted name, of rankpursuit, scikit-learn or a plug-in."""
+    if name in _ESTIMATORS:
+        return _ESTIMATORS[name][0]
+    module, _, attribute = name.rpartition(".")
+    package = module.partition(".")[0]
+    if package not in ("rankpursuit", "sklearn"):
+        raise InvalidValue(
+            "expected a class of rankpursuit, of sklearn, or registered by a plug-in (--plugin), "
+            f"got {short_repr(name)}"
+        )
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InvalidValue(f"there is no class {short_repr(name)}") from error
+    is_class = isinstance(found, type) and found.__module__.partition(".")[0] == package
+    if not is_class or not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
+        raise InvalidValue(f"expected an estimator with fit and predict, got {short_repr(name)}")
+    return found
+
+
+_SCHEMA_OF_VALUES = {"type": ["number", "string", "boolean", "array", "object"]}
+
+
+class EstimatorOptions(MethodOptions):
+    """Options of any estimator with `fit` and `predict`, in the manner of scikit-learn."""
+
+    class_name: str = Field(alias="class")
+    """Dotted name of the class, of rankpursuit or scikit-learn, or registered by a plug-in."""
+    input: Literal["features", "kernel"] = "features"
+    """Features of the points, or a precomputed kernel for each width."""
+    parameter_grid: dict[
+        str,
+        Annotated[GridValues, BeforeValidator(_parameter_grid), WithJsonSchema(_SCHEMA_OF_VALUES)],
+    ] = Field(alias="grid", default={})
+    """Grid of parameters: numbers, or a list of words or of true and false."""
+    params: dict[str, Any] = Field(default={})
+    """Fixed parameters."""
+
+    @model_validator(mode="after")
+    def _has_these_parameters(self) -> Self:
+        try:
+            estimator = _estimator_class(self.class_name)
+            known = estimator().get_params()
+        except InvalidValue as error:
+            raise InvalidValue(("class", str(error))) from error
+        except TypeError as error:
+            raise InvalidValue(("class", f"cannot be made without arguments: {error}")) from error
+        kinds = {parameter.kind for parameter in inspect.signature(estimator).parameters.values()}
+        takes_any = inspect.Parameter.VAR_KEYWORD in kinds
+        errors: list[Any] = [
+            ((key, name), f"unknown parameter of {self.class_name}; {suggestion(name, known)}")
+            for key, names in (("grid", self.parameter_grid), ("params", self.params))
+            for name in names
+            if name not in known and not takes_any
+        ]
+        if self.input == "kernel" and "kernel" not in known:
+            errors.append(("input", f"expected features: {self.class_name} has no kernel"))
+        if errors:
+            raise InvalidValue(*errors)
+        return self
+
+    def estimator(self, point: Mapping[str, Any], seed: int) -> Any:
+        """Return an unfitted estimator at a point of the grid."""
+        estimator = _estimator_class(self.class_name)()
+        given = {**self.params, **point}
+        if self.input == "kernel":
+            given["kernel"] = "precomputed"
+        if "random_state" in estimator.get_params():
+            given.setdefault("random_state", seed)
+        return estimator.set_params(**given)
+
+    def grid(self) -> dict[str, GridValues]:
+        """Return the values of each parameter of the grid."""
+        return {PARAMETER + name: values for name, values in self.parameter_grid.items()}
+
+    def at(self, point: Mapping[str, Any]) -> Self:
+        """Return the same options with one value only of some parameters."""
+        fixed = {key.removeprefix(PARAMETER): (value,) for key, value in point.items()}
+        return self.model_copy(update={"parameter_grid": self.parameter_grid | fixed})
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the input is a kernel."""
+        return self.input == "kernel"
+
+
+@register_method(
+    "estimator",
+    title="Estimator",
+    options=EstimatorOptions,
+    own=("squared_error",),
+    rank_only=False,
+)
+def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> GridPredictions:
+    n_scored, names = problem.n_scored, list(options.parameter_grid)
+    points = [dict(zip(names, p, strict=True)) for p in product(*options.parameter_grid.values())]
+    parameters = inspect.signature(_estimator_class(options.class_name).fit).parameters
+    query: dict[str, Any] = {}  # the items of a task are one query
+    if "group" in parameters:
+        query = {"group": [n_scored]}
+    elif "groups" in parameters:
+        query = {"groups": np.zeros(n_scored, dtype=int)}
+    values, n_basis = [], []
+    for kernel, task in zip(problem.kernel, problem.task_index, strict=True):
+        inputs = problem.features[task] if options.input == "features" else kernel[:, :n_scored]
+        scores = problem.scores[task, :n_scored]
+        seed = int(problem.tasks[task].generator("estimator").integers(2**31))
+        for point in points:
+            fitted = options.estimator(point, seed).fit(inputs[:n_scored], scores, **query)
+            values.append(np.asarray(fitted.predict(inputs[rows]), dtype=np.float64))
+            basis = getattr(fitted, "basis_", getattr(fitted, "support_", None))
+            n_basis.append(n_scored if basis is None else len(np.hstack(basis)))
+    shape = (len(problem.kernel), *map(len, options.parameter_grid.values()))
+    return GridPredictions(np.reshape(values, (*shape, -1)), np.reshape(n_basis, shape), n_scored)

@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError, ResultsError
-from rankpursuit.experiments.catalogue import METRICS
 from rankpursuit.experiments.config import load_experiment, ratings_of
-from rankpursuit.experiments.syntax.shipped import shipped_folder
+from rankpursuit.experiments.methods import METRICS
+from rankpursuit.experiments.names import shipped_folder
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
 from rankpursuit.reporting.published import claims_about, published_claims, published_tables
 from rankpursuit.reporting.results import Results, load_results, title_of
@@ -220,7 +220,7 @@ def run_folders(folder: Path, expectations: Mapping[int, Expectation]) -> dict[i
     if not (folder / "repeats.csv").is_file():
         return {number: folder / one.name for number, one in expectations.items()}
     table = load_results(folder).table
-    if table not in expectations:
+    if table is None or table not in expectations:
         raise ResultsError(f"{folder}: reproduces no published table, so there is nothing to check")
     return {table: folder}
 

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.published import Claim, claims_about, small_difference
 from rankpursuit.reporting.render import signed
 from rankpursuit.reporting.results import Results, title_of

@@ -19,8 +19,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from rankpursuit.experiments.catalogue import METRICS, N_BASIS, Axis
-from rankpursuit.experiments.catalogue import WIDTH as KERNEL_WIDTH
+from rankpursuit.experiments.methods import METRICS, N_BASIS, Axis
+from rankpursuit.experiments.methods import WIDTH as KERNEL_WIDTH
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import proposed_algorithm

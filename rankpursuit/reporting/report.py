@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from rankpursuit import __version__
-from rankpursuit.experiments.catalogue import METRICS
+from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
 from rankpursuit.reporting.figures import (

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
-from rankpursuit.experiments.catalogue import AXES, METHODS
-from rankpursuit.experiments.config import Experiment, group_name, parse_experiment
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.syntax.files import read_file
+from rankpursuit.experiments.config import Experiment, parse_experiment, read_file
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.methods import AXES, METHODS
+from rankpursuit.experiments.protocol import group_name
 
 NOTHING_COMPLETE = "no group, repeat and algorithm is complete yet: run rp-run until one is"
 REWRITE = "run rp-run again to write it"

@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pandas as pd
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.experiments.catalogue import AXES, METHODS, METRICS, Axis
 from rankpursuit.experiments.config import Experiment
+from rankpursuit.experiments.methods import AXES, METHODS, METRICS, Axis
 from rankpursuit.reporting.claims import Verdict
 from rankpursuit.reporting.published import (
     PublishedTable,

@@ -23,9 +23,9 @@ from benchmarks.harness import (
     ratio_row,
 )
 from rankpursuit.cli.run import main
-from rankpursuit.experiments.run.evaluate import evaluate_unit
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.experiments.evaluate import evaluate_unit
+from rankpursuit.experiments.run import Run
+from rankpursuit.experiments.store import Identity, Store
 
 INSTEAD = ("ours / instead", "ours, ms a task", "instead, ms", "ratio", "spread", "goal", "met")
 CHECK = ("check", "value", "goal", "met")

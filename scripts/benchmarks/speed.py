@@ -25,10 +25,11 @@ from rankpursuit import (
     RankSVM,
 )
 from rankpursuit.experiments.config import Experiment, ratings_of
+from rankpursuit.experiments.evaluate import evaluate_unit, tasks_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.run.evaluate import evaluate_unit, tasks_of
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.tasks import Problem, build_task, draw_users, in_stacks
+from rankpursuit.experiments.problem import Problem, in_stacks
+from rankpursuit.experiments.protocol import build_task, draw_users
+from rankpursuit.experiments.run import Run
 from rankpursuit.kernels import function_values, gamma_from_width, gaussian_stack, squared_distances
 from rankpursuit.metrics import disagreement_error
 from rankpursuit.preferences import Blend, GroupPreferences

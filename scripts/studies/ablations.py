@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from pages import write_part
 
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.published import small_difference
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare

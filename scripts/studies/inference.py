@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from pages import runs, write_part
 from tabulate import tabulate
 
-from rankpursuit.experiments.catalogue import METHODS, METRICS
-from rankpursuit.experiments.config import group_name, load_experiment, ratings_of
-from rankpursuit.experiments.run.evaluate import tasks_of
-from rankpursuit.experiments.run.folder import RunFolder
-from rankpursuit.experiments.run.run import Run
-from rankpursuit.experiments.run.selection import grid_axes
-from rankpursuit.experiments.run.store import Identity, Store
+from rankpursuit.experiments.config import load_experiment, ratings_of
+from rankpursuit.experiments.evaluate import tasks_of
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
+from rankpursuit.experiments.protocol import group_name
+from rankpursuit.experiments.run import Run
+from rankpursuit.experiments.store import Identity, Store
 from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.published import (
     published_claims,

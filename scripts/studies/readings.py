@@ -17,7 +17,7 @@ import pandas as pd
 from pages import EXPERIMENTS, write_part
 from tabulate import tabulate
 
-from rankpursuit.experiments.run.folder import RunFolder
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.published import published_claims, published_tables

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from rankpursuit.cli import init
 from rankpursuit.cli import run as run_command
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.run.run import Run
+from rankpursuit.experiments.run import Run
 
 
 def write_ratings(path, *, n_users=200, separator=",", header=("user_id", "item_id", "stars")):
@@ -125,10 +125,10 @@ def test_a_file_of_any_layout_takes_one_refusal_which_tells_what_would_work(here
     refused = invoke(run_command, "mine.yaml", "--dry-run")
     assert refused.exit_code == 1
     *_, attempt = refused.output.splitlines()
-    assert attempt.startswith("this would work: rp-run mine.yaml --set ")
+    assert attempt.startswith("try: rp-run mine.yaml --set ")
     import shlex
 
-    words = shlex.split(attempt.removeprefix("this would work: rp-run "))
+    words = shlex.split(attempt.removeprefix("try: rp-run "))
     experiment = load_experiment(words[0], words[2::2])
     assert Run.of(experiment).plan.cells
 

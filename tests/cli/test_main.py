@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from rankpursuit import __version__
 from rankpursuit.cli.main import COMMANDS, main
-from rankpursuit.experiments.syntax.shipped import shipped_configs
+from rankpursuit.experiments.names import shipped_configs
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,7 @@ from rp_run import contents, run, start, wait_for_store, write_config
 from small_experiment import small_config
 
 from rankpursuit.cli.run import main
-from rankpursuit.experiments.run import evaluate
+from rankpursuit.experiments import evaluate
 from rankpursuit.reporting.results import load_results
 
 
@@ -103,6 +103,7 @@ def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     assert finished.returncode == 0
     assert "disagreement error" in finished.stdout
     assert "RankSVM" in finished.stdout
+    assert "Sparse RankRLS" not in finished.stdout  # which was not run
     assert str(tmp_path / "small") in finished.stdout
     assert "100%" in finished.stderr
     assert "SYNTHETIC" in finished.stdout
@@ -176,8 +177,8 @@ def test_a_failing_algorithm_gives_status_1_and_is_named(config, tmp_path, monke
         (["--set", "protocol.test_usrs=3"], ["protocol.test_usrs: unknown key", "test_users"]),
         (["--set", "repeats=0"], ["repeats: "]),
         (["--set", "repeats=0", "--set", "seed=-1"], ["repeats: ", "seed: "]),
-        (["--only", "rlss"], ["--only rlss: small has no such algorithm"]),
-        (["--groups", "1-2"], ["--groups 1-2: small has no such group"]),
+        (["--only", "rlss"], ["--only rlss: no such algorithm; did you mean rls?"]),
+        (["--groups", "1-2"], ["--groups 1-2: no such group; known are 15-30, 31-60"]),
         (["--set", "protocol.reference_users=5000"], ["5000 reference users are needed"]),
         (["--set", "protocol.test_users=5000"], ["5000 test users"]),
     ],
@@ -189,7 +190,7 @@ def test_what_cannot_run_is_refused_with_status_2_before_any_work(
     assert result.exit_code == 2
     for fault in faults:
         assert fault in result.output
-    attempt = (f"error: {config}: ", f"this would work: rp-run {config} --set ")
+    attempt = (f"error: {config}: ", f"try: rp-run {config} --set ")
     assert all(line.startswith(attempt) for line in result.output.splitlines())
     assert not (tmp_path / "out").exists()
 

@@ -3,8 +3,7 @@
 import pytest
 
 from rankpursuit.datasets.fetch import DATA_SETS
-from rankpursuit.experiments.config import Protocol
-from rankpursuit.experiments.tasks import group_users
+from rankpursuit.experiments.protocol import Protocol, group_users
 
 
 @pytest.mark.parametrize(

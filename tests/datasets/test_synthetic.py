@@ -3,8 +3,7 @@ import pytest
 
 from rankpursuit.datasets import load_named, make_ratings
 from rankpursuit.errors import DataError
-from rankpursuit.experiments.config import Protocol
-from rankpursuit.experiments.tasks import build_task, draw_users
+from rankpursuit.experiments.protocol import Protocol, build_task, draw_users
 
 
 def test_the_seed_decides():

@@ -1,19 +1,29 @@
 """The grids of the runner are the estimators' numbers."""
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from small_experiment import small_config
+from rankpursuit.reporting.documents import all_tables
+from small_experiment import run_into, run_of, small_config
 
 import rankpursuit
-from rankpursuit.experiments.catalogue import METHODS, METRICS
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments import evaluate
+from rankpursuit.experiments import problem as problem_module
 from rankpursuit.experiments.config import parse_experiment, ratings_of
-from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.run import evaluate
-from rankpursuit.experiments.tasks import Problem, build_task, draw_users
-from rankpursuit.experiments.tasks import problem as problem_module
-from rankpursuit.metrics import disagreement_error
+from rankpursuit.experiments.methods import AXES, METHODS, METRICS, Metric, predict_grid
+from rankpursuit.experiments.problem import Problem, Views
+from rankpursuit.experiments.protocol import build_task, draw_users
+from rankpursuit.metrics import disagreement_error, squared_error
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.reporting.figures import draw_figures
+from rankpursuit.reporting.render import to_markdown
+from rankpursuit.reporting.results import load_results
+from rankpursuit.solvers import pursue
+from rankpursuit.solvers.coregularised.views import split_points
 
 ESTIMATORS = {
     "rls": rankpursuit.RLS,
@@ -145,7 +155,7 @@ def test_a_point_of_the_grid_is_the_estimator_with_those_parameters(label, numbe
     estimator.fit(features[:seen], y[:seen])
     expected = estimator.predict(features[problem.n_train :])
 
-    point = (problem.of_width[0, width], *at)
+    point = (problem.kernel_index[0, width], *at)
     scale = np.abs(expected).max()
     found = grid.over_grid(np.arange(grid.values[..., 0].size).reshape(grid.values.shape[:-1]))
     predicted = grid.values.reshape(-1, len(expected))[found[point]]
@@ -169,9 +179,11 @@ def test_tasks_of_one_size_in_a_stack_are_each_as_alone(label):
     for number, task in enumerate(tasks):
         one = Problem.of([task], WIDTHS, "sigma")
         alone = predict_grid(one, spec, rows)
-        own = together.of_task == number
+        own = together.task_index == number
         np.testing.assert_array_equal(together.kernel[own], one.kernel)
-        np.testing.assert_array_equal(together.of_width[number] - own.argmax(), one.of_width[0])
+        np.testing.assert_array_equal(
+            together.kernel_index[number] - own.argmax(), one.kernel_index[0]
+        )
         scale = np.abs(alone.values).max()
         np.testing.assert_allclose(grid.values[own], alone.values, rtol=1e-9, atol=1e-10 * scale)
         expected = np.broadcast_to(alone.n_basis, alone.values.shape[:-1])
@@ -209,7 +221,7 @@ def test_one_kernel_stands_for_all_widths_that_leave_nothing_to_learn():
     experiment = parse_experiment(small_config())
     widths = (1e-6, 1e-4, 1e-3, 10.0, 20.0, 1e12, 1e13)
     problem = problem_of(experiment, 0, widths)
-    assert problem.of_width.tolist() == [[0, 0, 0, 1, 2, 3, 3]]
+    assert problem.kernel_index.tolist() == [[0, 0, 0, 1, 2, 3, 3]]
     square = problem.kernel[0, : problem.n_train]
     np.testing.assert_array_equal(square, np.eye(problem.n_train))
     np.testing.assert_array_equal(problem.kernel[3], 1.0)
@@ -247,8 +259,200 @@ def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
     problem = replace(problem, alike=alike)
     spec = experiment.algorithms["rank_rls"]
     grid = evaluate._predictions(experiment, spec, problem)
-    errors = evaluate._errors(experiment, spec, problem, grid, METRICS["disagreement"])
+    errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
     tied = predict_grid(problem, spec, slice(problem.n_train, None)).values
     tied[..., 1] = tied[..., 0]
     expected = disagreement_error(problem.scores[0, problem.n_train :], tied, ties="half")
     np.testing.assert_array_equal(errors, expected)
+
+
+SS = "semi_supervised_ranking_pursuit"
+TWO_WIDTHS = (8.0, 40.0)
+
+
+def task_and_spec(**options):
+    algorithms = {SS: {"n_basis": [2, 3], "nu": [0, 1.5]} | options}
+    experiment = parse_experiment(small_config(algorithms=algorithms))
+    ratings, protocol = ratings_of(experiment.data), experiment.protocol
+    key = {"seed": 3, "group": protocol.groups[1], "repeat": 0, "role": "test"}
+    user = int(draw_users(ratings, protocol, **key)[0])
+    return build_task(ratings, protocol, user=user, **key), experiment.algorithms[SS]
+
+
+def predictions(task, spec):
+    problem = Problem.of([task], TWO_WIDTHS, "sigma")
+    return predict_grid(problem, spec, slice(problem.n_train, None))
+
+
+def test_halves_of_the_scored_dictionary_without_agreement_are_the_mean_of_two_pursuits():
+    task, spec = task_and_spec(dictionary="scored")
+    problem = Problem.of([task], TWO_WIDTHS, "sigma")
+    form, n = GroupPreferences.single(problem.n_scored), problem.n_scored
+    halves = split_points(np.ones(n, dtype=bool), 2, task.generator("views"))
+    parts = []
+    for half in halves:
+        rows = form.root(problem.scored_kernel[:, :, half])
+        path = pursue(rows, form.root_vectors(problem.scored_scores), 3)
+        parts.append(path.predict(problem.kernel[:, problem.n_train :, half], np.array([2, 3])))
+    found = predictions(task, spec)
+    np.testing.assert_allclose(found.values[:, 0, 0], np.mean(parts, axis=0), atol=1e-9)
+    assert found.n_points == n
+
+
+def test_scored_dictionary_and_agreement_see_nothing_of_unscored_points():
+    task, spec = task_and_spec(dictionary="scored", agreed="scored", ridge=[0, 0.3])
+    without = replace(task, train=task.scored, unscored=task.unscored[:0])
+    _, plain = task_and_spec(ridge=[0, 0.3])
+    found, expected = predictions(task, spec), predictions(without, plain)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-9)
+    np.testing.assert_array_equal(found.n_basis, expected.n_basis)
+
+
+@pytest.mark.parametrize("views", ["points", "loss", "features"])
+def test_where_views_agree_matters_with_a_weight_and_only_then(views):
+    task, spec = task_and_spec(views=views)
+    values = predictions(task, spec).values
+    elsewhere = predictions(task, spec.model_copy(update={"agreed": "scored"})).values
+    np.testing.assert_array_equal(values[:, :, 0], elsewhere[:, :, 0])
+    assert not np.allclose(values[:, :, 1], elsewhere[:, :, 1])
+
+
+@pytest.mark.parametrize("n_views", [2, 3])
+def test_median_of_two_views_is_their_mean_and_of_three_is_not(n_views):
+    task, spec = task_and_spec(n_views=n_views)
+    mean = predictions(task, spec).values
+    median = predictions(task, spec.model_copy(update={"aggregation": "median"})).values
+    assert np.allclose(mean, median, rtol=1e-9) == (n_views == 2)
+
+
+def test_borda_counts_are_ranks_of_the_test_points():
+    task, spec = task_and_spec(n_views=3, aggregation="borda")
+    values = predictions(task, spec).values
+    n_test = len(task.test)
+    np.testing.assert_allclose(values.mean(axis=-1), (n_test + 1) / 2)
+    assert values.min() >= 1
+    assert values.max() <= n_test
+
+
+def test_skill_of_a_view_is_measured_on_the_scored_points_of_the_others():
+    task, _ = task_and_spec(views="loss", n_views=2, aggregation="weighted")
+    problem = Problem.of([task], TWO_WIDTHS, "sigma")
+    views = Views(problem, "loss", 2, "training")
+    rng = np.random.default_rng(0)
+    shape = (len(problem.gammas), 2, 3, problem.n_scored)
+    values = [rng.normal(size=shape) for _ in range(2)]
+    found = views.skills(values)
+    is_scored = np.arange(problem.n_train) < problem.n_scored
+    for view, points in enumerate(split_points(is_scored, 2, task.generator("views"))):
+        others = np.setdiff1d(np.arange(problem.n_scored), points)
+        scores = problem.scores[0, others]
+        expected = disagreement_error(scores, values[view][..., others], ties="half")
+        np.testing.assert_allclose(found[view], 0.5 - expected)
+
+
+def test_views_without_skill_weigh_the_same_and_skill_makes_a_difference(monkeypatch):
+    task, spec = task_and_spec(views="loss", aggregation="weighted", ridge=[0, 1])
+    mean = predictions(task, spec.model_copy(update={"aggregation": "mean"})).values
+    assert not np.allclose(predictions(task, spec).values, mean)
+    monkeypatch.setattr(Views, "skills", lambda self, values: np.zeros_like(values)[..., 0])
+    np.testing.assert_allclose(predictions(task, spec).values, mean, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"views": "points"}, {"views": "loss", "n_views": 1}])
+def test_weighted_aggregation_without_points_to_weigh_on_is_refused(options):
+    with pytest.raises(ConfigError, match=r"aggregation: expected views: loss and two views"):
+        task_and_spec(aggregation="weighted", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_views": 30}, "30 views need 30 dictionary points"),
+        ({"n_views": 20, "dictionary": "scored"}, "20 views need 20 dictionary points"),
+        ({"n_views": 10, "views": "loss"}, "10 views need 20 scored training items"),
+        ({"n_views": 11, "views": "features"}, "11 views of 10 reference users"),
+    ],
+)
+def test_more_views_than_a_task_can_fill_are_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        predictions(*task_and_spec(**options))
+
+
+SCORES = np.array([[3.0, 1.0, 2.0, 2.0], [1.0, 2.0, 4.0, 0.0]])
+
+
+def test_axes_decide_in_an_order_without_ties():
+    assert len({axis.precedence for axis in AXES.values()}) == len(AXES)
+    assert len({axis.column for axis in AXES.values()}) == len(AXES)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_axes_of_a_method_are_grids_of_its_options(name):
+    method = METHODS[name]
+    fields = method.options.model_fields
+    for axis in method.axes:
+        assert (fields[axis.key].alias or axis.key) == axis.column
+    assert set(method.own) <= set(METRICS)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_takes_rows_of_scores_beside_stacks_of_predictions(name):
+    metric = METRICS[name]
+    stack = np.stack([np.stack([row, -row, 0.0 * row]) for row in SCORES])
+    errors = metric.function(SCORES, stack)
+    assert errors.shape == (2, 3)
+    assert (errors[:, 0] < errors[:, 2]).all()
+    assert (errors[:, 2] < errors[:, 1]).all()
+    shifted = metric.function(SCORES, stack + 1.0)
+    assert np.allclose(errors, shifted) == (not metric.of_level)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_options_of_a_metric_are_keys_of_the_experiment(name):
+    experiment = parse_experiment(small_config())
+    for option in METRICS[name].options:
+        assert option in inspect.signature(METRICS[name].function).parameters
+        assert hasattr(experiment, option)
+
+
+@pytest.fixture
+def absolute(monkeypatch):
+    """Add a metric to the catalogue, as a developer would, for one test."""
+    metric = Metric(
+        name="root",
+        function=lambda scores, predictions: np.sqrt(squared_error(scores, predictions)),
+        title="root mean squared error",
+        label="root mean squared error (rating points)",
+        task="Root task",
+        decimals=2,
+        options=(),
+        of_level=True,
+        plugin=None,
+    )
+    monkeypatch.setitem(METRICS, metric.name, metric)
+    return metric.name
+
+
+def test_metrics_appear_in_all_tables_and_figures(tmp_path, absolute):
+    names = ("disagreement", "ndcg", absolute)
+    run = run_of(small_config(metrics=list(names)), only=["rls", "ranking_pursuit"])
+    assert run_into(run, tmp_path) == []
+    found = pd.read_csv(tmp_path / "repeats.csv")
+    assert set(found["metric"]) == set(names)
+    assert found.loc[found["metric"] == "ndcg", "test_error"].between(0, 1).all()
+    results = load_results(tmp_path)
+    text = to_markdown(all_tables([results]))
+    for name in names:
+        assert METRICS[name].task in text
+        assert METRICS[name].title in text
+    drawn = {figure.name for figure in draw_figures(results)}
+    assert {f"sparsity-{name}" for name in names} <= drawn
+
+
+def test_a_user_without_an_untied_pair_counts_one_half():
+    """With NaN for that user, the error of all users of a unit would be none."""
+    scores, predictions = np.array([[1.0, 2.0], [3.0, 3.0]]), np.array([[[1.0, 2.0]], [[0.0, 1.0]]])
+    function = METRICS["disagreement"].function
+    np.testing.assert_array_equal(function(scores, predictions, ties="untied"), [[0.0], [0.5]])
+    predictions[1, 0, 0] = np.nan
+    assert np.isnan(function(scores, predictions, ties="untied")[1, 0])

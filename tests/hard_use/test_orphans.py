@@ -105,8 +105,8 @@ def test_a_worker_that_is_killed_ends_the_run_in_one_line_and_no_process_is_left
     assert status == 1
     (line,) = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert line == (
-        "error: a worker process was killed or ran out of memory; what was finished is kept: give "
-        "the same command to go on"
+        "error: a worker process was killed or ran out of memory; finished units are kept: re-run "
+        "the same command to resume"
     )
     assert (tmp_path / "small" / "provenance.json").exists()
     assert still_alive(mark, GONE) == []

@@ -14,9 +14,9 @@ from made_up import write_results
 from marked import new_mark, still_alive
 from rp_run import contents, run, start, wait_for_store, write_config
 
-from rankpursuit.cli._signals import Terminated, terminable
+from rankpursuit.cli._common import Terminated, terminable
 
-STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+STATUS = {signal.SIGHUP: 129, signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,7 @@ def uninterrupted(config, tmp_path_factory):
         (signal.SIGINT, 2, True),
         (signal.SIGTERM, 2, True),
         (signal.SIGTERM, 2, False),
+        (signal.SIGHUP, 2, True),
     ],
 )
 def test_a_stopped_run_keeps_what_is_finished_and_resumes(
@@ -53,7 +54,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_resumes(
         process.send_signal(number)
     printed, errors = process.communicate(timeout=60)
     assert process.returncode == STATUS[number]
-    assert errors.startswith("stopped; what was finished is kept. To go on: rp-run")
+    assert errors.startswith("stopped; finished units are kept. To resume: rp-run")
     assert errors.count("\n") == 1
     assert printed == ""
     assert still_alive(mark, 10) == []
@@ -117,7 +118,7 @@ def test_ctrl_c_is_told_in_the_process_too(name, tmp_path, monkeypatch):
     command = importlib.import_module(f"rankpursuit.cli.{name}").main
     result = CliRunner().invoke(command, [str(folder)])
     assert result.exit_code == 130
-    assert result.stderr == "stopped; give the same command again\n"
+    assert result.stderr == "stopped; re-run the same command\n"
 
 
 def test_sigterm_is_an_exception_only_inside():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
-from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.figures import (
     GRID,
     INK,

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from rankpursuit.experiments.catalogue import METHODS
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.claims import RULES
 from rankpursuit.reporting.published import published_claims, published_size, published_tables
 

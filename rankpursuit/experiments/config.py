@@ -1,0 +1,628 @@
+"""The config of an experiment: YAML files to frozen objects, every error found before any work.
+
+`load_experiment` reads a file. ``configs/README.md`` documents the keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    WithJsonSchema,
+    model_validator,
+)
+from yaml.reader import ReaderError
+
+from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.grids import (
+    InvalidValue,
+    PositiveGrid,
+    Section,
+    all_different,
+    expand,
+    parse_kind,
+    parse_section,
+    prefix_errors,
+)
+from rankpursuit.experiments.methods import (
+    METHODS,
+    METRICS,
+    MethodOptions,
+    grid_axes,
+    install_plugins,
+    plugin_digests,
+)
+from rankpursuit.experiments.names import (
+    MAX_SHOWN,
+    no_such_file,
+    resolve_path,
+    short_repr,
+    suggestion,
+)
+from rankpursuit.experiments.problem import WidthParameter
+from rankpursuit.experiments.protocol import Group, Protocol, Role, group_name
+from rankpursuit.metrics import Ties
+from rankpursuit.visible import cut, visible
+
+__all__ = [
+    "DataSpec",
+    "Experiment",
+    "Group",
+    "KernelSpec",
+    "Protocol",
+    "Role",
+    "Tuning",
+    "dump_yaml",
+    "experiment_from",
+    "group_name",
+    "json_schema",
+    "load_experiment",
+    "parse_experiment",
+    "ratings_of",
+]
+
+Tuning = Literal["reported", "own"]
+LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
+"""Names that can be those of folders, and no formulas of a spreadsheet."""
+MAX_WORK = 10**10
+"""Maximum number of tasks times grid points of an experiment; the paper's have up to 2 * 10**8."""
+
+
+MAX_FILE_SIZE = 1_000_000
+"""Maximum size of a config file in bytes."""
+
+# YAML
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with the numbers of YAML 1.2 and without duplicate keys.
+
+    What only YAML 1.1 takes for numbers, booleans or dates is text: ``1:30``, ``010``, ``yes``.
+    """
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node, lines = super().compose_mapping_node(anchor), dict[str, int]()
+        for key, value in node.value:
+            problem = None
+            if isinstance(key, yaml.ScalarNode) and key.value in lines:
+                problem = f"the key {key.value} is also on line {lines[key.value]}"
+            elif key.tag.endswith(":merge") and isinstance(value, yaml.SequenceNode):
+                problem = "<< takes one mapping"  # lists of lists of them could grow without end
+            if problem:
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            lines[str(key.value)] = key.start_mark.line + 1
+        return node
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, which also quotes text that `_Loader` would take for a number."""
+
+
+_Loader.yaml_implicit_resolvers = {}
+_INTEGER = r"[-+]?(?:0|[1-9][0-9]*)"
+_FLOAT = rf"(?:{_INTEGER}(?:\.[0-9]*)?|[-+]?\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+for _kind, _pattern, _first in (
+    ("int", _INTEGER, "-+0123456789"),
+    ("float", rf"{_FLOAT}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+.0123456789"),
+    ("bool", "true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", "~|null|Null|NULL|", "~nN"),
+    ("merge", "<<", "<"),
+):
+    _resolver = f"tag:yaml.org,2002:{_kind}", re.compile(rf"(?:{_pattern})\Z")
+    _Loader.add_implicit_resolver(*_resolver, [*_first, *([""] if _kind == "null" else [])])
+    _Dumper.add_implicit_resolver(*_resolver, [*_first])
+
+
+def parse_yaml(text: str, source: str) -> Any:
+    """Return the plain values of a YAML text, which messages call `source`."""
+    try:
+        return yaml.load(text, _Loader)
+    except ReaderError as error:
+        where = f"{source}, line {text.count(chr(10), 0, error.position) + 1}"
+        reason = f"the character {short_repr(text[error.position])} is not allowed"
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = source if mark is None else f"{source}, line {mark.line + 1}"
+        reason = error.problem or error.context or "not YAML"
+    except RecursionError:
+        where, reason = source, "nested too deeply"
+    except (KeyError, ValueError) as error:  # such as !!int x, or a number of 5,000 digits
+        where, reason = source, str(error)
+    raise ConfigError([f"{where}: {visible(cut(reason, 300))}"])
+
+
+def format_yaml(value: Any) -> str:
+    """Return plain values as YAML that `parse_yaml` and every other reader take for the same."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
+
+
+# Files that extend each other, and overrides from the command line
+
+
+def read_config(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the mapping of a config file, on top of those that it extends, with overrides.
+
+    Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
+    algorithm. Everything else replaces the inherited value, such as a grid or a data set. An
+    algorithm that is null is dropped.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    overrides : sequence of str
+        ``key=value`` each, with a dotted key and a value in YAML, applied in order.
+
+    Returns
+    -------
+    dict
+        Not yet validated.
+    """
+    config = _read_extended(path, ())
+    errors = []
+    for override in overrides:
+        try:
+            _apply(config, override)
+        except ConfigError as error:
+            errors += str(error).splitlines()
+    if errors:
+        raise ConfigError(errors)
+    return config
+
+
+def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
+    """Return the mapping of a file merged onto that of the file that it extends."""
+    config = read_file(path)
+    base = config.pop("extends", None)
+    if base is None:
+        return config
+    if not isinstance(base, str) or not base.isprintable() or not base:
+        raise ConfigError(
+            [f"extends: expected a name or the path of a file, got {short_repr(base)}"]
+        )
+    below, files = resolve_path(base, path.parent), (*above, os.path.realpath(path))
+    if os.path.realpath(below) in files:
+        circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
+        raise ConfigError([f"{path}: extends goes round in a circle: {circle}"])
+    return _merge(_read_extended(below, files), config, ())
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Return the mapping of one file as written, except that paths of data become absolute."""
+    config = parse_yaml(read_text(path), str(path))
+    if config is None:
+        raise ConfigError([f"{path}: the file is empty"])
+    if not isinstance(config, dict):
+        raise ConfigError([f"{path}: expected a mapping of keys, got {short_repr(config)}"])
+    _make_path_absolute(config.get("data"), path.parent)
+    return config
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a regular file in UTF-8 of at most `MAX_FILE_SIZE` bytes."""
+    if path.exists() and not path.is_file():
+        raise ConfigError([f"{path}: cannot be read: not a regular file"])
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_SIZE + 1)
+        if len(content) > MAX_FILE_SIZE:
+            raise ConfigError([f"{path}: too large: more than {MAX_FILE_SIZE:,} bytes"])
+        return content.decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise ConfigError([no_such_file(path)]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
+    except (OSError, UnicodeEncodeError) as error:
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        raise ConfigError([f"{visible(str(path))}: cannot be read: {reason}"]) from error
+
+
+def _merge(below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
+    """Return a mapping with the keys of another on top."""
+    merged = dict(below)
+    for key, value in above.items():
+        here = (*place, key)
+        is_section = here in (("protocol",), ("kernel",)) or (
+            here[0] == "algorithms" and len(here) <= 2
+        )
+        if place == ("algorithms",) and value is None and key in below:
+            del merged[key]
+        elif is_section and isinstance(value, dict) and isinstance(below.get(key), dict):
+            merged[key] = _merge(below[key], value, here)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _apply(config: dict[str, Any], override: str) -> None:
+    """Set one key of the config, or drop one algorithm."""
+    key, equals, text = override.partition("=")
+    path, shown = key.strip().split("."), cut(override, MAX_SHOWN)
+    if not equals or not all(path):
+        raise ConfigError([f"{shown}: expected key=value, such as protocol.test_users=50"])
+    if path[0] == "extends":
+        raise ConfigError([f"extends: can be given in a file only, got {shown}"])
+    value, key, here = parse_yaml(text, shown), cut(key, MAX_SHOWN), config
+    for depth, part in enumerate(path[:-1], start=1):
+        below = here.get(part, {})
+        if not isinstance(below, dict):
+            above = cut(".".join(path[:depth]), MAX_SHOWN)
+            raise ConfigError(
+                [f"{key}: no such key: {above} is {short_repr(below)}, not a mapping"]
+            )
+        # A copy: YAML's anchors can make two places of a file one object.
+        here[part] = here = dict(below)
+    if value is None and path[0] == "algorithms" and len(path) == 2:
+        if path[1] not in here:
+            raise ConfigError([f"{key}: no such algorithm to drop; {suggestion(path[1], here)}"])
+        del here[path[1]]
+        return
+    here[path[-1]] = value
+    if path[0] == "data":
+        _make_path_absolute(config["data"], Path.cwd())
+
+
+def _make_path_absolute(data: Any, folder: Path) -> None:
+    """Make the path of a data set absolute: it is relative to the file that it is written in."""
+    path = data.get("path") if isinstance(data, dict) else None
+    if isinstance(path, str) and path.isprintable():
+        data["path"] = os.path.realpath(folder / os.path.expanduser(path))
+
+
+# The data set
+
+FilePath = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+def _column(value: Any) -> str | int:
+    if (isinstance(value, str) and value) or (type(value) is int and value >= 1):
+        return value
+    raise InvalidValue(f"expected the name of a column, or its number, got {short_repr(value)}")
+
+
+Column = Annotated[
+    str | int,
+    BeforeValidator(_column),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}]}
+    ),
+]
+
+
+class NamedSpec(Section):
+    """A data set of the paper: Jester data set 1, or MovieLens 1M."""
+
+    name: Literal["jester", "movielens"]
+    path: FilePath | None = None
+    """Where it is; null: in the usual places, see ``rp-data``."""
+
+
+class RatingsSpec(Section):
+    """A file with your own ratings."""
+
+    name: Literal["ratings"]
+    path: FilePath
+    """A .csv, .tsv or .parquet file; relative to the file in which it is written."""
+    user: Column = "user"
+    """Name of the column of users; without a header, its number."""
+    item: Column = "item"
+    """Name of the column of items; without a header, its number."""
+    rating: Column = "rating"
+    """Name of the column of ratings; without a header, its number."""
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """Character between the fields; null: as the ending of the file says."""
+    header: Annotated[bool, BeforeValidator(lambda value: value is not None and value)] = True
+    """Whether the first line has the names of the columns; null is false."""
+    encoding: str = "utf-8"
+    """Encoding of a text file."""
+    decimal: Annotated[str, Field(min_length=1, max_length=1)] = "."
+    """Decimal point of the ratings."""
+    missing: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Values of a rating that mean that there is none."""
+    duplicates: Literal["error", "first", "mean"] = "error"
+    """What to do if a user rated an item twice: refuse it, keep the first, or take the mean."""
+
+
+class SyntheticSpec(Section):
+    """Synthetic ratings, with the parameters of `rankpursuit.datasets.make_ratings`."""
+
+    name: Literal["synthetic"]
+    n_users: Count = 2000
+    """Number of users."""
+    n_items: Count = 100
+    """Number of items."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the ratings, apart from the seed of the experiment."""
+    scale: Literal["jokes", "stars"] = "jokes"
+    """Real numbers from -10 to 10, or integers from 1 to 5."""
+    n_tastes: Count = 6
+    """Number of tastes."""
+    noise: Annotated[float, Field(ge=0)] = 1.6
+    """Standard deviation of the noise; that of a taste is 1."""
+    min_ratings: Count = 15
+    """Fewest ratings of a user."""
+    max_ratings: Count | None = None
+    """Most ratings of a user; null: 300, or all items."""
+
+
+DataSpec = NamedSpec | RatingsSpec | SyntheticSpec
+_DATA: dict[str, type[Section]] = {
+    "jester": NamedSpec,
+    "movielens": NamedSpec,
+    "ratings": RatingsSpec,
+    "synthetic": SyntheticSpec,
+}
+
+
+@lru_cache(maxsize=1)
+def ratings_of(data: DataSpec) -> Ratings:
+    """Load the ratings that a config declares, once in each process.
+
+    Raises
+    ------
+    DataNotFoundError, DataError
+        As the data set's own loader.
+    """
+    if isinstance(data, NamedSpec):
+        return load_named(data.name, data.path)
+    options = data.model_dump(exclude={"name", "path"}, exclude_defaults=True)
+    return (
+        make_ratings(**options) if data.name == "synthetic" else load_ratings(data.path, **options)
+    )
+
+
+# The experiment
+
+
+def _data(value: Any) -> Any:
+    return value if isinstance(value, Section) else parse_kind(value, "name", _DATA)
+
+
+def _algorithms(value: Any) -> Any:
+    """Return the options of each algorithm, of the class that its method registers."""
+    if not isinstance(value, dict):
+        raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
+    if not value:
+        raise InvalidValue("expected at least one, got {}")
+    kinds = {name: method.options for name, method in METHODS.items()}
+    found, errors = {}, []
+    for label, options in value.items():
+        try:
+            found[label] = options
+            if not isinstance(label, str) or not re.fullmatch(LABEL, label):
+                raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
+            if isinstance(options, dict):
+                options = {"method": label, **options}
+                if label in METHODS and options["method"] != label:
+                    raise InvalidValue(
+                        f"{label} is a method: use another label for {options['method']}"
+                    )
+                if options["method"] == label and label not in METHODS:
+                    raise InvalidValue(f"unknown algorithm; {suggestion(label, kinds)}{_PLUGIN}")
+            if not isinstance(options, MethodOptions):
+                found[label] = parse_kind(options, "method", kinds, _PLUGIN)
+        except InvalidValue as error:
+            errors += [((str(label), *below), message) for below, message in error.errors]
+    if errors:
+        raise InvalidValue(*errors)
+    return found
+
+
+_PLUGIN = " (methods of a plug-in need --plugin)"
+
+
+def _metric(name: str) -> str:
+    if name not in METRICS:
+        raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, METRICS)}")
+    return name
+
+
+class KernelSpec(Section):
+    """The Gaussian kernel."""
+
+    parameter: WidthParameter = "sigma"
+    """Meaning of a width: sigma in exp(-d^2 / (2 sigma^2)), or gamma in exp(-gamma d^2)."""
+    widths: PositiveGrid = expand({"base": 2, "from": -15, "to": 15})
+    """The widths to choose from."""
+
+
+class Experiment(Section):
+    """An experiment: data, protocol, interpretation of the paper, algorithms with their grids."""
+
+    name: Annotated[str, Field(pattern=LABEL)]
+    """Name of the experiment, and of its folder of results."""
+    table: Annotated[int, Field(ge=1, le=5)] | None = None
+    """The published table that it reproduces."""
+    data: Annotated[DataSpec, BeforeValidator(_data)]
+    """The ratings."""
+    protocol: Protocol = Protocol()
+    """How ratings become ranking problems."""
+    kernel: KernelSpec = KernelSpec()
+    """The Gaussian kernel."""
+    ties: Ties = "half"
+    """Tied pairs in the disagreement error: half wrong, as formula (1) has them, or left out."""
+    metrics: Annotated[
+        tuple[Annotated[str, AfterValidator(_metric)], ...],
+        Field(min_length=1, strict=False),
+        AfterValidator(all_different),
+    ] = ("disagreement",)
+    """The errors to report."""
+    tuning: Tuning = "reported"
+    """Hold-out error by which parameters are chosen: the reported one, or the method's own."""
+    offset: Literal["raw", "training_mean"] = "raw"
+    """Squared error of a rank-only method: of f, or of f shifted to the training mean."""
+    repeats: Count = 10
+    """Number of repeats, each with other users."""
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
+    """Seed of every random choice."""
+    algorithms: Annotated[dict[str, SerializeAsAny[MethodOptions]], BeforeValidator(_algorithms)]
+    """The algorithms by label; the label is the method unless another one is given."""
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys that a file can have."""
+        return [*super().keys(), "extends"]
+
+    @model_validator(mode="after")
+    def _can_run(self) -> Self:
+        if excess := self.excess_work(self.repeats):
+            raise InvalidValue(("repeats", excess))
+        return self
+
+    def excess_work(self, repeats: int) -> str | None:
+        """Return an error message if a number of repeats makes too much work."""
+        users = self.protocol.test_users + self.protocol.holdout_users
+        n_tasks = repeats * len(self.protocol.groups) * users
+        grids = [grid_axes(options, self.kernel.widths) for options in self.algorithms.values()]
+        n_points = sum(math.prod(map(len, grid.values())) for grid in grids)
+        if n_tasks * n_points <= MAX_WORK:
+            return None
+        return (
+            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids: "
+            f"{MAX_WORK:,} is the most; lower repeats or the numbers of users, or shorten a grid"
+        )
+
+    def at_most(self, users: int, repeats: int) -> Self:
+        """Return the experiment with at most so many test users, hold-out users and repeats."""
+        lower = {
+            key: min(users, getattr(self.protocol, key)) for key in ("test_users", "holdout_users")
+        }
+        protocol = self.protocol.model_copy(update=lower)
+        changes = {"protocol": protocol, "repeats": min(repeats, self.repeats)}
+        return self.model_copy(update=changes)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the config as plain values, with every default and every grid written out."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def digest(self) -> str:
+        """Return the SHA-256, 64 hex digits, of all that the measured numbers depend on.
+
+        It covers what differs from the defaults, so that a new option with a default leaves it as
+        it is, and the source of the plug-ins that are used. It does not cover `name`, `table` and
+        `repeats`, since a run with more repeats extends an earlier one, nor `data.path`: the
+        contents of a file have a checksum of their own, `Ratings.checksum`.
+        """
+        excluded: Any = {"name": True, "table": True, "repeats": True, "data": {"path"}}
+        config = self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude=excluded
+        )
+        if plugins := plugin_digests(self.algorithms.values(), self.metrics):
+            config["plugins"] = plugins
+        canonical = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Experiment:
+    """Load the config of an experiment.
+
+    Parameters
+    ----------
+    path : path
+        A YAML file, or the name of a config that comes with the package, such as ``demo``.
+    overrides : sequence of str
+        ``key=value`` each: a dotted key, such as ``protocol.test_users``, and a value in YAML.
+        ``algorithms.LABEL=null`` drops an algorithm.
+
+    Raises
+    ------
+    ConfigError
+        With all errors at once, each with its key.
+    """
+    return parse_experiment(read_config(resolve_path(path), overrides))
+
+
+def parse_experiment(config: Mapping[str, Any]) -> Experiment:
+    """Return the experiment that a mapping declares; raise `ConfigError` with all errors."""
+    try:
+        return parse_section(Experiment, config)
+    except InvalidValue as error:
+        raise ConfigError(prefix_errors(error)) from error
+
+
+def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Experiment:
+    """Return an experiment as another process sent it, parsed once in each process.
+
+    Parameters
+    ----------
+    text : str
+        JSON of `Experiment.resolved`.
+    plugins : tuple of (name, source)
+        As `plugin_sources` returns them.
+    """
+    install_plugins(plugins)
+    return _parsed(text, plugins)
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, plugins: tuple[tuple[str, str], ...]) -> Experiment:
+    return parse_experiment(json.loads(text))
+
+
+def dump_yaml(experiment: Experiment) -> str:
+    """Return the resolved config as YAML: a file that loads as an experiment of the same digest."""
+    return format_yaml(experiment.resolved())
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a config file, for editors.
+
+    It has keys, types and choices. It does not require keys, since a file may leave them to the
+    file that it extends; `load_experiment` does.
+    """
+    schema = Experiment.model_json_schema(by_alias=True)
+    properties, definitions = schema["properties"], schema.setdefault("$defs", {})
+    schema.pop("required")
+
+    def refer(name: str, section: type[Section], key: str, *, partial: bool) -> dict[str, Any]:
+        own = section.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
+        definitions.update(own.pop("$defs", {}))
+        if partial:
+            own.pop("required", None)
+        own["properties"][key] = {"const": name, "description": f"The {key}."}
+        definitions[name] = own
+        return {"$ref": f"#/$defs/{name}"}
+
+    for name in {kind.__name__ for kind in _DATA.values()} | {MethodOptions.__name__}:
+        definitions.pop(name, None)
+    data = [refer(name, kind, "name", partial=False) for name, kind in _DATA.items()]
+    properties["data"] = {"description": properties["data"]["description"], "anyOf": data}
+    specs = {name: refer(name, m.options, "method", partial=True) for name, m in METHODS.items()}
+    dropped = {"type": "null"}
+    properties["algorithms"] = {
+        "description": properties["algorithms"]["description"] + " Null drops an inherited one.",
+        "type": "object",
+        "propertyNames": {"pattern": LABEL},
+        "properties": {method: {"anyOf": [spec, dropped]} for method, spec in specs.items()},
+        "additionalProperties": {
+            "anyOf": [dropped, {"required": ["method"], "anyOf": list(specs.values())}]
+        },
+    }
+    properties["metrics"]["items"] = {"type": "string", "enum": list(METRICS)}
+    extends = {
+        "description": "The config whose keys hold unless given here: the name of one of the "
+        "package, such as paper, or the path of a file, relative to this one.",
+        "type": "string",
+        "minLength": 1,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Experiment of rankpursuit",
+        "properties": {"extends": extends, **properties},
+    }

@@ -1,0 +1,347 @@
+"""One unit of work: errors of the algorithms on a chunk of users, and the choice of parameters.
+
+A unit is a pure function of its arguments and of the data set, which each process loads once: it
+gives the same numbers on any machine, in any order, alone or among others.
+
+The point of a grid with the lowest mean hold-out error is chosen. Of points that tie, the simplest
+model is chosen: the one with fewer basis functions, then the more regularised one (larger lambda,
+larger ridge, smaller C, larger nu), then the smoother one (larger sigma, smaller gamma), last the
+one with the larger beta. `Axis.precedence` has this order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
+from rankpursuit.experiments.grids import is_number
+from rankpursuit.experiments.methods import (
+    METHODS,
+    METRICS,
+    N_BASIS,
+    WIDTH,
+    GridPredictions,
+    GridValues,
+    MethodOptions,
+    find_axis,
+    predict_grid,
+)
+from rankpursuit.experiments.problem import Problem, in_stacks
+from rankpursuit.experiments.protocol import Group, Role, Task, build_task
+
+Array = NDArray[np.float64]
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One group of reference users in one repeat."""
+
+    repeat: int
+    group: Group
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A chunk, by its number, of the users of one cell and role."""
+
+    cell: Cell
+    role: Role
+    chunk: int
+    users: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen point of a grid.
+
+    Attributes
+    ----------
+    index : tuple of int
+        Position along each axis of the grid.
+    values : dict
+        Chosen value of each axis, by its key.
+    holdout_error : float
+    on_edge : tuple of str
+        Axes, of more than one number, whose first or last value was chosen.
+    """
+
+    index: tuple[int, ...]
+    values: dict[str, Any]
+    holdout_error: float
+    on_edge: tuple[str, ...]
+
+
+Choices = Mapping[str, Mapping[str, Choice]]
+"""For each algorithm and each metric, the point of the grid chosen on the hold-out users."""
+
+
+@dataclass(frozen=True)
+class UserResult:
+    """A test user's error with one algorithm, tuned for one metric.
+
+    `n_basis` is the number of basis functions in use, `n_points` the number of training points
+    that the algorithm could have used, `n_test` the number of test points.
+    """
+
+    user: int
+    metric: str
+    error: float
+    n_basis: int
+    n_points: int
+    n_test: int
+
+
+@dataclass
+class AlgorithmResult:
+    """Results of one algorithm on a unit.
+
+    Attributes
+    ----------
+    sums : dict of str to ndarray
+        For each metric the sum over the users of the errors: on hold-out users at every point of
+        the grid, on test users along the chosen point's ``n_basis``.
+    users : list of UserResult
+        For test users only.
+    seconds : float
+    """
+
+    sums: dict[str, Array] = field(default_factory=dict)
+    users: list[UserResult] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def add(self, metric: str, errors: Array) -> None:
+        """Add the errors of one user."""
+        self.sums[metric] = np.asarray(self.sums.get(metric, 0.0) + errors)
+
+
+@dataclass(frozen=True)
+class UnitResult:
+    """Results of a unit: for each algorithm a result, or the users and message of its failure."""
+
+    unit: Unit
+    results: dict[str, AlgorithmResult]
+    failures: dict[str, str]
+
+
+def evaluate_unit(
+    experiment: Experiment, unit: Unit, labels: tuple[str, ...], choices: Choices
+) -> UnitResult:
+    """Evaluate algorithms on the users of a unit; test users need the choices for every label."""
+    results = {label: AlgorithmResult() for label in labels}
+    failures: dict[str, str] = {}
+    widths = _widths(experiment, labels, choices)
+    with _threadpools().limit(limits=1):
+        for tasks in in_stacks(tasks_of(experiment, unit), len(widths)):
+            problem = Problem.of(tasks, widths, experiment.kernel.parameter)
+            for label, result in results.items():
+                if label in failures:
+                    continue
+                begun = time.perf_counter()
+                try:
+                    if unit.role == "holdout":
+                        _add_holdout_users(experiment, label, problem, result)
+                    else:
+                        _add_test_users(experiment, label, problem, widths, choices[label], result)
+                except Exception as error:  # of one algorithm; the others go on
+                    users = "user " if len(tasks) == 1 else "one of the users "
+                    users += ", ".join(str(task.user) for task in tasks)
+                    failures[label] = f"{users}: {type(error).__name__}: {error}"
+                result.seconds += time.perf_counter() - begun
+    done = {label: result for label, result in results.items() if label not in failures}
+    return UnitResult(unit, done, failures)
+
+
+def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
+    """Build the tasks of a unit's users."""
+    return [
+        build_task(
+            ratings_of(experiment.data),
+            experiment.protocol,
+            seed=experiment.seed,
+            group=unit.cell.group,
+            repeat=unit.cell.repeat,
+            role=unit.role,
+            user=user,
+        )
+        for user in unit.users
+    ]
+
+
+def holdout_metrics(experiment: Experiment, label: str) -> set[str]:
+    """Return the errors needed of hold-out users: those reported, and those to choose by."""
+    method = experiment.algorithms[label].method
+    used = (criteria(method, experiment.tuning, metric) for metric in experiment.metrics)
+    return set(experiment.metrics).union(*used)
+
+
+def _widths(experiment: Experiment, labels: tuple[str, ...], choices: Choices) -> tuple[float, ...]:
+    """Return all widths for hold-out users; for test users those chosen for some algorithm."""
+    if not any(experiment.algorithms[label].has_width for label in labels):
+        return experiment.kernel.widths[:1]
+    chosen = [choice for by_metric in choices.values() for choice in by_metric.values()]
+    widths = {choice.values[WIDTH.key] for choice in chosen if WIDTH.key in choice.values}
+    return tuple(sorted(widths)) or experiment.kernel.widths
+
+
+def _add_holdout_users(
+    experiment: Experiment, label: str, problem: Problem, result: AlgorithmResult
+) -> None:
+    """Add the errors of a problem's users at every point of the grid."""
+    options = experiment.algorithms[label]
+    if not options.has_width:
+        problem = problem.at_width(0)
+    predictions = _predictions(experiment, options, problem)
+    for metric in sorted(holdout_metrics(experiment, label)):
+        errors = _errors(experiment, options, problem, predictions, metric)
+        for kernels in problem.kernel_index:
+            result.add(metric, errors[kernels if options.has_width else kernels[0]])
+
+
+def _add_test_users(
+    experiment: Experiment,
+    label: str,
+    problem: Problem,
+    widths: tuple[float, ...],
+    choices: Mapping[str, Choice],
+    result: AlgorithmResult,
+) -> None:
+    """Add the users' errors at the chosen point, and the errors along its number of functions."""
+    for metric, choice in choices.items():
+        has_width = WIDTH.key in choice.values
+        alone = problem.at_width(widths.index(choice.values[WIDTH.key]) if has_width else 0)
+        point = {k: v for k, v in choice.values.items() if k not in (WIDTH.key, N_BASIS.key)}
+        chosen = experiment.algorithms[label].at(point)
+        predictions = _predictions(experiment, chosen, alone)
+        # The rest of the grid has one point, or a line of points along n_basis.
+        n_tasks = len(alone.tasks)
+        lines = _errors(experiment, chosen, alone, predictions, metric).reshape(n_tasks, -1)
+        sizes = predictions.over_grid(predictions.n_basis).reshape(n_tasks, -1)
+        position = dict(zip(choice.values, choice.index, strict=True)).get(N_BASIS.key, 0)
+        for task, line, n_basis in zip(alone.tasks, lines, sizes[:, position], strict=True):
+            result.add(metric, line)
+            result.users.append(
+                UserResult(
+                    user=task.user,
+                    metric=metric,
+                    error=float(line[position]),
+                    n_basis=int(n_basis),
+                    n_points=predictions.n_points,
+                    n_test=len(task.test),
+                )
+            )
+
+
+def _predictions(
+    experiment: Experiment, options: MethodOptions, problem: Problem
+) -> GridPredictions:
+    """Predict the test points, and the training points too if their mean is needed."""
+    rows = slice(0 if _is_shifted(experiment, options) else problem.n_train, None)
+    predictions = predict_grid(problem, options, rows)
+    # Points that are alike have equal kernel values, but not equal features.
+    if options.has_width and getattr(options, "views", None) != "features":
+        _make_equal(predictions.values[..., -problem.n_test :], problem)
+    return predictions
+
+
+def _make_equal(values: Array, problem: Problem) -> None:
+    """Give test points that are alike the prediction of the first of them."""
+    unlike = problem.alike == np.arange(problem.n_test)
+    for task in np.flatnonzero(~unlike.all(axis=1)):
+        own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
+        again = np.flatnonzero(~unlike[task])
+        values[own, ..., again] = values[own, ..., problem.alike[task, again]]
+
+
+def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:
+    """Return whether errors that depend on the level shift predictions to the training mean."""
+    return experiment.offset == "training_mean" and METHODS[options.method].rank_only
+
+
+def _errors(
+    experiment: Experiment,
+    options: MethodOptions,
+    problem: Problem,
+    predictions: GridPredictions,
+    name: str,
+) -> Array:
+    """Return the errors on the test points at every point of the grid, shape (w, *axes)."""
+    metric, values, n_scored = METRICS[name], predictions.values, problem.n_scored
+    test = values[..., -problem.n_test :]
+    scores = problem.scores[problem.task_index]
+    if metric.of_level and _is_shifted(experiment, options):
+        shape = (len(values), *[1] * (values.ndim - 2), -1)  # one row for each kernel
+        offset = scores[:, :n_scored].reshape(shape) - values[..., :n_scored]
+        test = test + offset.mean(axis=-1, keepdims=True)
+    keywords = {key: getattr(experiment, key) for key in metric.options}
+    errors = np.asarray(metric.function(scores[:, problem.n_train :], test, **keywords))
+    if np.isnan(errors).any():
+        raise ValueError(f"{name}: predictions are not finite numbers")
+    return predictions.over_grid(errors)
+
+
+@lru_cache(maxsize=1)
+def _threadpools() -> ThreadpoolController:
+    """Find the libraries with threads of their own, once in each process."""
+    return ThreadpoolController()
+
+
+def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:
+    """Return the errors by which a method's parameters are chosen, to report it on a metric."""
+    return (metric,) if tuning == "reported" else METHODS[method].own
+
+
+def joint_error(errors: Sequence[Array]) -> Array:
+    """Return the sum of several errors, each relative to its lowest.
+
+    An error whose lowest is zero is relative to its mean.
+    """
+    if len(errors) == 1:
+        return errors[0]
+    return np.sum([error / (error.min() or error.mean() or 1.0) for error in errors], axis=0)
+
+
+def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: bool = True) -> Choice:
+    """Choose the point of the lowest error; see the module's rule for ties.
+
+    Parameters
+    ----------
+    errors : ndarray, one axis for each of `axes`
+        Mean hold-out errors.
+    axes : mapping of str to tuple
+        Values along each axis; numbers rise.
+    wide_is_smooth : bool
+        Whether a larger width is a smoother function, as with sigma and unlike gamma.
+    """
+    names = list(axes)
+    tied = np.argwhere(errors <= errors.min() + _TIE)
+    smaller = {key for key in names if find_axis(key).simpler == "smaller"}
+    smaller |= set() if wide_is_smooth else {WIDTH.key}
+    deciding = sorted(names, key=lambda key: find_axis(key).precedence)
+
+    def simplicity(point: NDArray[np.intp]) -> tuple[int, ...]:
+        position = dict(zip(names, point.tolist(), strict=True))
+        return tuple(position[key] if key in smaller else -position[key] for key in deciding)
+
+    index = tuple(min(tied, key=simplicity).tolist())
+    position = dict(zip(names, index, strict=True))
+    return Choice(
+        index=index,
+        values={key: axes[key][position[key]] for key in names},
+        holdout_error=float(errors[index]),
+        on_edge=tuple(
+            key
+            for key, values in axes.items()
+            if len(values) > 1
+            and all(map(is_number, values))
+            and position[key] in (0, len(values) - 1)
+        ),
+    )

@@ -1,0 +1,340 @@
+"""Sections of a config: known keys with types and grids, every error with its dotted key."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from itertools import chain, pairwise
+from typing import Annotated, Any, TypeVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from rankpursuit.experiments.names import MAX_SHOWN, short_repr, suggestion
+from rankpursuit.visible import cut, visible
+
+Location = tuple[int | str, ...]
+Number = int | float
+_MAX_GRID = 10_000
+"""Maximum number of values of a grid: ``step: 1e-9`` is a typing error."""
+
+
+class InvalidValue(ValueError):
+    """Raised by validators: one error, or several with keys below the validated value.
+
+    Parameters
+    ----------
+    *errors : str or (key, str)
+        Messages; a key is one word, or a tuple of them.
+    """
+
+    def __init__(self, *errors: str | tuple[str | Location, str]) -> None:
+        self.errors: list[tuple[Location, str]] = []
+        for error in errors:
+            key, message = ((), error) if isinstance(error, str) else error
+            self.errors.append(((key,) if isinstance(key, str) else key, message))
+        super().__init__("; ".join(message for _, message in self.errors))
+
+
+class Section(BaseModel):
+    """A mapping of a config whose keys are known: frozen, strict, no unknown keys.
+
+    Python code may call a field by its name or its alias (`lambdas` or `lambda`); in a file only
+    the alias is a key.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        validate_by_alias=True,
+        validate_by_name=True,
+        use_attribute_docstrings=True,
+    )
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys that the mapping can have in a file."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+Kind = TypeVar("Kind", bound=Section)
+
+
+def parse_section(section: type[Kind], value: Any) -> Kind:
+    """Return the section that a mapping declares; raise `InvalidValue` with all errors."""
+    try:
+        return section.model_validate(value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise InvalidValue(*_translated(error, section)) from error
+
+
+def parse_kind(value: Any, key: str, kinds: Mapping[str, type[Kind]], hint: str = "") -> Kind:
+    """Return the section that a mapping declares, of the kind that the value of a key names.
+
+    A hint is added to the message about an unknown kind.
+    """
+    if not isinstance(value, dict):
+        raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
+    if key not in value:
+        raise InvalidValue((key, "required, but not given"))
+    kind = value[key]
+    if not isinstance(kind, str) or kind not in kinds:
+        message = f"unknown {key} {short_repr(kind)}; {suggestion(kind, kinds)}{hint}"
+        raise InvalidValue((key, message))
+    return parse_section(kinds[kind], value)
+
+
+def prefix_errors(error: InvalidValue) -> list[str]:
+    """Return errors as lines that begin with their dotted keys, such as ``protocol.groups[1]``."""
+    lines = []
+    for location, message in error.errors:
+        parts = (
+            f"[{p}]" if isinstance(p, int) else f".{cut(visible(p), MAX_SHOWN)}" for p in location
+        )
+        lines.append(f"{''.join(parts).removeprefix('.')}: {message}")
+    return list(dict.fromkeys(lines))
+
+
+def _translated(error: ValidationError, section: type[Section]) -> Iterator[tuple[Location, str]]:
+    """Yield pydantic's errors in plain English."""
+    for found in error.errors(include_url=False):
+        location = tuple(part for part in found["loc"] if part != "[key]")
+        cause, kind = found.get("ctx", {}).get("error"), found["type"]
+        if isinstance(cause, InvalidValue):
+            yield from (((*location, *below), message) for below, message in cause.errors)
+        elif kind == "extra_forbidden":
+            known = _keys_at(section, location[:-1])
+            yield location, f"unknown key; {suggestion(location[-1], known)}"
+        elif kind != "too_short" or not found["input"]:  # elements with errors are not counted
+            yield location, _message(kind, found["input"], found.get("ctx", {}), found["msg"])
+
+
+def _keys_at(section: type[Section], location: Location) -> list[str]:
+    """Return the keys of the section at a location below another."""
+    for part in location:
+        for name, field in section.model_fields.items():
+            if part == (field.alias or name):
+                section = next(_sections(field.annotation), section)
+                break
+    return section.keys()
+
+
+def _sections(annotation: Any) -> Iterator[type[Section]]:
+    """Yield the sections that a type is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+    yield from chain.from_iterable(map(_sections, get_args(annotation)))
+
+
+_EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "an integer",
+    "model_attributes_type": "a mapping",
+    "model_type": "a mapping",
+    "string_pattern_mismatch": "letters, digits, _ and -",
+    "string_too_short": "text",
+    "string_type": "text",
+    "string_unicode": "text in UTF-8",
+    "too_short": "at least one",
+    "tuple_type": "a list",
+}
+_BOUNDS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("of at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("of at most", "le"),
+}
+
+
+def _message(kind: str, value: Any, context: Mapping[str, Any], message: str) -> str:
+    """Return one of pydantic's messages as ``expected ..., got ...``."""
+    if kind == "missing":
+        return "required, but not given"
+    if kind in _EXPECTED:
+        expected = _EXPECTED[kind]
+    elif kind in _BOUNDS:
+        words, key = _BOUNDS[kind]
+        number = "an integer" if isinstance(context[key], int) else "a number"
+        expected = f"{number} {words} {context[key]:.12g}"
+    elif kind == "literal_error":
+        expected = context["expected"].replace("'", "")
+    elif kind == "string_too_long":
+        expected = f"at most {context['max_length']} characters"
+    else:
+        return f"{message}, got {short_repr(value)}"
+    return f"expected {expected}, got {short_repr(value)}"
+
+
+Values = TypeVar("Values", bound=tuple)
+
+
+def all_different(values: Values) -> Values:
+    """Refuse a list that contains a value twice."""
+    if len(set(values)) < len(values):
+        raise InvalidValue(f"expected each only once, got {short_repr(values)}")
+    return values
+
+
+# Grids
+
+
+def expand(value: Any) -> tuple[Number, ...]:
+    """Return the numbers of a grid in rising order.
+
+    Parameters
+    ----------
+    value : number, list or mapping
+        One number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``, with ``step: 2``
+        every other exponent), or a range (``{from: 0.1, to: 0.9, step: 0.2}``), which ends at or
+        before ``to``.
+
+    Returns
+    -------
+    tuple of int or float
+        Distinct and finite. A range of integers consists of integers, and so do powers of an
+        integer base to integer exponents from 0 on.
+
+    Examples
+    --------
+    >>> expand({"base": 2, "from": 0, "to": 3})
+    (1, 2, 4, 8)
+    >>> expand({"from": 0.1, "to": 0.5, "step": 0.1})
+    (0.1, 0.2, 0.3, 0.4, 0.5)
+    """
+    if isinstance(value, Mapping):
+        notation = _Powers if "base" in value else _Range
+        numbers = parse_section(notation, value).numbers()
+    else:
+        numbers = list(value) if isinstance(value, list | tuple) else [value]
+        if not numbers:
+            raise InvalidValue("expected at least one number, got []")
+        if not all(map(is_number, numbers)):
+            raise InvalidValue(f"expected a list of numbers, got {short_repr(value)}")
+    rising = sorted(numbers)
+    for low, high in pairwise(rising):
+        if low == high:
+            raise InvalidValue(f"{low:g} stands in the grid more than once: {short_repr(value)}")
+    return tuple(rising)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite real number; true and false are not."""
+    real = isinstance(value, int | float) and not isinstance(value, bool)
+    return real and abs(value) <= sys.float_info.max
+
+
+def _number(value: Any) -> Number:
+    if not is_number(value):
+        raise InvalidValue(f"expected a number, got {short_repr(value)}")
+    return value
+
+
+def _positive(value: Number) -> Number:
+    if value <= 0:
+        raise InvalidValue(f"expected a positive number, got {short_repr(value)}")
+    return value
+
+
+_Number = Annotated[Any, BeforeValidator(_number), WithJsonSchema({"type": "number"})]
+_Positive = Annotated[
+    Any,
+    BeforeValidator(lambda value: _positive(_number(value))),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
+
+
+class _Range(Section):
+    """The numbers from, from + step, ..., up to to."""
+
+    low: _Number = Field(alias="from")
+    high: _Number = Field(alias="to")
+    step: _Positive
+
+    def steps(self) -> list[Decimal]:
+        """Return the numbers in decimals, so that three times 0.1 is 0.3."""
+        first, last, width = (Decimal(repr(x)) for x in (self.low, self.high, self.step))
+        if first > last:
+            raise InvalidValue(f"expected from <= to, got from {self.low} to {self.high}")
+        count = int((last - first) / width) + 1
+        if count > _MAX_GRID:
+            raise InvalidValue(f"expected at most {_MAX_GRID:,} numbers, got {count:,}")
+        return [first + i * width for i in range(count)]
+
+    def numbers(self) -> list[Number]:
+        """Return the numbers, integers if all keys are."""
+        integers = all(isinstance(x, int) for x in (self.low, self.high, self.step))
+        return [int(number) if integers else float(number) for number in self.steps()]
+
+
+class _Powers(_Range):
+    """The powers of a base; from, to and step are exponents."""
+
+    base: _Positive
+    step: _Positive = 1
+
+    def numbers(self) -> list[Number]:
+        """Return the powers, integers if the base is one and no exponent is negative."""
+        keys = (self.base, self.low, self.high, self.step)
+        kind = int if all(isinstance(x, int) for x in keys) and self.low >= 0 else float
+        try:
+            return [kind(float(self.base) ** float(exponent)) for exponent in self.steps()]
+        except OverflowError:
+            raise InvalidValue(f"{self.base} to the power of {self.high} is too large") from None
+
+
+def _real_grid(kind: str, is_valid: Callable[[Number], bool], **schema: Any) -> Any:
+    """Return the type of a grid of floats."""
+
+    def parse(value: Any) -> tuple[float, ...]:
+        numbers = expand(value)
+        if not all(map(is_valid, numbers)):
+            raise InvalidValue(f"expected a list of {kind}, got {short_repr(value)}")
+        return tuple(map(float, numbers))
+
+    return Annotated[tuple[float, ...], BeforeValidator(parse), _schema(kind, schema)]
+
+
+_BASIS = (
+    "integers of at least 1 (counts), or numbers with a decimal point above 0 and up to 1.0 "
+    "(fractions), not both"
+)
+
+
+def _basis_grid(value: Any) -> tuple[int, ...] | tuple[float, ...]:
+    numbers = expand(value)
+    counts = tuple(number for number in numbers if isinstance(number, int) and number >= 1)
+    shares = tuple(number for number in numbers if isinstance(number, float) and 0 < number <= 1)
+    for found in (counts, shares):
+        if len(found) == len(numbers):
+            return found
+    raise InvalidValue(f"expected a list of {_BASIS}, got {short_repr(value)}")
+
+
+def _schema(kind: str, number: dict[str, Any]) -> WithJsonSchema:
+    """Return the JSON Schema of a grid."""
+    number = {"type": "number", **number}
+    several = {"type": "array", "items": number, "minItems": 1, "uniqueItems": True}
+    notations = [section.model_json_schema(by_alias=True) for section in (_Powers, _Range)]
+    description = f"A grid of {kind}: a list, one number, powers or a range."
+    return WithJsonSchema({"description": description, "anyOf": [number, several, *notations]})
+
+
+PositiveGrid = _real_grid("positive numbers", lambda number: number > 0, exclusiveMinimum=0)
+"""Widths, lambda, C."""
+WeightGrid = _real_grid("numbers of at least 0", lambda number: number >= 0, minimum=0)
+"""nu, ridge."""
+FractionGrid = _real_grid(
+    "numbers from 0 to 1", lambda number: 0 <= number <= 1, minimum=0, maximum=1
+)
+"""beta."""
+BasisGrid = Annotated[
+    tuple[int, ...] | tuple[float, ...],
+    BeforeValidator(_basis_grid),
+    _schema(_BASIS, {"anyOf": [{"exclusiveMinimum": 0, "maximum": 1}, {"multipleOf": 1}]}),
+]
+"""n_basis: counts are ints, fractions of the points are floats."""

@@ -1,0 +1,100 @@
+"""Names of configs, and the known word closest to a mistyped one.
+
+Imports little, so that commands answer at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rankpursuit.visible import cut, visible
+
+SCHEMA = "schema.json"
+"""File name of the JSON Schema, next to the shipped configs."""
+SCHEMA_LINE = "# yaml-language-server: $schema="
+"""Start of the first line of a config, for editors."""
+MAX_SHOWN = 70
+"""Maximum length of a value or key in a message."""
+
+
+# Words for messages
+
+
+def short_repr(value: Any) -> str:
+    """Return a value as JSON, on one line, cut if it is long."""
+    encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, skipkeys=True, default=str)
+    # Piece by piece: anchors can make a few lines of YAML a value of any length.
+    return cut(visible("".join(islice(encoder.iterencode(value), MAX_SHOWN))), MAX_SHOWN)
+
+
+def suggestion(word: object, known: Iterable[str]) -> str:
+    """Return ``did you mean ...?`` if a known word is close, or else the known words."""
+    words = list(known)
+    close = difflib.get_close_matches(str(word)[:MAX_SHOWN], words, n=1)
+    return f"did you mean {close[0]}?" if close else f"known are {', '.join(words)}"
+
+
+# Named configs: in a clone they are next to the package, in an installed package inside of it
+
+
+def shipped_folder() -> Path:
+    """Return the folder of the configs that come with the package."""
+    package = Path(__file__).parents[1]
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+def shipped_experiments() -> dict[str, Path]:
+    """Return the experiments that come with the package by name: the demo, then table by table."""
+    found = {path.stem: path for path in shipped_folder().glob("*.yaml")}
+    return dict(sorted(found.items(), key=lambda item: summary_line(item[1])))
+
+
+def shipped_configs() -> dict[str, Path]:
+    """Return all configs that have a name: the experiments, and those that they extend."""
+    bases = {path.stem: path for path in sorted((shipped_folder() / "base").glob("*.yaml"))}
+    return shipped_experiments() | bases
+
+
+def summary_line(path: Path) -> str:
+    """Return the first comment of a config, which summarises it."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("#") and not line.startswith(SCHEMA_LINE):
+                return line.lstrip("# ").rstrip("\n")
+    return ""
+
+
+def resolve_path(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
+    """Return the file of a config, given by its name or as a path relative to a folder."""
+    name = os.fspath(word)
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name) and (found := shipped_configs().get(name)):
+        return found
+    return folder / name
+
+
+def closest_match(path: Path, pattern: str = "*") -> Path | None:
+    """Return the file next to a missing one, matching a glob pattern, with the closest name."""
+    try:
+        names = list(islice((file.name for file in path.parent.glob(pattern)), 1000))
+    except (OSError, ValueError):
+        return None
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return path.parent / close[0] if close else None
+
+
+def no_such_file(path: Path) -> str:
+    """Return the message for a missing config, with the config that may have been meant."""
+    if close := closest_match(path, "*.y*ml"):
+        return f"{path}: no such file; did you mean {close}?"
+    known = difflib.get_close_matches(path.stem, list(shipped_configs()), n=1)
+    if known:
+        return f"{path}: no such file; did you mean {known[0]}, which comes with rankpursuit?"
+    return f"{path}: no such file; `rp-run --list` names those that come with rankpursuit"

@@ -1,1 +1,0 @@
-"""A run: its plan, its evaluation, its store and the files that it leaves."""

@@ -1,1 +1,0 @@
-"""The language of configs: YAML files, sections of known keys, grids, faults in plain English."""

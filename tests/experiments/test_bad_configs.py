@@ -1,0 +1,398 @@
+"""Configs that cannot be used: each with the exact line, or lines, that say so."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.config import json_schema, load_experiment
+from rankpursuit.experiments.methods import METHODS as REGISTERED
+
+GOOD = """\
+name: good
+table: 1
+data: {name: synthetic, n_users: 500}
+protocol: {test_users: 30, holdout_users: 30, reference_users: 60}
+kernel: {parameter: sigma, widths: {base: 2, from: -2, to: 2}}
+metrics: [disagreement]
+repeats: 2
+seed: 1
+algorithms:
+  rls: {lambda: [1]}
+  rank_svm: {C: [1], loss: hinge}
+  ranking_pursuit: {n_basis: [0.5], fitting: basic}
+  semi_supervised_ranking_pursuit: {n_basis: [5], nu: [1]}
+"""
+METHODS = ", ".join(REGISTERED)
+PLUGIN = " (methods of a plug-in need --plugin)"
+SHARES_OR_COUNTS = (
+    "expected a list of integers of at least 1 (counts), or numbers with a decimal point "
+    "above 0 and up to 1.0 (fractions), not both"
+)
+
+
+def errors_of(path: Path, overrides: tuple[str, ...] = ()) -> list[str]:
+    with pytest.raises(ConfigError) as refused:
+        load_experiment(path, overrides)
+    return refused.value.faults
+
+
+@pytest.fixture
+def good(tmp_path) -> Path:
+    path = tmp_path / "good.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def test_the_config_that_the_bad_ones_are_made_of_is_good(good):
+    load_experiment(good)
+    jsonschema.validate(yaml.safe_load(GOOD), json_schema())
+
+
+# What is set in a good config, and what is said of it. A value that JSON Schema cannot tell from a
+# good one (it compares no two numbers) stands in the second list.
+BAD_FOR_EDITORS_TOO = [
+    # the experiment
+    ("nme=x", "nme: unknown key; did you mean name?"),
+    ("protcol={}", "protcol: unknown key; did you mean protocol?"),
+    (
+        "colour=red",
+        "colour: unknown key; known are name, table, data, protocol, kernel, ties, metrics, "
+        "tuning, offset, repeats, seed, algorithms, extends",
+    ),
+    ("name=two words", 'name: expected letters, digits, _ and -, got "two words"'),
+    ("name=../up", 'name: expected letters, digits, _ and -, got "../up"'),
+    ("name=3", "name: expected text, got 3"),
+    ("name=''", 'name: expected letters, digits, _ and -, got ""'),
+    ("table=6", "table: expected an integer of at most 5, got 6"),
+    ("repeats=ten", 'repeats: expected an integer, got "ten"'),
+    ("repeats=true", "repeats: expected an integer, got true"),
+    ("repeats=2.5", "repeats: expected an integer, got 2.5"),
+    ("repeats=[2]", "repeats: expected an integer, got [2]"),
+    ("repeats=0", "repeats: expected an integer of at least 1, got 0"),
+    ("seed=-1", "seed: expected an integer of at least 0, got -1"),
+    ("seed=4294967296", "seed: expected an integer of at most 4294967295, got 4294967296"),
+    ("ties=some", 'ties: expected half, all or untied, got "some"'),
+    ("offset=mean", 'offset: expected raw or training_mean, got "mean"'),
+    ("metrics=[]", "metrics: expected at least one, got []"),
+    ("metrics=disagreement", 'metrics: expected a list, got "disagreement"'),
+    (
+        "metrics=[accuracy]",
+        'metrics[0]: unknown metric "accuracy"; known are disagreement, squared_error, ndcg',
+    ),
+    # data
+    ("data=jester", 'data: expected a mapping, got "jester"'),
+    ("data={}", "data.name: required, but not given"),
+    ("data={name: jster}", 'data.name: unknown name "jster"; did you mean jester?'),
+    ("data={name: ratings}", "data.path: required, but not given"),
+    ("data={name: jester, path: 3}", "data.path: expected text, got 3"),
+    ("data.n_user=5", "data.n_user: unknown key; did you mean n_users?"),
+    ("data.scale=points", 'data.scale: expected jokes or stars, got "points"'),
+    ("data.noise=-0.5", "data.noise: expected a number of at least 0, got -0.5"),
+    # protocol
+    ("protocol=paper", 'protocol: expected a mapping, got "paper"'),
+    ("protocol.test_user=5", "protocol.test_user: unknown key; did you mean test_users?"),
+    ("protocol.test_users=0", "protocol.test_users: expected an integer of at least 1, got 0"),
+    ("protocol.test_users=50%", 'protocol.test_users: expected an integer, got "50%"'),
+    ("protocol.groups=[]", "protocol.groups: expected at least one, got []"),
+    ("protocol.groups=20-40", 'protocol.groups: expected a list, got "20-40"'),
+    (
+        "protocol.groups=[[20, 40], [60]]",
+        "protocol.groups[1]: expected two integers of at least 1, got [60]",
+    ),
+    (
+        "protocol.groups=[[0, 40]]",
+        "protocol.groups[0]: expected two integers of at least 1, got [0, 40]",
+    ),
+    ("protocol.train_share=1", "protocol.train_share: expected a number below 1, got 1"),
+    ("protocol.train_share=half", 'protocol.train_share: expected a number, got "half"'),
+    ("protocol.scored_share=0.0", "protocol.scored_share: expected a number above 0, got 0.0"),
+    ("protocol.fill=mode", 'protocol.fill: expected median, mean or zero, got "mode"'),
+    # kernel
+    ("kernel.parameter=width", 'kernel.parameter: expected sigma or gamma, got "width"'),
+    ("kernel.widths=[]", "kernel.widths: expected at least one number, got []"),
+    ("kernel.widths=[1, -2]", "kernel.widths: expected a list of positive numbers, got [1, -2]"),
+    ("kernel.widths=[0]", "kernel.widths: expected a list of positive numbers, got [0]"),
+    ("kernel.widths=wide", 'kernel.widths: expected a list of numbers, got "wide"'),
+    ("kernel.widths=[1, 1]", "kernel.widths: 1 stands in the grid more than once: [1, 1]"),
+    ("kernel.widths.too=3", "kernel.widths.too: unknown key; did you mean to?"),
+    ("kernel.widths.to=high", 'kernel.widths.to: expected a number, got "high"'),
+    ("kernel.widths.step=0", "kernel.widths.step: expected a positive number, got 0"),
+    ("kernel.widths={from: 1, to: 2}", "kernel.widths.step: required, but not given"),
+    # algorithms
+    ("algorithms=[rls]", 'algorithms: expected a mapping, got ["rls"]'),
+    ("algorithms.rls=1", "algorithms.rls: expected a mapping, got 1"),
+    (
+        "algorithms.rank_svn={C: [1]}",
+        "algorithms.rank_svn: unknown algorithm; did you mean rank_svm?" + PLUGIN,
+    ),
+    ("algorithms.x={n_basis: 3}", f"algorithms.x: unknown algorithm; known are {METHODS}{PLUGIN}"),
+    (
+        "algorithms.x={method: rank_rsl, lambda: 1}",
+        'algorithms.x.method: unknown method "rank_rsl"; did you mean rank_rls?' + PLUGIN,
+    ),
+    (
+        "algorithms.rls.method=rank_rls",
+        "algorithms.rls: rls is a method: use another label for rank_rls",
+    ),
+    (
+        "algorithms.my rls={method: rls, lambda: 1}",
+        'algorithms.my rls: expected letters, digits, _ and -, got "my rls"',
+    ),
+    (
+        "algorithms.rank_svm.C=[-1]",
+        "algorithms.rank_svm.C: expected a list of positive numbers, got [-1]",
+    ),
+    (
+        "algorithms.rank_svm.loss=square",
+        'algorithms.rank_svm.loss: expected hinge or squared_hinge, got "square"',
+    ),
+    ("algorithms.rls.lambdas=1", "algorithms.rls.lambdas: unknown key; did you mean lambda?"),
+    ("algorithms.rls.C=1", "algorithms.rls.C: unknown key; known are method, lambda"),
+    (
+        "algorithms.ranking_pursuit.fitting=fast",
+        'algorithms.ranking_pursuit.fitting: expected basic, backfit or prefit, got "fast"',
+    ),
+    (
+        "algorithms.ranking_pursuit.n_basis=[0.5, 1.5]",
+        f"algorithms.ranking_pursuit.n_basis: {SHARES_OR_COUNTS}, got [0.5, 1.5]",
+    ),
+    (
+        "algorithms.ranking_pursuit.repeat=1",
+        "algorithms.ranking_pursuit.repeat: expected true or false, got 1",
+    ),
+    (
+        "algorithms.ranking_pursuit.ridge=-1",
+        "algorithms.ranking_pursuit.ridge: expected a list of numbers of at least 0, got -1",
+    ),
+    (
+        "algorithms.semi_supervised_ranking_pursuit.nu=[-1]",
+        "algorithms.semi_supervised_ranking_pursuit.nu: expected a list of numbers of at least 0, "
+        "got [-1]",
+    ),
+    (
+        "algorithms.semi_supervised_ranking_pursuit.fitting=prefit",
+        "algorithms.semi_supervised_ranking_pursuit.fitting: expected basic or backfit, "
+        'got "prefit"',
+    ),
+    (
+        "algorithms.semi_supervised_ranking_pursuit.n_views=0",
+        "algorithms.semi_supervised_ranking_pursuit.n_views: expected an integer of at least 1, "
+        "got 0",
+    ),
+    (
+        "algorithms.x={method: combined_ranking_regression_pursuit, n_basis: 3, beta: 2}",
+        "algorithms.x.beta: expected a list of numbers from 0 to 1, got 2",
+    ),
+]
+BAD = [
+    *BAD_FOR_EDITORS_TOO,
+    ("algorithms={}", "algorithms: expected at least one, got {}"),
+    ("algorithms.rank_svm={loss: hinge}", "algorithms.rank_svm.C: required, but not given"),
+    ("repeats=", "repeats: expected an integer, got null"),
+    ("repeats=2.0", "repeats: expected an integer, got 2.0"),
+    (
+        "metrics=[disagreement, disagreement]",
+        'metrics: expected each only once, got ["disagreement", "disagreement"]',
+    ),
+    (
+        "protocol.groups=[[20, 40], [60, 40]]",
+        "protocol.groups[1]: expected low <= high, got [60, 40]",
+    ),
+    (
+        "protocol.groups=[[20, 40], [20, 40]]",
+        "protocol.groups: expected each only once, got [[20, 40], [20, 40]]",
+    ),
+    (
+        "protocol.test_user_bounds=[300, 50]",
+        "protocol.test_user_bounds: expected low <= high, got [300, 50]",
+    ),
+    (
+        "protocol.test_user_bounds=[3, 300]",
+        "protocol: a user with 3 ratings would have 1 scored training items and 2 test items, and "
+        "each must be at least 2: change train_share, scored_share or the lower bound of "
+        "test_user_bounds",
+    ),
+    ("protocol.train_share=.nan", "protocol.train_share: expected a finite number, got NaN"),
+    ("kernel.widths.from=5", "kernel.widths: expected from <= to, got from 5 to 2"),
+    ("kernel.widths=[.inf]", "kernel.widths: expected a list of numbers, got [Infinity]"),
+    ("kernel.widths.base=-1", "kernel.widths.base: expected a positive number, got -1"),
+    (
+        "algorithms.ranking_pursuit={n_basis: 3, fitting: backfit, repeat: true}",
+        "algorithms.ranking_pursuit.repeat: expected false with backfit fitting, got true",
+    ),
+    (
+        "algorithms.ranking_pursuit.n_basis=[0.5, 1]",
+        f"algorithms.ranking_pursuit.n_basis: {SHARES_OR_COUNTS}, got [0.5, 1]",
+    ),
+    # overrides
+    (
+        "algorithms.rank_svn=null",
+        "algorithms.rank_svn: no such algorithm to drop; did you mean rank_svm?",
+    ),
+    ("repeats", "repeats: expected key=value, such as protocol.test_users=50"),
+    ("=3", "=3: expected key=value, such as protocol.test_users=50"),
+    ("a..b=3", "a..b=3: expected key=value, such as protocol.test_users=50"),
+    ("extends=a.yaml", "extends: can be given in a file only, got extends=a.yaml"),
+    ("seed.low=3", "seed.low: no such key: seed is 1, not a mapping"),
+    ("seed=[1", "seed=[1, line 1: expected ',' or ']', but got '<stream end>'"),
+    (
+        "seed=!!python/object/apply:os.system [true]",
+        "seed=!!python/object/apply:os.system [true], line 1: could not "
+        "determine a constructor for the tag 'tag:yaml.org,2002:python/object/apply:os.system'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("override", "error"), BAD, ids=[override for override, _ in BAD])
+def test_a_bad_value_is_refused_with_its_key(good, override, error):
+    assert errors_of(good, (override,)) == [error]
+
+
+@pytest.mark.parametrize(
+    "override", [override for override, _ in BAD_FOR_EDITORS_TOO], ids=lambda text: text
+)
+def test_the_schema_refuses_it_too(good, override):
+    key, _, value = override.partition("=")
+    config = yaml.safe_load(GOOD)
+    *sections, last = key.split(".")
+    here = config
+    for section in sections:
+        here = here[section]
+    here[last] = yaml.safe_load(value)
+    assert not jsonschema.Draft202012Validator(json_schema()).is_valid(config)
+
+
+def test_all_errors_are_told_at_once(good):
+    overrides = ["repeats=0", "protocol.test_user=5", "algorithms.rls.lambda=[-1]", "data.noise=a"]
+    assert errors_of(good, (*overrides, "algorithms.rank_svm.loss=cubic")) == [
+        'data.noise: expected a number, got "a"',
+        "protocol.test_user: unknown key; did you mean test_users?",
+        "repeats: expected an integer of at least 1, got 0",
+        "algorithms.rls.lambda: expected a list of positive numbers, got [-1]",
+        'algorithms.rank_svm.loss: expected hinge or squared_hinge, got "cubic"',
+    ]
+
+
+def test_all_errors_of_a_grid_are_told_at_once(good):
+    assert errors_of(good, ("kernel.widths={base: two, form: 1, to: 3}",)) == [
+        "kernel.widths.from: required, but not given",
+        'kernel.widths.base: expected a number, got "two"',
+        "kernel.widths.form: unknown key; did you mean from?",
+    ]
+
+
+def test_all_wrong_overrides_are_told_at_once(good):
+    assert errors_of(good, ("seed", "seed.low=3")) == [
+        "seed: expected key=value, such as protocol.test_users=50",
+        "seed.low: no such key: seed is 1, not a mapping",
+    ]
+
+
+def test_what_is_missing_is_told(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("seed: 1\n", encoding="utf-8")
+    assert errors_of(path) == [
+        f"{key}: required, but not given" for key in ("name", "data", "algorithms")
+    ]
+
+
+def test_a_long_value_is_cut(good):
+    [error] = errors_of(good, (f"ties={'x' * 1000}",))
+    assert error == f'ties: expected half, all or untied, got "{"x" * 66}...'
+
+
+FILES = [
+    ("", "{file}: the file is empty"),
+    ("# nothing\n", "{file}: the file is empty"),
+    ("- a\n- b\n", '{file}: expected a mapping of keys, got ["a", "b"]'),
+    ("just text\n", '{file}: expected a mapping of keys, got "just text"'),
+    ("name: x\nseed: [1, 2\n", "{file}, line 3: expected ',' or ']', but got '<stream end>'"),
+    ("name: x\n\tseed: 1\n", "{file}, line 2: found character '\\t' that cannot start any token"),
+    ("name: x\nseed 1\n", "{file}, line 3: could not find expected ':'"),
+    ("name: x\nname: y\n", "{file}, line 2: the key name is also on line 1"),
+    ("a:\n  b: 1\n  c: 2\n  b: 3\n", "{file}, line 4: the key b is also on line 2"),
+    ("name: *nobody\n", "{file}, line 1: found undefined alias 'nobody'"),
+    ("? [a]\n: b\n", "{file}, line 1: found unhashable key"),
+    ("name: x\n---\nname: y\n", "{file}, line 2: but found another document"),
+    (
+        "name: !!python/object/apply:os.system ['touch ran']\n",
+        "{file}, line 1: could not determine a constructor for the tag "
+        "'tag:yaml.org,2002:python/object/apply:os.system'",
+    ),
+    (
+        "name: x\nseed: !!python/name:os.system\n",
+        "{file}, line 2: could not determine a constructor for the tag "
+        "'tag:yaml.org,2002:python/name:os.system'",
+    ),
+    ("name: !mine x\n", "{file}, line 1: could not determine a constructor for the tag '!mine'"),
+    ("extends: [a, b]\n", 'extends: expected a name or the path of a file, got ["a", "b"]'),
+    (
+        "extends: nowhere.yaml\n",
+        "{folder}/nowhere.yaml: no such file; `rp-run --list` names those that come with "
+        "rankpursuit",
+    ),
+    (
+        "extends: base/paper.yaml\n",
+        "{folder}/base/paper.yaml: no such file; did you mean paper, which comes with rankpursuit?",
+    ),
+    ("extends: confg.yaml\n", "{folder}/confg.yaml: no such file; did you mean {file}?"),
+    (
+        "extends: config.yaml\n",
+        "{file}: extends goes round in a circle: config.yaml -> config.yaml",
+    ),
+    ("extends: .\n", "{folder}: cannot be read: not a regular file"),
+    ("seed: !!int x\n", "{file}: invalid literal for int() with base 10: 'x'"),
+    ("seed: !!bool abc\n", "{file}: 'abc'"),
+    ('extends: "a\\0b"\n', 'extends: expected a name or the path of a file, got "a\\u0000b"'),
+    ('extends: "a\\uD800b"\n', 'extends: expected a name or the path of a file, got "a\\ud800b"'),
+    ("extends: ''\n", 'extends: expected a name or the path of a file, got ""'),
+]
+
+
+@pytest.mark.parametrize(("text", "error"), FILES, ids=[repr(text) for text, _ in FILES])
+def test_a_file_that_cannot_be_read_is_refused_with_its_line(tmp_path, monkeypatch, text, error):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert errors_of(path) == [error.format(file=path, folder=tmp_path)]
+    assert list(tmp_path.iterdir()) == [path]  # nothing ran
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    advice = "; `rp-run --list` names those that come with rankpursuit"
+    assert errors_of(tmp_path / "none.yaml") == [f"{tmp_path}/none.yaml: no such file{advice}"]
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"name: \xff\xfe\n")
+    assert errors_of(path) == [f"{path}: not a text file in UTF-8"]
+
+
+def test_a_control_character_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"name: \x00\n")
+    assert errors_of(path) == [f'{path}, line 1: the character "\\u0000" is not allowed']
+
+
+def test_a_file_nested_too_deeply_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("name: " + "[" * 5000 + "]" * 5000, encoding="utf-8")
+    assert errors_of(path) == [f"{path}: nested too deeply"]
+
+
+def test_files_that_extend_each_other_are_refused(tmp_path):
+    for name, other in (("a", "b"), ("b", "c"), ("c", "a")):
+        (tmp_path / f"{name}.yaml").write_text(f"extends: {other}.yaml\n", encoding="utf-8")
+    assert errors_of(tmp_path / "a.yaml") == [
+        f"{tmp_path}/c.yaml: extends goes round in a circle: a.yaml -> b.yaml -> c.yaml -> a.yaml"
+    ]
+
+
+def test_an_algorithm_without_options_that_is_not_inherited_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(GOOD + "  rank_rls:\n", encoding="utf-8")
+    assert errors_of(path) == ["algorithms.rank_rls: expected a mapping, got null"]

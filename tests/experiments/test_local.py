@@ -1,0 +1,110 @@
+"""Worker processes of this machine: what they give, and when they end."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from small_experiment import few_jobs, run_of, small_config, sums
+
+from rankpursuit.errors import RunError
+from rankpursuit.experiments.backends import Local, _deferred
+from rankpursuit.experiments.evaluate import evaluate_unit
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_of(small_config())
+
+
+class Evaluated:
+    """What a worker gets when this is sent to it: the value of an expression."""
+
+    def __init__(self, expression):
+        self._expression = expression
+
+    def __reduce__(self):
+        return eval, (self._expression,)
+
+
+def test_workers_give_what_this_process_gives(run):
+    jobs = few_jobs(run, 6)
+    with Local(2) as local:
+        found = sums(local.evaluate(run.experiment, jobs))
+    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
+
+
+def test_jobs_are_taken_as_they_are_needed(run):
+    taken = []
+
+    def jobs():
+        for job in few_jobs(run, 4) * 5:
+            taken.append(job)
+            yield job
+
+    with Local(2) as local:
+        results = local.evaluate(run.experiment, jobs())
+        next(results)
+        assert len(taken) < 10
+        assert len(list(results)) == 19
+
+
+def test_what_a_library_prints_is_no_reply(run):
+    ((unit, labels, _),) = few_jobs(run, 1)
+    job = (unit, labels, Evaluated("print('noise', flush=True) or {}"))
+    with Local(2) as local:
+        found = sums(local.evaluate(run.experiment, [job]))
+    assert found == sums([evaluate_unit(run.experiment, unit, labels, {})])
+
+
+def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
+    ((unit, _, choices),) = few_jobs(run, 1)
+    with pytest.raises(TypeError, match="NoneType") as fault, Local(2) as local:
+        list(local.evaluate(run.experiment, [(unit, None, choices)]))
+    assert "in evaluate_unit" in str(fault.value.__cause__)
+
+
+def test_a_worker_that_dies_in_a_unit_is_told_and_others_can_start(run):
+    deadly = (Evaluated("__import__('os')._exit(1)"), ("rls",), {})
+    with Local(2) as local:
+        with pytest.raises(RunError, match="a worker process was killed or ran out of"):
+            list(local.evaluate(run.experiment, [*few_jobs(run, 2), deadly]))
+        assert len(list(local.evaluate(run.experiment, few_jobs(run, 4)))) == 4
+
+
+def test_an_exception_here_ends_workers_in_the_middle_of_units_at_once(run):
+    sleepy = (Evaluated("__import__('time').sleep(60)"), ("rls",), {})
+    begun = time.monotonic()
+    with pytest.raises(SystemExit), Local(2) as local:
+        for _ in local.evaluate(run.experiment, [*few_jobs(run, 1), sleepy, sleepy]):
+            begun = time.monotonic()
+            raise SystemExit
+    assert time.monotonic() - begun < 50
+
+
+def test_ctrl_c_while_workers_start_is_heard_when_they_have():
+    """Another thread takes the signal, as one of BLAS may, and Python raises in this one."""
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    reached, before = False, signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(KeyboardInterrupt), _deferred(signal.SIGINT):
+            signal.pthread_kill(other.ident, signal.SIGINT)
+            time.sleep(0.1)
+            reached = True
+    finally:
+        done.set()
+        other.join()
+    assert reached
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_is_ignored_stays_so_while_workers_start():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with _deferred(signal.SIGINT):
+            os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,352 @@
+"""Your own methods: plug-ins, and any estimator."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import Field
+from sklearn.kernel_ridge import KernelRidge
+from small_experiment import run_into, run_of, small_config
+
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments import methods
+from rankpursuit.experiments.config import (
+    Experiment,
+    KernelSpec,
+    experiment_from,
+    json_schema,
+    parse_experiment,
+)
+from rankpursuit.experiments.evaluate import evaluate_unit, tasks_of
+from rankpursuit.experiments.methods import (
+    METHODS,
+    METRICS,
+    MethodOptions,
+    install_plugins,
+    load_plugins,
+    plugin_sources,
+    predict_grid,
+)
+from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.protocol import Protocol
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+KERNEL_RIDGE = {"method": "estimator", "class": "sklearn.kernel_ridge.KernelRidge"}
+
+
+@pytest.fixture(autouse=True)
+def no_plugin_stays():
+    before = dict(METHODS), dict(METRICS), dict(methods._ESTIMATORS), dict(methods._PLUGINS)
+    yield
+    now = METHODS, METRICS, methods._ESTIMATORS, methods._PLUGINS
+    for registry, kept in zip(now, before, strict=True):
+        registry.clear()
+        registry.update(kept)
+
+
+def config_of(**algorithms):
+    return small_config(algorithms=algorithms, repeats=1)
+
+
+def evaluated(config, label):
+    """Evaluate one unit of hold-out users, then one of test users with what was chosen."""
+    run = run_of(config)
+    cell = run.plan.cells[0]
+    holdout, test = (run.plan.units[cell, role][0] for role in ("holdout", "test"))
+    first = evaluate_unit(run.experiment, holdout, (label,), {})
+    assert first.failures == {}
+    choices = run.choose(label, first.results[label].sums)
+    second = evaluate_unit(run.experiment, test, (label,), {label: choices})
+    assert second.failures == {}
+    return first.results[label], second.results[label], choices
+
+
+def write(tmp_path, text, name="mine.py"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+PLAIN = """
+from rankpursuit.experiments.methods import register_method
+@register_method("{name}", title="Plain", has_width=False)
+def predict_grid(problem, options, rows):
+    return {factor} * problem.features[:, rows].mean(axis=-1)
+"""
+
+
+def test_the_plug_in_of_the_guide_runs_end_to_end(tmp_path):
+    load_plugins([GUIDE / "smoothing.py"])
+    config = config_of(smoothing={"power": [1, 2, 4]}, rls={"lambda": 1})
+    config["metrics"] = ["root", "disagreement"]
+    assert run_into(run_of(config), tmp_path) == []
+    rows = pd.read_csv(tmp_path / "repeats.csv")
+    assert list(rows.columns)[-4:] == ["power", "on_edge", "basis_functions", "basis_share"]
+    assert rows.loc[rows["algorithm"] == "smoothing", "power"].isin([1, 2, 4]).all()
+    assert rows.loc[rows["algorithm"] == "rls", "power"].isna().all()
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    assert set(curves.loc[curves["algorithm"] == "smoothing", "axis"]) == {"width", "power"}
+
+
+def test_a_method_without_a_width_has_none_in_the_results(tmp_path):
+    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
+    config = config_of(plain={}, rls={"lambda": [1, 2]})
+    assert run_into(run_of(config), tmp_path) == []
+    rows = pd.read_csv(tmp_path / "repeats.csv").set_index("algorithm")
+    assert rows.loc["plain", ["width", "on_edge"]].isna().all(axis=None)
+    assert rows.loc["rls", "width"].notna().all()
+    assert "plain" not in set(pd.read_csv(tmp_path / "curves.csv")["algorithm"])
+
+
+def test_a_plug_in_is_executed_once_and_again_when_its_source_has_changed(tmp_path):
+    path = write(tmp_path, PLAIN.format(name="plain", factor=1))
+    load_plugins([path])
+    function, digest = METHODS["plain"].predict_grid, digest_of("plain")
+    load_plugins([path, path])
+    assert METHODS["plain"].predict_grid is function
+    write(tmp_path, PLAIN.format(name="plain", factor=2))
+    load_plugins([path])
+    assert METHODS["plain"].predict_grid is not function
+    assert digest_of("plain") != digest
+
+
+def digest_of(label):
+    return parse_experiment(config_of(**{label: {}})).digest()
+
+
+def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
+    config = config_of(rls={"lambda": 1})
+    before = parse_experiment(config).digest()
+    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
+    assert parse_experiment(config).digest() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PLAIN.format(name="rls", factor=1), "the name rls is taken by rankpursuit"),
+        (PLAIN.format(name="plain", factor=1) + "1 / 0", "ZeroDivisionError"),
+        ("import nowhere_to_be_found", "ModuleNotFoundError"),
+        ("def f(:", "SyntaxError"),
+    ],
+)
+def test_a_plug_in_that_fails_is_one_error_and_registers_nothing(tmp_path, text, said):
+    before = dict(METHODS)
+    with pytest.raises(ConfigError, match=rf"^--plugin mine\.py: .*{said}"):
+        load_plugins([write(tmp_path, text)])
+    assert before == METHODS
+    assert plugin_sources() == ()
+
+
+def test_a_plug_in_that_is_not_there_is_one_error(tmp_path):
+    write(tmp_path, "", "mine.py")
+    with pytest.raises(ConfigError, match=r"No such file or directory; did you mean .*mine\.py\?"):
+        load_plugins([tmp_path / "mne.py"])
+    with pytest.raises(ConfigError, match=r"^--plugin mine: neither a \.py file nor an installed"):
+        load_plugins(["mine"])
+
+
+@pytest.mark.parametrize("name", ["random.py", "numpy.py"])
+def test_a_plug_in_does_not_take_the_place_of_another_module(tmp_path, name):
+    with pytest.raises(ConfigError, match="is another module: rename the file"):
+        load_plugins([write(tmp_path, "", name)])
+
+
+def test_a_process_can_go_back_to_an_earlier_version_of_a_plug_in(tmp_path):
+    text = json.dumps(config_of(plain={}))
+    sources = [(("mine.py", PLAIN.format(name="plain", factor=factor)),) for factor in (1, 2)]
+    digests = [experiment_from(text, sources[version]).digest() for version in (0, 1, 0)]
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_an_installed_plug_in_is_loaded_by_name_only_when_asked_for(tmp_path, monkeypatch):
+    about = tmp_path / "installed_methods-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: installed-methods\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[rankpursuit.plugins]\nplain = installed_methods\n")
+    write(tmp_path, PLAIN.format(name="plain", factor=1), "installed_methods.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "plain" not in METHODS
+    load_plugins(["plain"])
+    load_plugins(["plain"])
+    assert METHODS["plain"].plugin == "plain"
+    install_plugins(plugin_sources())
+    with pytest.raises(ConfigError, match="another version is installed here"):
+        install_plugins([("plain", "")])
+    with pytest.raises(ConfigError, match=r"plan: neither .*; did you mean plain\?"):
+        load_plugins(["plan"])
+
+
+def test_an_unknown_method_points_to_plug_ins():
+    with pytest.raises(ConfigError, match=r"algorithms\.mine: unknown algorithm; .*--plugin"):
+        parse_experiment(config_of(mine={}))
+
+
+def test_predictions_of_a_wrong_shape_are_the_failure_of_that_algorithm(tmp_path):
+    text = PLAIN.format(name="plain", factor=1).replace("axis=-1)", "axis=-1)[:, :1]")
+    load_plugins([write(tmp_path, text)])
+    run = run_of(config_of(plain={}, rls={"lambda": 1}))
+    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
+    result = evaluate_unit(run.experiment, unit, run.labels, {})
+    assert set(result.results) == {"rls"}
+    assert "plain: predictions of shape" in result.failures["plain"]
+
+
+def test_another_process_gets_experiments_and_plug_ins_as_text():
+    load_plugins([GUIDE / "smoothing.py"])
+    experiment = parse_experiment(config_of(smoothing={"power": 3}))
+    sent = json.dumps(experiment.resolved()), plugin_sources()
+    program = (
+        "import sys, json; from rankpursuit.experiments.config import experiment_from\n"
+        "text, plugins = json.load(sys.stdin)\n"
+        "print(experiment_from(text, tuple(map(tuple, plugins))).digest())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(sent),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == experiment.digest()
+    assert experiment_from(*sent) is experiment_from(*sent)
+    install_plugins(plugin_sources())
+
+
+def test_the_schema_has_methods_without_required_options(tmp_path):
+    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
+    assert "plain" in json_schema()["properties"]["algorithms"]["properties"]
+
+
+def test_a_new_option_with_a_default_changes_no_digest():
+    class NewProtocol(Protocol):
+        new: int = 3
+
+    class NewExperiment(Experiment):
+        protocol: NewProtocol = NewProtocol()
+        kernel: KernelSpec = KernelSpec()
+        also_new: tuple[float, ...] = (1.0, 2.0)
+
+    class NewOptions(methods.LeastSquaresOptions):
+        new: bool = Field(default=False)
+
+    config = config_of(rls={"lambda": 1})
+    digest = parse_experiment(config).digest()
+    new = NewExperiment.model_validate(config)
+    assert new.digest() == digest
+    options = NewOptions(method="rls", lambdas=[1])
+    assert new.model_copy(update={"algorithms": {"rls": options}}).digest() == digest
+    other = new.model_copy(update={"also_new": (1.0,)})
+    assert other.digest() != digest
+
+
+def test_an_estimator_with_a_kernel_is_the_estimator_at_every_width_and_parameter():
+    config = config_of(ridge={**KERNEL_RIDGE, "input": "kernel", "grid": {"alpha": [0.5, 4]}})
+    run = run_of(config)
+    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
+    problem = Problem.of(tasks_of(run.experiment, unit)[:1], (4.0, 16.0), "sigma")
+    found = predict_grid(problem, run.experiment.algorithms["ridge"], slice(problem.n_train, None))
+    n, m = problem.n_scored, problem.n_train
+    for kernel, by_alpha in zip(problem.kernel, found.values, strict=True):
+        for alpha, values in zip((0.5, 4), by_alpha, strict=True):
+            model = KernelRidge(alpha=alpha, kernel="precomputed")
+            model.fit(kernel[:n, :n], problem.scores[0, :n])
+            np.testing.assert_allclose(values, model.predict(kernel[m:, :n]))
+    _, _, choices = evaluated(config, "ridge")
+    assert set(choices["disagreement"].values) == {"width", "param_alpha"}
+
+
+def test_an_estimator_with_features_has_no_width_and_words_have_no_edge(tmp_path):
+    grid = {"weights": ["uniform", "distance"], "n_neighbors": [1, 2]}
+    name = "sklearn.neighbors.KNeighborsRegressor"
+    config = config_of(near={"method": "estimator", "class": name, "grid": grid})
+    _, tested, choices = evaluated(config, "near")
+    assert set(choices["disagreement"].values) == {"param_weights", "param_n_neighbors"}
+    assert choices["disagreement"].on_edge == ("param_n_neighbors",)
+    assert {user.n_basis for user in tested.users} == {user.n_points for user in tested.users}
+    assert run_into(run_of(config), tmp_path) == []
+    rows = pd.read_csv(tmp_path / "repeats.csv")
+    assert rows["param_weights"].isin(grid["weights"]).all()
+    assert rows["width"].isna().all()
+    assert set(pd.read_csv(tmp_path / "curves.csv")["axis"]) == {"param_n_neighbors"}
+
+
+def test_a_random_estimator_gives_the_same_numbers_again():
+    name = "sklearn.ensemble.ExtraTreesRegressor"
+    config = config_of(trees={"method": "estimator", "class": name, "params": {"n_estimators": 3}})
+    first, second = (evaluated(config, "trees")[0].sums for _ in range(2))
+    for metric, sums in first.items():
+        np.testing.assert_array_equal(sums, second[metric])
+
+
+def test_a_ranker_of_this_package_gets_its_query_and_reports_its_basis():
+    grid = {"n_basis": [2, 3]}
+    config = config_of(
+        mine={"method": "estimator", "class": "rankpursuit.RankingPursuit", "grid": grid}
+    )
+    _, tested, _ = evaluated(config, "mine")
+    assert {user.n_basis for user in tested.users} <= {2, 3}
+
+
+def test_lightgbm_s_ranker_of_the_guide_runs_through_a_plug_in():
+    pytest.importorskip("lightgbm", reason="lightgbm is absent: pip install 'rankpursuit[bench]'")
+    load_plugins([GUIDE / "boosting.py"])
+    params = {"n_estimators": 5, "min_child_samples": 2, "verbose": -1}
+    grid = {"num_leaves": [3, 7]}
+    ranker = {"method": "estimator", "class": "boosting.Ranker", "params": params, "grid": grid}
+    _, tested, _ = evaluated(config_of(boosting=ranker), "boosting")
+    assert tested.users
+
+
+RANKER = """
+import numpy as np
+from sklearn.base import BaseEstimator
+from rankpursuit.experiments.methods import register_estimator
+@register_estimator
+class Ranker(BaseEstimator):
+    def fit(self, X, y, group):
+        assert group == [len(X)] and not np.isnan(y).any()
+        return self
+    def predict(self, X):
+        return X[:, 0]
+"""
+
+
+def test_a_registered_estimator_gets_the_sizes_of_its_queries(tmp_path):
+    config = config_of(ranker={"method": "estimator", "class": "mine.Ranker"})
+    with pytest.raises(ConfigError, match=r"ranker\.class: .*registered by a plug-in"):
+        parse_experiment(config)
+    load_plugins([write(tmp_path, RANKER)])
+    digest = parse_experiment(config).digest()
+    evaluated(config, "ranker")
+    load_plugins([write(tmp_path, RANKER + "\n")])
+    assert parse_experiment(config).digest() != digest
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"class": "os.system"}, "class: expected a class of rankpursuit, of sklearn, or"),
+        ({"class": "sklearn.kernel_ridge.Nothing"}, "class: there is no class"),
+        ({"class": "sklearn.base.clone"}, "class: expected an estimator with fit and predict"),
+        ({"class": "sklearn.model_selection.GridSearchCV"}, "class: cannot be made without"),
+        ({"grid": {"alhpa": [1]}}, "grid.alhpa: unknown parameter .*; did you mean alpha?"),
+        ({"params": {"beta": 1}}, "params.beta: unknown parameter of sklearn.kernel_ridge"),
+        ({"grid": {"alpha": [1, "a"]}}, "grid.alpha: expected a list of numbers"),
+        (
+            {"class": "sklearn.linear_model.Ridge", "input": "kernel"},
+            "input: expected features: sklearn.linear_model.Ridge has no kernel",
+        ),
+    ],
+)
+def test_an_estimator_that_cannot_be_used_is_refused_with_its_key(options, said):
+    with pytest.raises(ConfigError, match=rf"^algorithms\.ridge\.{said}"):
+        parse_experiment(config_of(ridge=KERNEL_RIDGE | options))
+
+
+def test_options_of_a_method_without_options_are_its_name():
+    assert MethodOptions.keys() == ["method"]

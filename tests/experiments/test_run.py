@@ -1,0 +1,359 @@
+import gzip
+import json
+import platform
+from dataclasses import replace
+from importlib import metadata
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from rp_run import RESULTS
+from small_experiment import run_into, run_of, run_small_experiment, small_config
+
+from rankpursuit.errors import ConfigError, RunError, StoreError
+from rankpursuit.experiments import backends, evaluate, run_experiment
+from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
+from rankpursuit.experiments.evaluate import evaluate_unit
+from rankpursuit.experiments.export import RunFolder, environment_differences
+from rankpursuit.experiments.protocol import draw_users
+from rankpursuit.experiments.run import can_reuse, run_session
+
+
+def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
+    run = part or run_of(config or small_config())
+    return run_session(run, RunFolder(folder), backends.Local(n_jobs).evaluate, **options)
+
+
+def contents(folder):
+    return {name: (folder / name).read_bytes() for name in RESULTS}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return run_small_experiment(tmp_path_factory.mktemp("whole"))
+
+
+def test_every_group_repeat_algorithm_and_metric_has_a_row(whole):
+    repeats = pd.read_csv(whole / "repeats.csv")
+    config = small_config()
+    assert len(repeats) == 2 * 2 * len(config["algorithms"]) * 2
+    assert not repeats.duplicated(["group", "repeat", "algorithm", "metric"]).any()
+    assert (repeats["n_users"] == 12).all()
+    assert repeats["test_error"].between(0, 30).all()
+    users = pd.read_csv(whole / "users.csv.gz")
+    means = users.groupby(["group", "repeat", "algorithm", "metric"])["error"].mean()
+    rows = repeats.set_index(["group", "repeat", "algorithm", "metric"])["test_error"]
+    np.testing.assert_allclose(means.loc[rows.index], rows, rtol=1e-12)
+    share = users["n_basis"] / users["n_points"]
+    assert share.between(0, 2).all()
+
+
+def test_curves_pass_through_the_chosen_point(whole):
+    repeats = pd.read_csv(whole / "repeats.csv")
+    curves = pd.read_csv(whole / "curves.csv")
+    key = ["group", "repeat", "algorithm", "metric"]
+    for axis in ("width", "lambda", "n_basis", "nu"):
+        along = curves[curves["axis"] == axis]
+        both = repeats.merge(along, on=key, suffixes=("", "_curve"))
+        at = both[both[axis] == both["value"]]
+        assert len(at) == repeats[axis].notna().sum()
+        np.testing.assert_array_equal(at["holdout_error"], at["holdout_error_curve"])
+        if axis == "n_basis":
+            np.testing.assert_allclose(at["test_error"], at["test_error_curve"], rtol=1e-12)
+
+
+def test_the_config_as_run_gives_the_same_experiment(whole):
+    again = parse_experiment(yaml.safe_load((whole / "config.yaml").read_text()))
+    assert again.digest() == parse_experiment(small_config()).digest()
+    facts = json.loads((whole / "provenance.json").read_text())
+    assert facts["digest"] == again.digest()
+    assert facts["data"] == ratings_of(again.data).checksum()
+    assert facts["packages"]["numpy"] == np.__version__
+
+
+def test_two_workers_give_the_bytes_of_one(whole, tmp_path):
+    run_small(tmp_path, n_jobs=2)
+    assert contents(tmp_path) == contents(whole)
+
+
+def test_an_algorithm_alone_gives_its_rows_among_all(whole, tmp_path):
+    everything = pd.read_csv(whole / "repeats.csv")
+    for label in ("sparse_rank_rls", "semi_supervised_ranking_pursuit"):
+        folder = tmp_path / label
+        run_small(folder, part=run_of(small_config(), only=[label]))
+        alone = pd.read_csv(folder / "repeats.csv")
+        among = everything[everything["algorithm"] == label].reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone, among, check_exact=True)
+
+
+def test_a_run_in_parts_gives_the_bytes_of_one_run(whole, tmp_path):
+    config = small_config()
+    run_small(tmp_path, part=run_of(config, only=["rls", "rank_svm"], repeats=1))
+    run_small(tmp_path, part=run_of(config, groups=["31-60"]))
+    partial = pd.read_csv(tmp_path / "repeats.csv")
+    assert 0 < len(partial) < len(pd.read_csv(whole / "repeats.csv"))
+    assert not run_small(tmp_path).was_finished
+    assert contents(tmp_path) == contents(whole)
+
+
+def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
+    monkeypatch.setattr(backends, "_evaluate", None)
+    before = contents(whole)
+    assert run_small(whole).was_finished
+    assert contents(whole) == before
+
+
+def test_more_repeats_extend_a_run(whole, tmp_path):
+    run_small(tmp_path, small_config(repeats=1))
+    run_small(tmp_path)
+    assert contents(tmp_path) == contents(whole)
+
+
+def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_path, monkeypatch):
+    experiment = parse_experiment(small_config())
+    group = experiment.protocol.groups[0]
+    user = int(
+        draw_users(
+            ratings_of(experiment.data),
+            experiment.protocol,
+            seed=experiment.seed,
+            group=group,
+            repeat=0,
+            role="test",
+        )[3]
+    )
+    real = evaluate.predict_grid
+
+    stacked = []
+
+    def broken(problem, spec, rows):
+        for task in problem.tasks:
+            of_task = (task.user, task.group, task.repeat, task.role)
+            if spec.method == "rank_rls" and of_task == (user, group, 0, "test"):
+                stacked.extend(str(task.user) for task in problem.tasks)
+                raise FloatingPointError("made up")
+        return real(problem, spec, rows)
+
+    monkeypatch.setattr(evaluate, "predict_grid", broken)
+    failures = run_small(tmp_path).failures
+    who = "user" if len(stacked) == 1 else "one of the users"
+    assert failures == [
+        f"rank_rls failed, group 15-30, repeat 1, test {who} {', '.join(stacked)}: "
+        "FloatingPointError: made up"
+    ]
+    found, expected = (pd.read_csv(f / "repeats.csv") for f in (tmp_path, whole))
+    lost = (expected["algorithm"] == "rank_rls") & (expected["group"] == "15-30")
+    lost &= expected["repeat"] == 1
+    pd.testing.assert_frame_equal(found, expected[~lost].reset_index(drop=True), check_exact=True)
+    monkeypatch.setattr(evaluate, "predict_grid", real)
+    assert run_small(tmp_path).failures == []
+    assert contents(tmp_path) == contents(whole)
+
+
+def test_users_of_a_unit_are_neighbours_in_their_number_of_ratings():
+    run = run_of(small_config())
+    ratings = ratings_of(run.experiment.data)
+    for (cell, role), units in run.plan.units.items():
+        users = [user for unit in units for user in unit.users]
+        assert np.all(np.diff(ratings.counts[users]) >= 0)
+        drawn = draw_users(
+            ratings,
+            run.experiment.protocol,
+            seed=run.experiment.seed,
+            group=cell.group,
+            repeat=cell.repeat,
+            role=role,
+        )
+        assert sorted(users) == sorted(drawn.tolist())
+
+
+@pytest.mark.parametrize("offset", ["raw", "training_mean"])
+def test_users_evaluated_together_have_the_errors_that_each_has_alone(offset):
+    run = run_of(small_config(offset=offset))
+    cell = run.plan.cells[1]
+    choices = {}
+    for role in ("holdout", "test"):
+        unit = max(run.plan.units[cell, role], key=lambda unit: len(unit.users))
+        together = evaluate_unit(run.experiment, unit, run.labels, choices)
+        each = [
+            evaluate_unit(run.experiment, replace(unit, users=(user,)), run.labels, choices)
+            for user in unit.users
+        ]
+        assert not together.failures
+        for label, result in together.results.items():
+            alone = [part.results[label] for part in each]
+            for metric, sums in result.sums.items():
+                expected = np.sum([part.sums[metric] for part in alone], axis=0)
+                np.testing.assert_allclose(sums, expected, rtol=1e-9)
+            found = [(u.user, u.metric, u.n_basis, u.n_points, u.n_test) for u in result.users]
+            expected = [
+                (u.user, u.metric, u.n_basis, u.n_points, u.n_test)
+                for part in alone
+                for u in part.users
+            ]
+            assert sorted(found) == sorted(expected)
+        if role == "holdout":
+            choices = {
+                label: run.choose(label, result.sums) for label, result in together.results.items()
+            }
+
+
+def test_a_shift_to_the_training_mean_changes_squared_errors_of_rank_only_methods(whole):
+    config = small_config(offset="training_mean")
+    raw, shifted = (
+        evaluate_unit(
+            parse_experiment(each),
+            run_of(each).plan.units[run_of(each).plan.cells[0], "holdout"][0],
+            ("rank_rls", "rls"),
+            {},
+        ).results
+        for each in (small_config(), config)
+    )
+    for label, same in (("rls", True), ("rank_rls", False)):
+        for metric in ("disagreement", "squared_error"):
+            equal = np.array_equal(raw[label].sums[metric], shifted[label].sums[metric])
+            assert equal == (same or metric == "disagreement")
+    better = shifted["rank_rls"].sums["squared_error"].min()
+    assert better < raw["rank_rls"].sums["squared_error"].min()
+
+
+def test_tuned_by_its_own_error_a_method_has_one_model_for_both_metrics(whole, tmp_path):
+    run = run_of(small_config(tuning="own"), only=("rls", "rank_rls"), repeats=1)
+    assert run_into(run, tmp_path) == []
+    own, reported = (pd.read_csv(folder / "repeats.csv") for folder in (tmp_path, whole))
+    parameters = ["width", "lambda", "basis_functions"]
+    for _, rows in own.groupby(["group", "algorithm"]):
+        assert len(rows) == 2
+        assert (rows[parameters].nunique() == 1).all()
+    key = ["group", "repeat", "algorithm", "metric"]
+    for algorithm, metric in (("rls", "squared_error"), ("rank_rls", "disagreement")):
+        rows = own[(own.algorithm == algorithm) & (own.metric == metric)]
+        merged = rows.merge(reported, on=key)
+        assert len(merged) == 2
+        assert (merged["test_error_x"] == merged["test_error_y"]).all()
+
+
+def test_files_are_compressed_without_a_time(whole):
+    header = (whole / "users.csv.gz").read_bytes()[:10]
+    assert header[4:8] == b"\0\0\0\0"
+    with gzip.open(whole / "users.csv.gz", "rt") as text:
+        assert text.readline().startswith("group,repeat,algorithm")
+
+
+def test_a_smaller_run_leaves_config_and_provenance_true_to_the_tables(tmp_path):
+    run_small(tmp_path, part=run_of(small_config(), only=["rls"], repeats=3))
+    for smaller in (run_of(small_config(repeats=1), only=["rls"]), run_of(small_config())):
+        run_small(tmp_path, part=smaller)
+        assert load_experiment(tmp_path / "config.yaml").repeats == 3
+        assert json.loads((tmp_path / "provenance.json").read_text())["repeats"] == 3
+        assert pd.read_csv(tmp_path / "repeats.csv")["repeat"].max() == 3
+
+
+def test_the_provenance_names_processor_blas_and_all_packages(whole):
+    facts = json.loads((whole / "provenance.json").read_text())
+    assert facts["packages"]["numpy"] == np.__version__
+    assert facts["packages"]["markupsafe"] == metadata.version("markupsafe")  # by way of jinja2
+    assert list(facts["packages"]) == sorted(facts["packages"])
+    assert facts["machine"]["architecture"] == platform.machine()
+    assert facts["machine"]["processor"]
+    assert "blas" in facts["machine"]["blas"].lower()
+
+
+def test_differences_to_a_lock_file_are_listed(tmp_path):
+    lock = tmp_path / "requirements.lock"
+    lock.write_text(f"# made up\nnumpy=={np.__version__}\nscipy==0.1  # old\nno-such-thing==1\n")
+    assert environment_differences(lock) == [
+        f"scipy is {metadata.version('scipy')}, requirements.lock has 0.1",
+        "no-such-thing is not installed, requirements.lock has 1",
+    ]
+
+
+LABELS = ("rls", "rank_rls", "ranking_pursuit")
+ALGORITHMS = {label: small_config()["algorithms"][label] for label in LABELS}
+
+
+def shared(*metrics, **changes):
+    return small_config(metrics=list(metrics), algorithms=ALGORITHMS, repeats=1) | changes
+
+
+@pytest.mark.parametrize("tuning", ["reported", "own"])
+@pytest.mark.parametrize("metric", ["disagreement", "squared_error"])
+def test_shared_results_are_the_bytes_of_a_run_apart(metric, tuning, tmp_path, monkeypatch):
+    wide, narrow = (
+        run_of(shared(*metrics, tuning=tuning))
+        for metrics in (["squared_error", "disagreement"], [metric])
+    )
+    for run, name in ((wide, "wide"), (narrow, "apart")):
+        assert run_into(run, tmp_path / name) == []
+    monkeypatch.setattr(evaluate, "predict_grid", None)  # nothing is computed again
+    lenders = [(wide, RunFolder(tmp_path / "wide"))]
+    assert run_into(narrow, tmp_path / "shared", lenders=lenders) == []
+    assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
+
+
+def test_results_that_cannot_be_reused_are_computed(tmp_path):
+    both = run_of(shared("disagreement", "squared_error"))
+    assert run_into(both, tmp_path / "both") == []
+    more = {"algorithms": ALGORITHMS | {"rank_svm": small_config()["algorithms"]["rank_svm"]}}
+    run, lines = run_of(shared("disagreement", **more), repeats=2), []
+    lenders = [(both, RunFolder(tmp_path / "both"))]
+    assert run_into(run, tmp_path / "shared", lenders=lenders, tell=lines.append) == []
+    assert run_into(run, tmp_path / "apart") == []
+    assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
+    assert lines == ["reused: 48 users of small"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 8},
+        {"ties": "all"},
+        {"tuning": "own"},
+        {"kernel": {"widths": [4]}},
+        {"metrics": ["disagreement", "ndcg"]},
+        {"algorithms": {"rls": {"lambda": [1]}}},
+    ],
+)
+def test_nothing_is_reused_from_an_experiment_that_differs(changes):
+    wide = parse_experiment(shared("disagreement", "squared_error"))
+    assert can_reuse(parse_experiment(shared("disagreement")), wide, "rls")
+    assert not can_reuse(parse_experiment(shared("disagreement") | changes), wide, "rls")
+
+
+PART = {"only": ["rls"], "groups": ["15-30"], "repeats": 1}
+
+
+class TestRunExperiment:
+    def test_it_returns_the_rows_of_the_file_that_it_writes(self, tmp_path):
+        found = run_experiment(small_config(), output=tmp_path, **PART)
+        written = pd.read_csv(tmp_path / "small" / "repeats.csv")
+        pd.testing.assert_frame_equal(found, written, check_exact=True)
+        assert found["algorithm"].unique().tolist() == ["rls"]
+
+    def test_without_output_nothing_is_kept(self, tmp_path, monkeypatch, capfd):
+        monkeypatch.chdir(tmp_path)
+        path = tmp_path / "small.yaml"
+        path.write_text(yaml.safe_dump(small_config()))
+        found = run_experiment(path, overrides=["protocol.test_users=3"], **PART)
+        assert found["n_users"].unique().tolist() == [3]
+        assert list(tmp_path.iterdir()) == [path]
+        assert capfd.readouterr() == ("", "")
+
+    def test_progress_is_shown_on_demand(self, capfd):
+        run_experiment(small_config(), quiet=False, **PART)
+        assert "24/24" in capfd.readouterr().err
+
+    def test_errors_are_exceptions(self, tmp_path, monkeypatch):
+        with pytest.raises(ConfigError, match="--only rsl: no such algorithm; did you mean rls"):
+            run_experiment(small_config(), only=["rsl"])
+        with pytest.raises(ConfigError, match="overrides: change the mapping itself"):
+            run_experiment(small_config(), overrides=["repeats=1"])
+        with pytest.raises(ConfigError, match="n-jobs"):
+            run_experiment(small_config(), n_jobs=0)
+        run_experiment(small_config(), output=tmp_path, **PART)
+        with pytest.raises(StoreError, match="another config"):
+            run_experiment(small_config(seed=8), output=tmp_path, **PART)
+        monkeypatch.setattr(evaluate, "predict_grid", None)
+        with pytest.raises(RunError, match="rls failed"):
+            run_experiment(small_config(), **PART)
