@@ -18,7 +18,7 @@ from rankpursuit.experiments.tasks import Problem
 from rankpursuit.kernels import gamma_from_width, gaussian_stack, squared_distances
 from rankpursuit.preferences import Blend, GroupPreferences
 from rankpursuit.solvers import count_basis
-from rankpursuit.solvers.coregularised.views import split_points
+from rankpursuit.solvers.coregularised import split_points
 
 
 def scored_scores(problem: Problem) -> np.ndarray:

@@ -30,8 +30,7 @@ from tqdm import tqdm
 from rankpursuit import RankingPursuit
 from rankpursuit.kernels import GaussianColumns, gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers.pursuit import ridge_paths, sum_rows
-from rankpursuit.solvers.pursuit.blocks import BLOCK_ENTRIES
+from rankpursuit.solvers.pursuit import BLOCK_ENTRIES, ridge_paths, sum_rows
 
 N_FEATURES, N_CANDIDATES, N_BASIS, ROWS_A_QUERY = 50, 1_000, 100, 20
 RIDGES = (0.0, 1.0, 10.0, 100.0, 1000.0)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankpursuit.estimators._constraints import shown
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers.coregularised.views import split_points
+from rankpursuit.solvers.coregularised import split_points
 
 Indices = NDArray[np.intp]
 Generator = np.random.Generator | np.random.RandomState

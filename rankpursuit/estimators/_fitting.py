@@ -31,7 +31,7 @@ from rankpursuit.preferences import (
     Pointwise,
     Preferences,
 )
-from rankpursuit.solvers.judgements import add_up, grounded, nearest_scores
+from rankpursuit.solvers.least_squares import add_up, grounded, nearest_scores
 
 
 class FitsScores(LeastSquaresEstimator):

@@ -42,6 +42,7 @@ from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import count_basis, pursue, ridge_rows
 from rankpursuit.solvers.pursuit import (
+    Columns,
     Fitting,
     PursuitPath,
     choose_form,
@@ -49,7 +50,6 @@ from rankpursuit.solvers.pursuit import (
     positive_part,
     ridge_paths,
 )
-from rankpursuit.solvers.pursuit.blocks import Columns
 
 MOST_STAGED = 50_000_000
 """Coefficients, over all steps, that a pursuit with repeated choices keeps: 400 MB."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rankpursuit.estimators._scaling import Array, exponent_of, shifted
 from rankpursuit.preferences import Preferences
-from rankpursuit.solvers.pursuit import GramSums, sum_rows
-from rankpursuit.solvers.pursuit.blocks import Columns
+from rankpursuit.solvers.pursuit import Columns, GramSums, sum_rows
 
 OF_ZEROS = -10_000
 """The exponent of zeros, which any other may take the place of: below that of all numbers."""

@@ -33,8 +33,7 @@ from rankpursuit.estimators._parameters import parameters
 from rankpursuit.estimators._predictions import SINGLE_OR_DOUBLE, function_of, in_blocks
 from rankpursuit.estimators._scaling import check_coefficients, check_predictions, shifted
 from rankpursuit.estimators.model_file import Model
-from rankpursuit.solvers.coregularised import CoregularisedPath
-from rankpursuit.solvers.coregularised.views import Views
+from rankpursuit.solvers.coregularised import CoregularisedPath, Views
 
 ViewKernels = list[KernelName | KernelFunction] | tuple[KernelName | KernelFunction, ...]
 

@@ -23,8 +23,7 @@ from rankpursuit.estimators._ordered import Order, OrderOfPairs, OrderOfScores
 from rankpursuit.estimators._parameters import parameters
 from rankpursuit.estimators._scaling import shifted
 from rankpursuit.solvers import rank_svm_path, rank_svm_weights
-from rankpursuit.solvers.features import linear_kernel
-from rankpursuit.solvers.judgements import add_up_ordered
+from rankpursuit.solvers.least_squares import add_up_ordered, linear_kernel
 from rankpursuit.solvers.rank_svm import Loss
 
 FEWEST_POINTS, FEW_POINTS = 200, 1000

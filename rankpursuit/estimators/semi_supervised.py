@@ -30,8 +30,7 @@ from rankpursuit.estimators._scored import checked_scores
 from rankpursuit.estimators._view_functions import FunctionsOfViews
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import coregularised_pursuit, count_basis, ridge_rows
-from rankpursuit.solvers.coregularised import Agreement, JointFitting
-from rankpursuit.solvers.coregularised.views import split_features, split_points
+from rankpursuit.solvers.coregularised import Agreement, JointFitting, split_features, split_points
 
 LARGEST_NU = 1e30
 """A larger one counts as this: beside it the loss has no digit left already."""

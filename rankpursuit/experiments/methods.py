@@ -28,7 +28,7 @@ from rankpursuit.solvers import (
     ridge_rows,
     rls_path,
 )
-from rankpursuit.solvers.coregularised.aggregation import AGGREGATIONS, weighted_mean
+from rankpursuit.solvers.coregularised import AGGREGATIONS, weighted_mean
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from rankpursuit.experiments.catalogue.methods import SemiSupervisedSpec
 from rankpursuit.experiments.tasks.problem import Problem, kernel_stack
 from rankpursuit.kernels import squared_distances
 from rankpursuit.metrics import disagreement_error
-from rankpursuit.solvers.coregularised.views import split_features, split_points
+from rankpursuit.solvers.coregularised import split_features, split_points
 
 Array = NDArray[np.float64]
 

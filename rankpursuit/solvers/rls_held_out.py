@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from rankpursuit.kernels import function_values
 from rankpursuit.solvers.folds import Array, FormOf, Indices, KernelOf, Split
-from rankpursuit.solvers.rls import nested_rls_path, rls_path
+from rankpursuit.solvers.least_squares import nested_rls_path, rls_path
 
 
 def rls_held_out(

@@ -3,7 +3,7 @@ import pytest
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 from rankpursuit.kernels import gaussian_stack, squared_distances
-from rankpursuit.solvers.coregularised.views import split_points
+from rankpursuit.solvers.coregularised import split_points
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from rankpursuit.experiments.views import Views
 from rankpursuit.metrics import disagreement_error
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import pursue
-from rankpursuit.solvers.coregularised.views import split_points
+from rankpursuit.solvers.coregularised import split_points
 
 SS = "semi_supervised_ranking_pursuit"
 WIDTHS = (8.0, 40.0)

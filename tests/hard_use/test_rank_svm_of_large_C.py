@@ -9,8 +9,10 @@ from rank_svm_references import ANY_LOSS, differences_by_loops, objective, order
 from sklearn.exceptions import ConvergenceWarning
 
 from rankpursuit import RankSVM
-from rankpursuit.solvers import OrderedPairs, fallbacks, rank_svm_path
-from rankpursuit.solvers.rank_svm import kernel_forms, large_C
+from rankpursuit.solvers import OrderedPairs, rank_svm_path
+from rankpursuit.solvers import _linalg as fallbacks
+from rankpursuit.solvers import rank_svm as kernel_forms
+from rankpursuit.solvers import rank_svm as large_C
 
 
 def noisy_points(seed, n_points=30):

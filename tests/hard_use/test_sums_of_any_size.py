@@ -9,7 +9,8 @@ from sklearn.base import clone
 
 from rankpursuit import KernelMatchingPursuit
 from rankpursuit.datasets import array_blocks
-from rankpursuit.solvers.pursuit import blocks, form_choice
+from rankpursuit.solvers import pursuit as blocks
+from rankpursuit.solvers import pursuit as form_choice
 
 each = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

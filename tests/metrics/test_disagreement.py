@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from problems import SMALL
 from scipy.stats import kendalltau, somersd
 
+from rankpursuit import metrics as disagreement
 from rankpursuit.metrics import (
-    disagreement,
     disagreement_error,
     pairwise_accuracy,
     sparsity,

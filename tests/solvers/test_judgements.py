@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import SMALL
 
-from rankpursuit.solvers.judgements import Edges, add_up, grounded, nearest_scores
+from rankpursuit.solvers.least_squares import Edges, add_up, grounded, nearest_scores
 
 
 @st.composite

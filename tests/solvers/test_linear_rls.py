@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from problems import dense_laplacian, group_graph, pair_graph
 
 from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
-from rankpursuit.solvers import linear_rls, rls_path, rls_weights
-from rankpursuit.solvers.linear_rls import sparse_rls_weights
+from rankpursuit.solvers import least_squares as linear_rls
+from rankpursuit.solvers import rls_path, rls_weights
+from rankpursuit.solvers.least_squares import sparse_rls_weights
 
 LAMBDAS = pytest.mark.parametrize("lam", [1e-3, 1.0, 50.0])
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from rankpursuit.solvers.orthogonal import GrowingBasis
+from rankpursuit.solvers._linalg import GrowingBasis
 
 
 def grown(columns):

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import SMALL
 
-from rankpursuit.solvers import shifted
-from rankpursuit.solvers.shifted import solve_shifted
+from rankpursuit.solvers import _linalg as shifted
+from rankpursuit.solvers._linalg import solve_shifted
 
 LAMBDAS = np.array([1e-3, 1.0, 40.0])
 

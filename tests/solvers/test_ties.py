@@ -1,7 +1,7 @@
 import numpy as np
 
 from rankpursuit.solvers import pursue
-from rankpursuit.solvers.ties import first_best
+from rankpursuit.solvers._linalg import first_best
 
 
 def test_the_highest_gain_is_found():

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from problems import SMALL, generic_problem, ranking_problems
 
-from rankpursuit.solvers.whitening import whitening
+from rankpursuit.solvers._linalg import whitening
 
 
 def test_functions_are_orthonormal():

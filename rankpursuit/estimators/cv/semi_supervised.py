@@ -37,8 +37,7 @@ from rankpursuit.estimators.cv._problem import (
     columns_at_most,
 )
 from rankpursuit.estimators.semi_supervised import LARGEST_NU, SemiSupervisedRankingPursuit
-from rankpursuit.solvers.coregularised import Agreement, JointFitting, pursue_views
-from rankpursuit.solvers.coregularised.views import Views
+from rankpursuit.solvers.coregularised import Agreement, JointFitting, Views, pursue_views
 from rankpursuit.solvers.folds import Indices, Split
 
 _MOST = 50

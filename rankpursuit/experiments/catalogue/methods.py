@@ -19,9 +19,7 @@ from rankpursuit.experiments.syntax.grids import (
     WeightGrid,
 )
 from rankpursuit.experiments.syntax.sections import Section
-from rankpursuit.solvers.coregularised import Agreement, JointFitting
-from rankpursuit.solvers.coregularised.aggregation import Aggregation
-from rankpursuit.solvers.coregularised.views import Views
+from rankpursuit.solvers.coregularised import Aggregation, Agreement, JointFitting, Views
 from rankpursuit.solvers.pursuit import Fitting
 from rankpursuit.solvers.rank_svm import Loss
 

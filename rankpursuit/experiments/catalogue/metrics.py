@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.metrics import disagreement_error, ndcg_error, squared_error
-from rankpursuit.metrics.disagreement import Ties
+from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rankpursuit.solvers.coregularised.aggregation import borda, median, weighted_mean
+from rankpursuit.solvers.coregularised import borda, median, weighted_mean
 
 VALUES = arrays(np.float64, (3, 2, 5), elements=st.integers(-4, 4).map(float))
 

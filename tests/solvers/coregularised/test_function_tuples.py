@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from coregularised_problems import ANY_AGREEMENT, assert_basic_path, random_views
 
-from rankpursuit.solvers.coregularised.function_tuples import AlternatingSearch
-from rankpursuit.solvers.coregularised.joint_problem import JointProblem
+from rankpursuit.solvers.coregularised import AlternatingSearch, JointProblem
 
 MOSTLY = 0.9
 """Share of random problems; 92 of 100 were measured for three views, 56 of 60 for two."""

@@ -1,10 +1,7 @@
 import numpy as np
 from coregularised_problems import ANY_AGREEMENT
 
-from rankpursuit.solvers.coregularised.function_pairs import PairSearch
-from rankpursuit.solvers.coregularised.gram_form import Gram, GramForm
-from rankpursuit.solvers.coregularised.joint_form import ResidueForm
-from rankpursuit.solvers.coregularised.joint_problem import JointProblem
+from rankpursuit.solvers.coregularised import Gram, GramForm, JointProblem, PairSearch, ResidueForm
 
 
 @ANY_AGREEMENT

@@ -1,6 +1,6 @@
 import numpy as np
 
-from rankpursuit.solvers.coregularised.views import split_features, split_points
+from rankpursuit.solvers.coregularised import split_features, split_points
 
 
 def test_points_are_dealt_out_evenly():

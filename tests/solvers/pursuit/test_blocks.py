@@ -10,13 +10,14 @@ from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
 from rankpursuit.solvers.pursuit import (
     GramSums,
+    centre_groups,
     positive_part,
     pursue,
     ridge_paths,
     ridge_rows,
+    runs_of_groups,
     sum_rows,
 )
-from rankpursuit.solvers.pursuit.centring import centre_groups, runs_of_groups
 
 CANDIDATES = np.array([0, 3, 5, 11])
 FORMS = {

@@ -5,10 +5,10 @@ import pytest
 from problems import generic_problem
 
 from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
+from rankpursuit.solvers import pursuit as form_choice
 from rankpursuit.solvers.pursuit import (
     GramSums,
     choose_form,
-    form_choice,
     is_exact,
     pursue,
     pursue_stack,

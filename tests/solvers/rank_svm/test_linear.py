@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from rank_svm_references import ANY_LOSS, differences_by_loops, least_objective, objective
 
 from rankpursuit.solvers import OrderedPairs, rank_svm_path, rank_svm_weights
-from rankpursuit.solvers.rank_svm import GroupedPairs, ListedPairs, linear
+from rankpursuit.solvers import rank_svm as linear
+from rankpursuit.solvers.rank_svm import GroupedPairs, ListedPairs
 
 TOL = {"hinge": 1e-5, "squared_hinge": 1e-9}
 

@@ -4,8 +4,8 @@ from problems import generic_problem
 from rank_svm_references import Cs, best_squared_hinge, differences_by_loops, ordered
 from sklearn.svm import LinearSVC
 
+from rankpursuit.solvers import rank_svm as squared_hinge
 from rankpursuit.solvers import rank_svm_path
-from rankpursuit.solvers.rank_svm import squared_hinge
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankpursuit.solvers.folds import Array, FormOf, Indices, Split, blocks_of
-from rankpursuit.solvers.pursuit.engine import Fitting, pursue_gram
-from rankpursuit.solvers.pursuit.ridge import positive_part, ridge_gram
-from rankpursuit.solvers.pursuit.sums import GramSums
+from rankpursuit.solvers.pursuit import Fitting, GramSums, positive_part, pursue_gram, ridge_gram
 
 
 def pursue_held_out(
