@@ -153,25 +153,51 @@ CALLABLE = Constraint("a callable", callable)
 POSITIVE = (number(0.0, above=True),)
 NOT_NEGATIVE = (number(0.0),)
 FLAG = (instance(bool | np.bool_, "True or False"),)
-SEED = (
-    integer(0, 2**32 - 1),
-    instance(np.random.Generator | np.random.RandomState, "a numpy generator"),
-    NONE,
-)
 N_BASIS = (
     integer(1),
     Constraint(
         "a float above 0 and of at most 1", lambda value: _is_float(value) and 0.0 < value <= 1.0
     ),
 )
-GROUP_WEIGHT = (choice("pairs", "equal"), instance(Mapping, "a mapping from labels to weights"))
-KERNEL: Constraints = {
-    "kernel": (choice(*KERNELS, "precomputed"), CALLABLE),
-    "degree": (integer(1),),
+PARAMETERS: Constraints = {
+    "C": POSITIVE,
+    "agreement": (choice("cumulative", "incremental"),),
+    "alpha": POSITIVE,
+    "alphas": (several(*POSITIVE),),
+    "beta": (number(0.0, 1.0),),
+    "betas": (several(number(0.0, 1.0)),),
     "coef0": (number(),),
+    "degree": (integer(1),),
+    "fitting": (choice("basic", "backfit", "prefit"),),
+    "gamma": (*POSITIVE, choice("scale"), NONE),
+    "gammas": (several(*POSITIVE), NONE),
+    "group_weight": (
+        choice("pairs", "equal"),
+        instance(Mapping, "a mapping from labels to weights"),
+    ),
+    "kernel": (choice(*KERNELS, "precomputed"), CALLABLE),
     "kernel_params": (instance(Mapping, "a mapping"), NONE),
+    "loss": (choice("hinge", "squared_hinge"),),
+    "n_basis": (*N_BASIS, NONE),
+    "n_candidates": (integer(1), NONE),
+    "n_views": (integer(1),),
+    "nu": NOT_NEGATIVE,
+    "nus": (several(*NOT_NEGATIVE),),
+    "random_state": (
+        integer(0, 2**32 - 1),
+        instance(np.random.Generator | np.random.RandomState, "a numpy generator"),
+        NONE,
+    ),
+    "repeat": FLAG,
+    "ridge": NOT_NEGATIVE,
+    "ridges": (several(*NOT_NEGATIVE),),
+    "scale": FLAG,
+    "selection": (choice("best", "sparsest"),),
+    "shared_basis": FLAG,
+    "tol": POSITIVE,
+    "views": (choice("points", "loss", "features"), instance(list | tuple, "a list of kernels")),
 }
-KERNEL_AND_GAMMA: Constraints = {**KERNEL, "gamma": (*POSITIVE, choice("scale"), NONE)}
+"""Constraints of all parameters; a class may have others for some."""
 
 
 def check_parameter(name: str, value: Any, allowed: Sequence[Constraint]) -> None:
@@ -400,7 +426,8 @@ def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array], *sh
 class KernelEstimator(RegressorMixin, BaseEstimator):
     """Base of all estimators: functions ``f(x) = sum_j coef_j k(x_j, x)`` over a kernel."""
 
-    _constraints: ClassVar[Constraints]
+    _constraints: ClassVar[Constraints] = {}
+    """Constraints of parameters that differ from those of other classes."""
     _min_samples: ClassVar[int] = 1
     _dtypes: ClassVar[list[type]] = [np.float64]
     """Types that training points may keep; others become the first."""
@@ -408,6 +435,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Whether a linear kernel is solved in the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
 
+    n_features_in_: int
+    n_groups_: int | None
     gamma_: Any
     basis_: Any
     coef_: Any
@@ -415,12 +444,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        *,
-        kernel: Kernel = "rbf",
-        gamma: float | str | None = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
+        kernel: Kernel,
+        gamma: float | str | None,
+        degree: int,
+        coef0: float,
+        kernel_params: Mapping[str, Any] | None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -453,8 +481,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter out of its range or that does not fit another."""
-        for name, allowed in self._constraints.items():
-            check_parameter(name, getattr(self, name), allowed)
+        for name, value in self.get_params(deep=False).items():
+            check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(
                 "kernel_params are the keyword arguments of a kernel that is a callable; got "
@@ -491,7 +519,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         least = min_samples or self._min_samples
         if reset and _are_plain(X, y, least):
             self.n_features_in_ = np.shape(X)[1]
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         else:
             options = {"y_numeric": True, "ensure_min_samples": least, "reset": reset}
             X, y = self._validate(X, y, dtype=self._dtypes, **options)
@@ -677,7 +705,6 @@ class RankerMixin(KernelEstimator):
     """Base of the rankers: they compare points inside groups, or of explicit pairs."""
 
     group_weight: GroupWeights
-    n_groups_: int | None
     _min_samples = 2
     # A pipeline always offers sample weights, and fails if its last step has never heard of them.
     __metadata_request__score: ClassVar = {"groups": True, "sample_weight": None}

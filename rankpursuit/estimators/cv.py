@@ -25,11 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import (
     CALLABLE,
-    FLAG,
-    GROUP_WEIGHT,
-    KERNEL,
     NONE,
-    SEED,
     WITH_GAMMA,
     Array,
     Constraint,
@@ -46,7 +42,6 @@ from rankpursuit.estimators._base import (
     draw_candidates,
     group_labels,
     integer,
-    number,
     predict_blocks,
     random_generator,
     resolve_gamma,
@@ -59,7 +54,6 @@ from rankpursuit.estimators.pursuit import (
     RankingPursuit,
 )
 from rankpursuit.estimators.semi_supervised import (
-    VIEWS,
     SemiSupervisedRankingPursuit,
     ViewSetup,
     check_partly_scored,
@@ -228,14 +222,6 @@ _SPLITS = Constraint(
         and (hasattr(value, "split") or isinstance(value, Iterable))
     ),
 )
-SEARCH: Constraints = {
-    **KERNEL,
-    "gammas": (several(number(0.0, above=True)), NONE),
-    "scale": FLAG,
-    "cv": (integer(2), _SPLITS),
-    "scoring": (_METRIC_NAME, CALLABLE),
-    "selection": (choice("best", "sparsest"),),
-}
 
 
 # Splits
@@ -432,18 +418,22 @@ class ScoreTable:
 class _PathCV(KernelEstimator):
     """Base of the estimators that choose their parameters by cross-validation."""
 
-    _estimator: ClassVar[type[KernelEstimator]]
+    _estimator: ClassVar[Any]
     _grid: ClassVar[Callable[..., dict[str, NDArray[Any]]]]
     """Values of each axis but gamma, of a plain estimator and data."""
     _held_out: ClassVar[Callable[..., Iterator[Array]]]
     """For each split the predictions of its test part, shape (len(gammas), *axes, m)."""
     _path_axis: ClassVar[str] = "n_basis"
+    _constraints: ClassVar[Constraints] = {
+        "n_basis": (integer(1), NONE),
+        "cv": (integer(2), _SPLITS),
+        "scoring": (_METRIC_NAME, CALLABLE),
+    }
     _partly_scored: ClassVar[bool] = False
     _min_samples = 2
 
     def __init__(
         self,
-        *,
         kernel: Kernel,
         gammas: Numbers | None,
         degree: int,
@@ -827,62 +817,25 @@ class RLSCV(_PathCV):
     ----------
     alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the regulariser to try; positive.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gammas : list of float or None, default None
-        Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
-        times ``1 / (n_features * X.var())``.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    scale : bool, default True
-        Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation.
-    cv : int, splitter or iterable, default 5
-        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
-        test indices.
+    kernel, gammas, degree, coef0, kernel_params : optional
+        The kernel and its widths, see :class:`RankingPursuitCV`.
+    scale, cv, selection : optional
+        The search, see :class:`RankingPursuitCV`.
     scoring : str or callable, default "neg_mean_squared_error"
-        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
-        the last three also with a number of places as in ``"ndcg@10"``, "r2",
-        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
-    selection : {"best", "sparsest"}, default "best"
-        The highest mean over the folds, or the sparsest model within one standard error of it.
+        Metric to maximise, see :class:`RankingPursuitCV`.
 
     Attributes
     ----------
-    cv_results_ : dict of ndarray
-        A row for each point of the grid: parameters, mean, deviation and error of the folds.
-    best_params_ : dict
-        The chosen parameters.
-    best_score_ : float
-        Their mean score over the folds.
-    best_index_ : int
-        Their row in ``cv_results_``.
-    best_estimator_ : estimator
-        The model with them, fitted to all training data with scaled features.
-    basis_ : ndarray of shape (n,)
-        Indices of all training points; with a linear kernel of all features.
-    coef_ : ndarray of shape (n,)
-        Their coefficients.
-    scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_
+        The search, see :class:`RankingPursuitCV`.
+    basis_, coef_, scaler_, n_features_in_, feature_names_in_
+        The chosen model, see :class:`RankingPursuitCV`.
 
     See Also
     --------
     RLS : The same with given parameters.
     RankRLSCV : The same on the differences of pairs.
     KernelMatchingPursuitCV : A sparse expansion for the same scores.
-
-    Notes
-    -----
-    See :class:`RankingPursuitCV` about what the folds share.
 
     Examples
     --------
@@ -899,10 +852,6 @@ class RLSCV(_PathCV):
     _grid = _rls_grid
     _held_out = _rls_held_out
     _path_axis = "alpha"
-    _constraints: ClassVar[Constraints] = {
-        **SEARCH,
-        "alphas": (several(number(0.0, above=True)),),
-    }
 
     def __init__(
         self,
@@ -919,20 +868,12 @@ class RLSCV(_PathCV):
         selection: Selection = "best",
     ) -> None:
         super().__init__(
-            kernel=kernel,
-            gammas=gammas,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            scale=scale,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
         )
         self.alphas = alphas
 
 
-class RankRLSCV(_PathCV, RankerMixin):
+class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """RankRLS with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -942,64 +883,25 @@ class RankRLSCV(_PathCV, RankerMixin):
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
         for each label of `groups`.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gammas : list of float or None, default None
-        Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
-        times ``1 / (n_features * X.var())``.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    scale : bool, default True
-        Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation.
-    cv : int, splitter or iterable, default 5
-        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
-        test indices.
+    kernel, gammas, degree, coef0, kernel_params : optional
+        The kernel and its widths, see :class:`RankingPursuitCV`.
+    scale, cv, selection : optional
+        The search, see :class:`RankingPursuitCV`.
     scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
-        the last three also with a number of places as in ``"ndcg@10"``, "r2",
-        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
-    selection : {"best", "sparsest"}, default "best"
-        The highest mean over the folds, or the sparsest model within one standard error of it.
+        Metric to maximise, see :class:`RankingPursuitCV`.
 
     Attributes
     ----------
-    cv_results_ : dict of ndarray
-        A row for each point of the grid: parameters, mean, deviation and error of the folds.
-    best_params_ : dict
-        The chosen parameters.
-    best_score_ : float
-        Their mean score over the folds.
-    best_index_ : int
-        Their row in ``cv_results_``.
-    best_estimator_ : estimator
-        The model with them, fitted to all training data with scaled features.
-    basis_ : ndarray of shape (n,)
-        Indices of all training points; with a linear kernel of all features.
-    coef_ : ndarray of shape (n,)
-        Their coefficients.
-    n_groups_ : int
-        Number of groups, 1 if there were none.
-    scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_
+        The search, see :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
+        The chosen model, see :class:`RankingPursuitCV`.
 
     See Also
     --------
     RankRLS : The same with given parameters.
     SparseRankRLSCV : The same on a random subset of regressors.
     RankingPursuitCV : A sparse expansion for the same cost.
-
-    Notes
-    -----
-    See :class:`RankingPursuitCV` about what the folds share.
 
     Examples
     --------
@@ -1017,11 +919,6 @@ class RankRLSCV(_PathCV, RankerMixin):
     _grid = _rls_grid
     _held_out = _rls_held_out
     _path_axis = "alpha"
-    _constraints: ClassVar[Constraints] = {
-        **SEARCH,
-        "alphas": (several(number(0.0, above=True)),),
-        "group_weight": GROUP_WEIGHT,
-    }
 
     def __init__(
         self,
@@ -1039,21 +936,13 @@ class RankRLSCV(_PathCV, RankerMixin):
         selection: Selection = "best",
     ) -> None:
         super().__init__(
-            kernel=kernel,
-            gammas=gammas,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            scale=scale,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
         )
         self.alphas = alphas
         self.group_weight = group_weight
 
 
-class SparseRankRLSCV(_PathCV, RankerMixin):
+class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """RankRLS on a random subset of regressors, with its size and the rest by cross-validation.
 
     Parameters
@@ -1066,66 +955,27 @@ class SparseRankRLSCV(_PathCV, RankerMixin):
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
         for each label of `groups`.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gammas : list of float or None, default None
-        Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
-        times ``1 / (n_features * X.var())``.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    scale : bool, default True
-        Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation.
-    cv : int, splitter or iterable, default 5
-        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
-        test indices.
+    kernel, gammas, degree, coef0, kernel_params : optional
+        The kernel and its widths, see :class:`RankingPursuitCV`.
+    scale, cv, selection : optional
+        The search, see :class:`RankingPursuitCV`.
     scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
-        the last three also with a number of places as in ``"ndcg@10"``, "r2",
-        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
-    selection : {"best", "sparsest"}, default "best"
-        The highest mean over the folds, or the sparsest model within one standard error of it.
+        Metric to maximise, see :class:`RankingPursuitCV`.
     random_state : int, Generator, RandomState or None, default None
         Draws the subset.
 
     Attributes
     ----------
-    cv_results_ : dict of ndarray
-        A row for each point of the grid: parameters, mean, deviation and error of the folds.
-    best_params_ : dict
-        The chosen parameters.
-    best_score_ : float
-        Their mean score over the folds.
-    best_index_ : int
-        Their row in ``cv_results_``.
-    best_estimator_ : estimator
-        The model with them, fitted to all training data with scaled features.
-    basis_ : ndarray of shape (n_basis,)
-        Indices of the subset; with a linear kernel of all features.
-    coef_ : ndarray of shape (n_basis,)
-        Their coefficients.
-    n_groups_ : int
-        Number of groups, 1 if there were none.
-    scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_
+        The search, see :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
+        The chosen model, see :class:`RankingPursuitCV`.
 
     See Also
     --------
     SparseRankRLS : The same with given parameters.
     RankRLSCV : The same with all points as regressors.
     RankingPursuitCV : Chooses its regressors one by one.
-
-    Notes
-    -----
-    See :class:`RankingPursuitCV` about what the folds share.
 
     Examples
     --------
@@ -1141,11 +991,8 @@ class SparseRankRLSCV(_PathCV, RankerMixin):
     _grid = _sparse_grid
     _held_out = _sparse_held_out
     _constraints: ClassVar[Constraints] = {
-        **SEARCH,
+        **_PathCV._constraints,
         "n_basis": (several(integer(1)), NONE),
-        "alphas": (several(number(0.0, above=True)),),
-        "group_weight": GROUP_WEIGHT,
-        "random_state": SEED,
     }
 
     def __init__(
@@ -1166,15 +1013,7 @@ class SparseRankRLSCV(_PathCV, RankerMixin):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
-            kernel=kernel,
-            gammas=gammas,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            scale=scale,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
         )
         self.n_basis = n_basis
         self.alphas = alphas
@@ -1197,64 +1036,27 @@ class KernelMatchingPursuitCV(_PathCV):
     n_candidates : int or None, default 1000
         Number of training points, drawn at random, that make up the dictionary; a fold has those
         that it does not hold out. None: all.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gammas : list of float or None, default None
-        Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
-        times ``1 / (n_features * X.var())``.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    scale : bool, default True
-        Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation.
-    cv : int, splitter or iterable, default 5
-        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
-        test indices.
+    kernel, gammas, degree, coef0, kernel_params : optional
+        The kernel and its widths, see :class:`RankingPursuitCV`.
+    scale, cv, selection : optional
+        The search, see :class:`RankingPursuitCV`.
     scoring : str or callable, default "neg_mean_squared_error"
-        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
-        the last three also with a number of places as in ``"ndcg@10"``, "r2",
-        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
-    selection : {"best", "sparsest"}, default "best"
-        The highest mean over the folds, or the sparsest model within one standard error of it.
+        Metric to maximise, see :class:`RankingPursuitCV`.
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates.
 
     Attributes
     ----------
-    cv_results_ : dict of ndarray
-        A row for each point of the grid: parameters, mean, deviation and error of the folds.
-    best_params_ : dict
-        The chosen parameters.
-    best_score_ : float
-        Their mean score over the folds.
-    best_index_ : int
-        Their row in ``cv_results_``.
-    best_estimator_ : estimator
-        The model with them, fitted to all training data with scaled features.
-    basis_ : ndarray of shape (n_basis,)
-        Indices of the training points of the basis functions, in the order of their choice.
-    coef_ : ndarray of shape (n_basis,)
-        Their coefficients.
-    scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_
+        The search, see :class:`RankingPursuitCV`.
+    basis_, coef_, scaler_, n_features_in_, feature_names_in_
+        The chosen model, see :class:`RankingPursuitCV`.
 
     See Also
     --------
     KernelMatchingPursuit : The same with given parameters.
     RankingPursuitCV : The same on the differences of pairs.
     RLSCV : Regularised least squares with all points.
-
-    Notes
-    -----
-    See :class:`RankingPursuitCV` about what the folds share.
 
     Examples
     --------
@@ -1272,14 +1074,6 @@ class KernelMatchingPursuitCV(_PathCV):
     _grid = _pursuit_grid
     _held_out = _pursuit_held_out
     staged_predict = _staged_predict
-    _constraints: ClassVar[Constraints] = {
-        **SEARCH,
-        "n_basis": (integer(1), NONE),
-        "ridges": (several(number(0.0)),),
-        "fitting": (choice("basic", "backfit", "prefit"),),
-        "n_candidates": (integer(1), NONE),
-        "random_state": SEED,
-    }
 
     def __init__(
         self,
@@ -1300,15 +1094,7 @@ class KernelMatchingPursuitCV(_PathCV):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
-            kernel=kernel,
-            gammas=gammas,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            scale=scale,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
         )
         self.n_basis = n_basis
         self.ridges = ridges
@@ -1317,7 +1103,7 @@ class KernelMatchingPursuitCV(_PathCV):
         self.random_state = random_state
 
 
-class RankingPursuitCV(_PathCV, RankerMixin):
+class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
 
     All numbers of functions are judged from one path a fold.
@@ -1425,15 +1211,6 @@ class RankingPursuitCV(_PathCV, RankerMixin):
     _grid = _pursuit_grid
     _held_out = _pursuit_held_out
     staged_predict = _staged_predict
-    _constraints: ClassVar[Constraints] = {
-        **SEARCH,
-        "n_basis": (integer(1), NONE),
-        "ridges": (several(number(0.0)),),
-        "fitting": (choice("basic", "backfit", "prefit"),),
-        "group_weight": GROUP_WEIGHT,
-        "n_candidates": (integer(1), NONE),
-        "random_state": SEED,
-    }
 
     def __init__(
         self,
@@ -1455,15 +1232,7 @@ class RankingPursuitCV(_PathCV, RankerMixin):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
-            kernel=kernel,
-            gammas=gammas,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            scale=scale,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
         )
         self.n_basis = n_basis
         self.ridges = ridges
@@ -1473,7 +1242,7 @@ class RankingPursuitCV(_PathCV, RankerMixin):
         self.random_state = random_state
 
 
-class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
+class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
 
     Parameters
@@ -1493,66 +1262,27 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
     n_candidates : int or None, default 1000
         Number of training points, drawn at random, that make up the dictionary; a fold has those
         that it does not hold out. None: all.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gammas : list of float or None, default None
-        Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
-        times ``1 / (n_features * X.var())``.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    scale : bool, default True
-        Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation.
-    cv : int, splitter or iterable, default 5
-        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
-        test indices.
+    kernel, gammas, degree, coef0, kernel_params : optional
+        The kernel and its widths, see :class:`RankingPursuitCV`.
+    scale, cv, selection : optional
+        The search, see :class:`RankingPursuitCV`.
     scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
-        the last three also with a number of places as in ``"ndcg@10"``, "r2",
-        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
-    selection : {"best", "sparsest"}, default "best"
-        The highest mean over the folds, or the sparsest model within one standard error of it.
+        Metric to maximise, see :class:`RankingPursuitCV`.
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates.
 
     Attributes
     ----------
-    cv_results_ : dict of ndarray
-        A row for each point of the grid: parameters, mean, deviation and error of the folds.
-    best_params_ : dict
-        The chosen parameters.
-    best_score_ : float
-        Their mean score over the folds.
-    best_index_ : int
-        Their row in ``cv_results_``.
-    best_estimator_ : estimator
-        The model with them, fitted to all training data with scaled features.
-    basis_ : ndarray of shape (n_basis,)
-        Indices of the training points of the basis functions, in the order of their choice.
-    coef_ : ndarray of shape (n_basis,)
-        Their coefficients.
-    n_groups_ : int
-        Number of groups, 1 if there were none.
-    scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_
+        The search, see :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
+        The chosen model, see :class:`RankingPursuitCV`.
 
     See Also
     --------
     CombinedRankingRegressionPursuit : The same with given parameters.
     KernelMatchingPursuitCV : The regression part alone.
     RankingPursuitCV : The ranking part alone.
-
-    Notes
-    -----
-    See :class:`RankingPursuitCV` about what the folds share.
 
     Examples
     --------
@@ -1569,16 +1299,6 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
     _grid = _pursuit_grid
     _held_out = _pursuit_held_out
     staged_predict = _staged_predict
-    _constraints: ClassVar[Constraints] = {
-        **SEARCH,
-        "n_basis": (integer(1), NONE),
-        "betas": (several(number(0.0, 1.0)),),
-        "ridges": (several(number(0.0)),),
-        "fitting": (choice("basic", "backfit", "prefit"),),
-        "group_weight": GROUP_WEIGHT,
-        "n_candidates": (integer(1), NONE),
-        "random_state": SEED,
-    }
 
     def __init__(
         self,
@@ -1601,15 +1321,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
-            kernel=kernel,
-            gammas=gammas,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            scale=scale,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
         )
         self.n_basis = n_basis
         self.betas = betas
@@ -1620,7 +1332,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
         self.random_state = random_state
 
 
-class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
+class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
     Folds are of the scored points; all unscored points stay in every training part.
@@ -1650,65 +1362,26 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
     n_candidates : int or None, default 200
         Number of points of a training part, drawn at random, that are dealt out to the
         dictionaries; a step compares all pairs of their functions. None: all points.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gammas : list of float or None, default None
-        Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
-        times ``1 / (n_features * X.var())``.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    scale : bool, default True
-        Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation.
-    cv : int, splitter or iterable, default 5
-        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
-        test indices.
+    kernel, gammas, degree, coef0, kernel_params : optional
+        The kernel and its widths, see :class:`RankingPursuitCV`.
+    scale, cv, selection : optional
+        The search, see :class:`RankingPursuitCV`.
     scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
-        the last three also with a number of places as in ``"ndcg@10"``, "r2",
-        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
-    selection : {"best", "sparsest"}, default "best"
-        The highest mean over the folds, or the sparsest model within one standard error of it.
+        Metric to maximise, see :class:`RankingPursuitCV`.
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates and deals out points or features.
 
     Attributes
     ----------
-    cv_results_ : dict of ndarray
-        A row for each point of the grid: parameters, mean, deviation and error of the folds.
-    best_params_ : dict
-        The chosen parameters.
-    best_score_ : float
-        Their mean score over the folds.
-    best_index_ : int
-        Their row in ``cv_results_``.
-    best_estimator_ : estimator
-        The model with them, fitted to all training data with scaled features.
-    basis_ : list of ndarray of shape (n_basis,)
-        For each view the indices of the chosen training points, in the order of their choice.
-    coef_ : list of ndarray of shape (n_basis,)
-        For each view its coefficients.
-    n_groups_ : int
-        Number of groups, 1 if there were none.
-    scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_
+        The search, see :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
+        The chosen model, see :class:`RankingPursuitCV`.
 
     See Also
     --------
     SemiSupervisedRankingPursuit : The same with given parameters.
     RankingPursuitCV : The same with one function, which the scored points alone determine.
-
-    Notes
-    -----
-    See :class:`RankingPursuitCV` about what the folds share.
 
     Examples
     --------
@@ -1728,18 +1401,8 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
     _partly_scored = True
     staged_predict = _staged_predict
     _constraints: ClassVar[Constraints] = {
-        **SEARCH,
-        "n_basis": (integer(1), NONE),
-        "nus": (several(number(0.0)),),
-        "ridges": (several(number(0.0)),),
-        "n_views": (integer(1),),
-        "views": VIEWS,
-        "shared_basis": FLAG,
+        **_PathCV._constraints,
         "fitting": (choice("basic", "backfit"),),
-        "agreement": (choice("cumulative", "incremental"),),
-        "group_weight": GROUP_WEIGHT,
-        "n_candidates": (integer(1), NONE),
-        "random_state": SEED,
     }
 
     def __init__(
@@ -1767,15 +1430,7 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
-            kernel=kernel,
-            gammas=gammas,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            scale=scale,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
         )
         self.n_basis = n_basis
         self.nus = nus

@@ -22,8 +22,8 @@ def save_model(model: Any, path: str | Path) -> None:
     own = [name for name, value in model.get_params(deep=False).items() if _is_custom(value)]
     if own:
         raise ModelFileError(
-            f"{path}: {own[0]} is a callable of your own, which cannot be saved in a file; keep the "
-            "model with joblib, see the guide"
+            f"{path}: {own[0]} is a callable of your own, which cannot be saved in a file; keep "
+            "the model with joblib, see the guide"
         )
     try:
         write_atomically(Path(path), skops.dumps(model))

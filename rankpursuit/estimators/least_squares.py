@@ -8,11 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rankpursuit.estimators._base import (
-    GROUP_WEIGHT,
-    KERNEL_AND_GAMMA,
     N_BASIS,
-    POSITIVE,
-    SEED,
     Array,
     Constraints,
     GroupWeights,
@@ -36,7 +32,6 @@ from rankpursuit.solvers import (
 class _LeastSquares(KernelEstimator):
     """Base of the methods with a coefficient for each training point, or feature."""
 
-    _constraints: ClassVar[Constraints] = {**KERNEL_AND_GAMMA, "alpha": POSITIVE}
     _has_linear_form = True
 
     def __init__(
@@ -49,9 +44,7 @@ class _LeastSquares(KernelEstimator):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_params=kernel_params
-        )
+        KernelEstimator.__init__(self, kernel, gamma, degree, coef0, kernel_params)
         self.alpha = alpha
 
     def _path(
@@ -212,11 +205,6 @@ class RankRLS(RankerMixin, _LeastSquares):
     array([0.  , 0.21, 0.43, 0.64])
     """
 
-    _constraints: ClassVar[Constraints] = {
-        **_LeastSquares._constraints,
-        "group_weight": GROUP_WEIGHT,
-    }
-
     def __init__(
         self,
         alpha: float = 1.0,
@@ -307,13 +295,7 @@ class SparseRankRLS(RankerMixin):
     ((20,), 0.94)
     """
 
-    _constraints: ClassVar[Constraints] = {
-        **KERNEL_AND_GAMMA,
-        "n_basis": N_BASIS,
-        "alpha": POSITIVE,
-        "group_weight": GROUP_WEIGHT,
-        "random_state": SEED,
-    }
+    _constraints: ClassVar[Constraints] = {"n_basis": N_BASIS}
     _has_linear_form = True
 
     def __init__(
@@ -329,9 +311,7 @@ class SparseRankRLS(RankerMixin):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_params=kernel_params
-        )
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
         self.n_basis = n_basis
         self.alpha = alpha
         self.group_weight = group_weight

@@ -21,15 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from rankpursuit.estimators._base import (
-    FLAG,
-    GROUP_WEIGHT,
-    KERNEL_AND_GAMMA,
-    N_BASIS,
-    NONE,
-    NOT_NEGATIVE,
-    SEED,
     Array,
-    Constraints,
     GroupWeights,
     Indices,
     Kernel,
@@ -38,12 +30,9 @@ from rankpursuit.estimators._base import (
     RankerMixin,
     RunningVariance,
     check_finite,
-    choice,
     draw_candidates,
     evenly,
     group_labels,
-    integer,
-    number,
     random_generator,
     resolve_gamma,
     warn_if_flat,
@@ -51,6 +40,7 @@ from rankpursuit.estimators._base import (
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, GroupPreferences, Preferences
 from rankpursuit.solvers import (
+    Columns,
     Fitting,
     GramSums,
     PursuitPath,
@@ -125,15 +115,6 @@ class BlockGram:
 class _Pursuit(KernelEstimator):
     """Base of the pursuits with one function."""
 
-    _constraints: ClassVar[Constraints] = {
-        **KERNEL_AND_GAMMA,
-        "n_basis": (*N_BASIS, NONE),
-        "fitting": (choice("basic", "backfit", "prefit"),),
-        "repeat": FLAG,
-        "ridge": NOT_NEGATIVE,
-        "n_candidates": (integer(1), NONE),
-        "random_state": SEED,
-    }
     _dtypes = [np.float64, np.float32]  # noqa: RUF012
     __metadata_request__partial_fit: ClassVar = {"groups": True}
 
@@ -152,14 +133,7 @@ class _Pursuit(KernelEstimator):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        KernelEstimator.__init__(
-            self,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-        )
+        KernelEstimator.__init__(self, kernel, gamma, degree, coef0, kernel_params)
         self.n_basis = n_basis
         self.fitting = fitting
         self.repeat = repeat
@@ -208,7 +182,7 @@ class _Pursuit(KernelEstimator):
         return pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
-        vars(self).pop("_blocks", None)
+        self.__dict__.pop("_blocks", None)
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
         n_steps = count_basis(self.n_basis, len(candidates))
         form = choose_form(len(X), len(candidates), preferences, self.fitting)
@@ -220,13 +194,14 @@ class _Pursuit(KernelEstimator):
             if form == "sums" or is_exact(path):
                 self._warn_if_flat(dictionary)
                 return self._keep_path(dictionary, path, n_steps)
-        X = np.asarray(X, dtype=np.float64)
-        kernel = self._training_kernel(X, candidates, symmetric=self.ridge > 0.0)[None]
+        X_double = np.asarray(X, dtype=np.float64)
+        kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
         slim = preferences.slim(len(candidates))
         rows = slim.root(kernel), slim.root(scores)
         among = kernel[:, candidates] if self.ridge > 0.0 else None
         path = self._path(rows, among, [self.ridge], n_steps)
-        return self._keep_path(Dictionary(X[candidates], candidates, self.gamma_), path, n_steps)
+        dictionary = Dictionary(X_double[candidates], candidates, self.gamma_)
+        return self._keep_path(dictionary, path, n_steps)
 
     def _sum(
         self,
@@ -241,8 +216,9 @@ class _Pursuit(KernelEstimator):
         def values(X: NDArray[np.floating], out: Array) -> None:
             out[:] = self._kernel(np.asarray(X, dtype=np.float64), points, gamma)
 
-        gaussian = isinstance(self.kernel, str) and self.kernel == "rbf" and gamma is not None
-        columns = GaussianColumns(points, gamma) if gaussian else values
+        columns: Columns = values
+        if isinstance(self.kernel, str) and self.kernel == "rbf" and gamma is not None:
+            columns = GaussianColumns(points, gamma)
         with np.errstate(over="ignore", invalid="ignore"):
             sums = sum_rows(columns, len(points), X, scores, preferences)
             self._check_kernel_values(np.sqrt(np.abs(np.einsum("bii->bi", sums.gram))))
@@ -492,12 +468,12 @@ class _Pursuit(KernelEstimator):
                 "from blocks; pass the kernel as a callable"
             )
         new = copy(self)
-        vars(new).pop("_blocks", None)
+        new.__dict__.pop("_blocks", None)
         return new
 
     def _become(self, new: Self) -> Self:
-        vars(self).clear()
-        vars(self).update(vars(new))
+        self.__dict__.clear()
+        self.__dict__.update(new.__dict__)
         return self
 
     def _block_settings(self) -> dict[str, Any]:
@@ -803,8 +779,6 @@ class RankingPursuit(RankerMixin, _Pursuit):
     0.97
     """
 
-    _constraints: ClassVar[Constraints] = {**_Pursuit._constraints, "group_weight": GROUP_WEIGHT}
-
     def __init__(
         self,
         n_basis: int | float | None = None,
@@ -916,12 +890,6 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
     >>> model.fit(X, np.exp(X[:, 0])).predict([[1.0], [2.0]]).round(1)
     array([2.4, 7.1])
     """
-
-    _constraints: ClassVar[Constraints] = {
-        **_Pursuit._constraints,
-        "beta": (number(0.0, 1.0),),
-        "group_weight": GROUP_WEIGHT,
-    }
 
     def __init__(
         self,

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from rankpursuit.estimators._base import (
-    GROUP_WEIGHT,
-    KERNEL_AND_GAMMA,
-    POSITIVE,
     Array,
-    Constraints,
     GroupWeights,
     Kernel,
     RankerMixin,
     check_pairs,
-    choice,
     count_groups,
     group_labels,
 )
@@ -119,13 +114,6 @@ class RankSVM(RankerMixin):
     True
     """
 
-    _constraints: ClassVar[Constraints] = {
-        **KERNEL_AND_GAMMA,
-        "C": POSITIVE,
-        "loss": (choice("hinge", "squared_hinge"),),
-        "tol": POSITIVE,
-        "group_weight": GROUP_WEIGHT,
-    }
     _has_linear_form = True
 
     def __init__(
@@ -141,9 +129,7 @@ class RankSVM(RankerMixin):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_params=kernel_params
-        )
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
         self.C = C
         self.loss = loss
         self.tol = tol
@@ -201,8 +187,7 @@ class RankSVM(RankerMixin):
                 compared: Any = ListedPairs(n_points, *listed)
             else:
                 compared = GroupedPairs(scores, within.codes, within.point_weights)
-            options = {"loss": self.loss, "tol": self.tol}
-            solved = rank_svm_weights(X, compared, float(self.C), **options)
+            solved = rank_svm_weights(X, compared, float(self.C), loss=self.loss, tol=self.tol)
             self.duality_gap_ = float(solved.gap)
             self._keep_weights(solved.weights)
         else:

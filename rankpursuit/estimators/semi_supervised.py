@@ -12,14 +12,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from rankpursuit.estimators._base import (
     CALLABLE,
-    FLAG,
-    GROUP_WEIGHT,
-    KERNEL_AND_GAMMA,
     KERNELS,
     N_BASIS,
-    NONE,
-    NOT_NEGATIVE,
-    SEED,
     Array,
     Constraints,
     GroupWeights,
@@ -35,8 +29,6 @@ from rankpursuit.estimators._base import (
     count_groups,
     draw_candidates,
     group_labels,
-    instance,
-    integer,
     predict_blocks,
     random_generator,
     resolve_gamma,
@@ -55,10 +47,6 @@ from rankpursuit.solvers import (
     split_points,
 )
 
-VIEWS = (
-    choice("points", "loss", "features"),
-    instance(list | tuple, "a list of kernels"),
-)
 VIEW_KERNEL = (choice(*KERNELS), CALLABLE)
 
 MOST_BYTES = 8 << 30
@@ -180,18 +168,8 @@ class SemiSupervisedRankingPursuit(RankerMixin):
     """
 
     _constraints: ClassVar[Constraints] = {
-        **KERNEL_AND_GAMMA,
         "n_basis": N_BASIS,
-        "nu": NOT_NEGATIVE,
-        "ridge": NOT_NEGATIVE,
-        "n_views": (integer(1),),
-        "views": VIEWS,
-        "shared_basis": FLAG,
         "fitting": (choice("basic", "backfit"),),
-        "agreement": (choice("cumulative", "incremental"),),
-        "group_weight": GROUP_WEIGHT,
-        "n_candidates": (integer(1), NONE),
-        "random_state": SEED,
     }
 
     def __init__(
@@ -214,9 +192,7 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_params=kernel_params
-        )
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
         self.n_basis = n_basis
         self.nu = nu
         self.ridge = ridge
@@ -399,8 +375,8 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         if n_bytes > MOST_BYTES:
             raise ValueError(
                 f"{self.n_views} views of {n_points} samples with {n_candidates} candidates take "
-                f"about {n_bytes / 2**30:.0f} GB, and at most {MOST_BYTES / 2**30:.0f} are allowed; "
-                "lower n_candidates or n_views"
+                f"about {n_bytes / 2**30:.0f} GB, of at most {MOST_BYTES / 2**30:.0f}; lower "
+                "n_candidates or n_views"
             )
 
     def _gammas(self, X: Array, features: list[Indices]) -> list[float | None]:
