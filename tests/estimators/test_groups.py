@@ -26,11 +26,11 @@ def test_sizes_may_be_whole_floats_and_a_group_may_be_empty():
     [
         ([4, 5], "sizes of 2 groups add up to 9, but there are 10 samples"),
         ([4, -1, 7], "sizes must not be negative; group 1 has -1"),
-        ([4.5, 5.5], "sizes must be whole numbers"),
-        ([np.nan, 10.0], "sizes must be whole numbers"),
-        ([np.inf], "sizes must be whole numbers"),
-        (["4", "6"], "sizes must be whole numbers"),
-        ([True, True], "sizes must be whole numbers"),
+        ([4.5, 5.5], "sizes must be integers"),
+        ([np.nan, 10.0], "sizes must be integers"),
+        ([np.inf], "sizes must be integers"),
+        (["4", "6"], "sizes must be integers"),
+        ([True, True], "sizes must be integers"),
     ],
 )
 def test_wrong_sizes_are_refused_with_what_is_wrong(sizes, said):

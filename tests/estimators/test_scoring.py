@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.dummy import DummyRegressor
+from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from rankpursuit import RankRLS, SemiSupervisedRankingPursuit, group_scorer
@@ -37,8 +38,32 @@ def test_a_good_model_of_tied_scores_beats_a_constant(liked):
 def test_model_selection_on_tied_scores_does_not_choose_to_learn_nothing(liked):
     X, y, _ = liked
     grid = {"gamma": [1e9, 0.3]}  # so narrow a kernel is zero at all new points
-    search = GridSearchCV(RankRLS(), grid, scoring=group_scorer(), cv=4).fit(X, y)
+    search = GridSearchCV(RankRLS(), grid, scoring=group_scorer(grouped=False), cv=4).fit(X, y)
     assert search.best_params_["gamma"] == 0.3
+
+
+def test_the_score_of_a_ranker_and_its_scorer_are_one_number(liked):
+    X, y, groups = liked
+    model = RankRLS().fit(X, y, groups)
+    assert group_scorer()(model, X, y, groups=groups) == model.score(X, y, groups)
+    assert group_scorer()(model, X, y, groups=groups) != group_scorer(ties="half")(
+        model, X, y, groups=groups
+    )
+
+
+def test_points_of_different_groups_are_never_compared_by_accident(liked):
+    X, y, groups = liked
+    model = RankRLS().fit(X, y + 10.0 * groups, groups)
+    with pytest.raises(ValueError, match="groups did not reach the scorer"):
+        group_scorer()(model, X, y)
+    with pytest.raises(ValueError, match="groups did not reach the scorer"):
+        permutation_importance(model, X, y, scoring=group_scorer())
+    with pytest.raises(ValueError, match="fitted to 4 groups but is scored without groups"):
+        permutation_importance(model, X, y)
+    inside = permutation_importance(
+        model, X, y, scoring=lambda model, X, y: model.score(X, y, groups), random_state=0
+    )
+    assert inside.importances_mean[0] > 0.1 > np.abs(inside.importances_mean[1:]).max()
 
 
 def test_the_rule_of_ties_is_that_of_the_metric(liked):
@@ -78,11 +103,6 @@ def test_scores_may_be_a_column(liked):
     model = RankRLS().fit(X, y, groups)
     flat, column = (group_scorer()(model, X, scores, groups=groups) for scores in (y, y[:, None]))
     assert flat == column
-
-
-def test_an_unknown_rule_is_refused_when_the_scorer_is_made():
-    with pytest.raises(ValueError, match="ties must be one of 'half', 'all', 'untied'; got 'none'"):
-        group_scorer(ties="none")
 
 
 def test_labels_that_do_not_fit_are_refused(liked):
