@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -208,6 +209,12 @@ def check_parameter(name: str, value: Any, allowed: Sequence[Constraint]) -> Non
         shown = " ".join(repr(value).split())
         shown = shown if len(shown) <= 100 else f"{shown[:100]}..."
         raise ValueError(f"{name} must be {wanted}; got {shown}")
+
+
+@cache
+def _parameter_names(cls: Any) -> list[str]:
+    """Return the names of an estimator's parameters, which scikit-learn looks up every time."""
+    return cls._get_param_names()
 
 
 def random_generator(random_state: RandomState) -> Generator:
@@ -481,8 +488,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter out of its range or that does not fit another."""
-        for name, value in self.get_params(deep=False).items():
-            check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
+        for name in _parameter_names(type(self)):
+            allowed = self._constraints.get(name) or PARAMETERS[name]
+            check_parameter(name, getattr(self, name), allowed)
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(
                 "kernel_params are the keyword arguments of a kernel that is a callable; got "

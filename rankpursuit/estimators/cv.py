@@ -817,19 +817,15 @@ class RLSCV(_PathCV):
     ----------
     alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the regulariser to try; positive.
-    kernel, gammas, degree, coef0, kernel_params : optional
-        The kernel and its widths, see :class:`RankingPursuitCV`.
-    scale, cv, selection : optional
-        The search, see :class:`RankingPursuitCV`.
-    scoring : str or callable, default "neg_mean_squared_error"
-        Metric to maximise, see :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`; `scoring` is the mean squared error by default.
 
     Attributes
     ----------
-    cv_results_, best_params_, best_score_, best_index_, best_estimator_
-        The search, see :class:`RankingPursuitCV`.
-    basis_, coef_, scaler_, n_features_in_, feature_names_in_
-        The chosen model, see :class:`RankingPursuitCV`.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
     --------
@@ -880,22 +876,17 @@ class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     ----------
     alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the regulariser to try; positive.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    kernel, gammas, degree, coef0, kernel_params : optional
-        The kernel and its widths, see :class:`RankingPursuitCV`.
-    scale, cv, selection : optional
-        The search, see :class:`RankingPursuitCV`.
-    scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise, see :class:`RankingPursuitCV`.
+    group_weight : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
 
     Attributes
     ----------
-    cv_results_, best_params_, best_score_, best_index_, best_estimator_
-        The search, see :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
-        The chosen model, see :class:`RankingPursuitCV`.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
     --------
@@ -952,24 +943,17 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         smallest training part.
     alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the regulariser to try; positive.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    kernel, gammas, degree, coef0, kernel_params : optional
-        The kernel and its widths, see :class:`RankingPursuitCV`.
-    scale, cv, selection : optional
-        The search, see :class:`RankingPursuitCV`.
-    scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise, see :class:`RankingPursuitCV`.
-    random_state : int, Generator, RandomState or None, default None
-        Draws the subset.
+    group_weight, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
 
     Attributes
     ----------
-    cv_results_, best_params_, best_score_, best_index_, best_estimator_
-        The search, see :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
-        The chosen model, see :class:`RankingPursuitCV`.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
     --------
@@ -1028,29 +1012,17 @@ class KernelMatchingPursuitCV(_PathCV):
     ----------
     n_basis : int or None, default None
         Largest number of basis functions: every number up to it is tried. None: at most 100.
-    ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
-        Weights to try of a penalty ``a' K a``.
-    fitting : {"basic", "backfit", "prefit"}, default "backfit"
-        Leave the earlier coefficients alone; refit them after every step; or choose each function
-        by the cost after the refit.
-    n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary; a fold has those
-        that it does not hold out. None: all.
-    kernel, gammas, degree, coef0, kernel_params : optional
-        The kernel and its widths, see :class:`RankingPursuitCV`.
-    scale, cv, selection : optional
-        The search, see :class:`RankingPursuitCV`.
-    scoring : str or callable, default "neg_mean_squared_error"
-        Metric to maximise, see :class:`RankingPursuitCV`.
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates.
+    ridges, fitting, n_candidates, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`; `scoring` is the mean squared error by default.
 
     Attributes
     ----------
-    cv_results_, best_params_, best_score_, best_index_, best_estimator_
-        The search, see :class:`RankingPursuitCV`.
-    basis_, coef_, scaler_, n_features_in_, feature_names_in_
-        The chosen model, see :class:`RankingPursuitCV`.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
     --------
@@ -1251,32 +1223,17 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
         Largest number of basis functions: every number up to it is tried. None: at most 100.
     betas : list of float, default (0.0, 0.5, 1.0)
         Weights to try of the regression part, from 0, ranking alone, to 1, regression alone.
-    ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
-        Weights to try of a penalty ``a' K a``.
-    fitting : {"basic", "backfit", "prefit"}, default "backfit"
-        Leave the earlier coefficients alone; refit them after every step; or choose each function
-        by the cost after the refit.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary; a fold has those
-        that it does not hold out. None: all.
-    kernel, gammas, degree, coef0, kernel_params : optional
-        The kernel and its widths, see :class:`RankingPursuitCV`.
-    scale, cv, selection : optional
-        The search, see :class:`RankingPursuitCV`.
-    scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise, see :class:`RankingPursuitCV`.
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates.
+    ridges, fitting, group_weight, n_candidates, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
 
     Attributes
     ----------
-    cv_results_, best_params_, best_score_, best_index_, best_estimator_
-        The search, see :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
-        The chosen model, see :class:`RankingPursuitCV`.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
     --------
@@ -1344,8 +1301,6 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc
         most 50.
     nus : list of float, default (0.1, 1.0, 10.0)
         Weights of the agreement to try.
-    ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
-        Weights to try of a penalty ``a' K a``.
     n_views : int, default 2
         Number of views.
     views : {"points", "loss", "features"} or list of kernels, default "points"
@@ -1356,27 +1311,20 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc
         Whether a step refits all coefficients of all views jointly.
     agreement : {"cumulative", "incremental"}, default "cumulative"
         Whether a step is chosen to bring the whole functions together or only its increments.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
     n_candidates : int or None, default 200
         Number of points of a training part, drawn at random, that are dealt out to the
         dictionaries; a step compares all pairs of their functions. None: all points.
-    kernel, gammas, degree, coef0, kernel_params : optional
-        The kernel and its widths, see :class:`RankingPursuitCV`.
-    scale, cv, selection : optional
-        The search, see :class:`RankingPursuitCV`.
-    scoring : str or callable, default "pairwise_accuracy"
-        Metric to maximise, see :class:`RankingPursuitCV`.
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates and deals out points or features.
+    ridges, group_weight, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
 
     Attributes
     ----------
-    cv_results_, best_params_, best_score_, best_index_, best_estimator_
-        The search, see :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, scaler_, n_features_in_, feature_names_in_
-        The chosen model, see :class:`RankingPursuitCV`.
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`SemiSupervisedRankingPursuit`.
 
     See Also
     --------

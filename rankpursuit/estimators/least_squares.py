@@ -151,33 +151,15 @@ class RankRLS(RankerMixin, _LeastSquares):
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
         for each label of `groups`.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RLS`.
 
     Attributes
     ----------
-    basis_ : ndarray of shape (n,)
-        Indices of all training points; with a linear kernel of all features.
-    coef_ : ndarray of shape (n,)
-        Coefficients a; with a linear kernel the weights of the features.
-    X_basis_ : ndarray of shape (n, n_features) or None
-        The training points; None with a precomputed or a linear kernel.
-    gamma_ : float or None
-        The gamma in use; None for a kernel without one.
     n_groups_ : int or None
         Number of groups, 1 if there were none; None after explicit pairs.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    basis_, coef_, X_basis_, gamma_, n_features_in_, feature_names_in_
+        As in :class:`RLS`.
 
     See Also
     --------
@@ -242,16 +224,8 @@ class SparseRankRLS(RankerMixin):
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
         for each label of `groups`.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RLS`.
     random_state : int, Generator, RandomState or None, default None
         Draws the subset.
 
@@ -261,16 +235,8 @@ class SparseRankRLS(RankerMixin):
         Indices of the subset; with a linear kernel of all features.
     coef_ : ndarray of shape (n_basis,)
         Coefficients of the subset; with a linear kernel the weights of the features.
-    X_basis_ : ndarray of shape (n_basis, n_features) or None
-        Points of the subset; None with a precomputed or a linear kernel.
-    gamma_ : float or None
-        The gamma in use; None for a kernel without one.
-    n_groups_ : int or None
-        Number of groups, 1 if there were none; None after explicit pairs.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankRLS`.
 
     See Also
     --------

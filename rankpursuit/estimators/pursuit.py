@@ -611,58 +611,21 @@ class KernelMatchingPursuit(_Pursuit):
     ----------
     n_basis : int, float or None, default None
         Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
-    fitting : {"basic", "backfit", "prefit"}, default "backfit"
-        Leave the earlier coefficients alone, as in the paper; refit them after every step; or
-        choose each function by the cost after the refit.
-    repeat : bool, default False
-        Whether "basic" may choose a function again; `n_basis` is then the number of choices.
-    ridge : float, default 1
-        Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel. The paper has
-        none, which is 0.
-    n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary. None: all.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates.
+    fitting, repeat, ridge, n_candidates, random_state : optional
+        The pursuit, as in :class:`RankingPursuit`.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    basis_ : ndarray of shape (n_basis,)
-        Indices of the chosen training points, in the order of their choice: counted along the
-        blocks if there were any, or among candidates that were given.
-    coef_ : ndarray of shape (n_basis,)
-        Coefficients of the basis functions.
-    staged_coef_ : ndarray of shape (n_steps, n_basis)
-        Row p holds the coefficients after p + 1 steps.
-    cost_ : ndarray of shape (n_steps + 1,)
-        Training cost after 0, 1, 2, ... steps.
-    X_basis_ : ndarray of shape (n_basis, n_features) or None
-        The chosen points; None with a precomputed kernel.
-    gamma_ : float or None
-        The gamma in use; None for a kernel without one.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    basis_, coef_, staged_coef_, cost_, X_basis_, gamma_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
     RankingPursuit : The same on the differences of pairs.
     CombinedRankingRegressionPursuit : A blend of both.
     RLS : Regularised least squares with all points.
-
-    Notes
-    -----
-    See :class:`RankingPursuit` about memory, and learning from blocks.
 
     Examples
     --------
@@ -824,62 +787,22 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
         Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
     beta : float, default 0.5
         Weight of the regression part, from 0 to 1.
-    fitting : {"basic", "backfit", "prefit"}, default "backfit"
-        Leave the earlier coefficients alone, as in the paper; refit them after every step; or
-        choose each function by the cost after the refit.
-    repeat : bool, default False
-        Whether "basic" may choose a function again; `n_basis` is then the number of choices.
-    ridge : float, default 1
-        Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel. The paper has
-        none, which is 0.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary. None: all.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates.
+    fitting, repeat, ridge, group_weight, n_candidates, random_state : optional
+        The pursuit, as in :class:`RankingPursuit`.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    basis_ : ndarray of shape (n_basis,)
-        Indices of the chosen training points, in the order of their choice: counted along the
-        blocks if there were any, or among candidates that were given.
-    coef_ : ndarray of shape (n_basis,)
-        Coefficients of the basis functions.
-    staged_coef_ : ndarray of shape (n_steps, n_basis)
-        Row p holds the coefficients after p + 1 steps.
-    cost_ : ndarray of shape (n_steps + 1,)
-        Training cost after 0, 1, 2, ... steps.
-    X_basis_ : ndarray of shape (n_basis, n_features) or None
-        The chosen points; None with a precomputed kernel.
-    gamma_ : float or None
-        The gamma in use; None for a kernel without one.
-    n_groups_ : int
-        Number of groups, 1 if there were none.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    basis_, coef_, staged_coef_, cost_, X_basis_, gamma_, n_groups_
+        As in :class:`RankingPursuit`.
+    n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
     KernelMatchingPursuit : The regression part alone.
     RankingPursuit : The ranking part alone.
-
-    Notes
-    -----
-    See :class:`RankingPursuit` about memory, and learning from blocks.
 
     Examples
     --------

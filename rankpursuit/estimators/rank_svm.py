@@ -50,19 +50,8 @@ class RankSVM(RankerMixin):
         Loss of a pair: its slack, or the square of that, which is solved faster.
     tol : float, default 1e-3
         Relative duality gap to reach. If it is not reached, a ConvergenceWarning names the gap.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankRLS`.
 
     Attributes
     ----------
@@ -71,18 +60,10 @@ class RankSVM(RankerMixin):
         all features.
     coef_ : ndarray of shape (n_basis,)
         Their coefficients; with a linear kernel the weights of the features.
-    X_basis_ : ndarray of shape (n_basis, n_features) or None
-        Points of the basis functions; None with a precomputed or a linear kernel.
     duality_gap_ : float
         Relative duality gap of the solution.
-    gamma_ : float or None
-        The gamma in use; None for a kernel without one.
-    n_groups_ : int or None
-        Number of groups, 1 if there were none; None after explicit pairs.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankRLS`.
 
     See Also
     --------

@@ -69,21 +69,6 @@ def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
     -------
     callable
         A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
-
-    Examples
-    --------
-    >>> import numpy as np, sklearn
-    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
-    >>> from rankpursuit import RankRLS, group_scorer
-    >>> rng = np.random.default_rng(0)
-    >>> X, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
-    >>> y = X[:, 0] + 10 * groups
-    >>> with sklearn.config_context(enable_metadata_routing=True):
-    ...     search = GridSearchCV(
-    ...         RankRLS(), {"alpha": [0.1, 10.0]}, scoring=group_scorer(), cv=GroupKFold(3)
-    ...     ).fit(X, y, groups=groups)
-    >>> search.best_params_
-    {'alpha': 0.1}
     """
     return _scorer(partial(_agreement, ties=ties), grouped)
 
@@ -179,17 +164,6 @@ def map_scorer(
     See Also
     --------
     rankpursuit.metrics.mean_average_precision : What is computed.
-    ndcg_scorer : Has an example.
-
-    Examples
-    --------
-    >>> import sklearn
-    >>> from rankpursuit import RankRLS, map_scorer
-    >>> X, y, queries = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 0], [5, 5, 6, 6]
-    >>> model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], queries)
-    >>> with sklearn.config_context(enable_metadata_routing=True):
-    ...     map_scorer()(model, X, y, groups=queries)
-    0.75
     """
     metric = partial(mean_average_precision, k=k, threshold=threshold, empty=empty)
     return _scorer(metric, grouped)
@@ -225,17 +199,6 @@ def mrr_scorer(
     See Also
     --------
     rankpursuit.metrics.mean_reciprocal_rank : What is computed.
-    ndcg_scorer : Has an example.
-
-    Examples
-    --------
-    >>> import sklearn
-    >>> from rankpursuit import RankRLS, mrr_scorer
-    >>> X, y, queries = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 0], [5, 5, 6, 6]
-    >>> model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], queries)
-    >>> with sklearn.config_context(enable_metadata_routing=True):
-    ...     mrr_scorer()(model, X, y, groups=queries)
-    0.75
     """
     metric = partial(mean_reciprocal_rank, k=k, threshold=threshold, empty=empty)
     return _scorer(metric, grouped)
@@ -265,17 +228,6 @@ def kendall_scorer(
     See Also
     --------
     rankpursuit.metrics.kendall_tau : What is computed.
-    ndcg_scorer : Has an example.
-
-    Examples
-    --------
-    >>> import sklearn
-    >>> from rankpursuit import RankRLS, kendall_scorer
-    >>> X, y, queries = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 0], [5, 5, 6, 6]
-    >>> model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], queries)
-    >>> with sklearn.config_context(enable_metadata_routing=True):
-    ...     kendall_scorer()(model, X, y, groups=queries)
-    0.0
     """
     return _scorer(partial(kendall_tau, variant=variant, empty=empty), grouped)
 

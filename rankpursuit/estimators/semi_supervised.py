@@ -103,22 +103,11 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         Whether a step refits all coefficients of all views jointly.
     agreement : {"cumulative", "incremental"}, default "cumulative"
         Whether a step is chosen to bring the whole functions together or only its increments.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
     n_candidates : int or None, default None
         Number of training points, drawn at random, that are dealt out to the dictionaries. Memory
         grows as samples times candidates; more than 8 GB are refused. None: all points.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for kernels that are callables.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates and deals out points or features.
 
@@ -138,12 +127,8 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         For each view its chosen points; None with a precomputed kernel.
     gamma_ : list of float or None
         For each view the gamma in use, from the features that it sees.
-    n_groups_ : int
-        Number of groups, 1 if there were none.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
