@@ -47,7 +47,6 @@ from rankpursuit.solvers.pursuit import (
     PursuitPath,
     choose_form,
     is_exact,
-    positive_part,
     ridge_paths,
 )
 
@@ -202,7 +201,7 @@ class Pursuit(LeastSquaresEstimator):
         kernel = self._kernel(dictionary.points, dictionary.points, dictionary.gamma)
         if callable(self.kernel):
             check_symmetric(kernel)
-        return kernel[None] if self._positive_definite else positive_part(kernel[None])
+        return kernel[None]
 
     def _divided_ridge(self, of_kernel: int) -> float:
         """Return the ridge of a kernel that was divided by two to the power of `of_kernel`."""

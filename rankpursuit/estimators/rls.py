@@ -213,6 +213,5 @@ class SparseRankRLS(FitsOrder, LinearModel):
             scores,
             [alpha],
             preferences.slim(size),
-            positive=self._positive_definite,
         )[0, 0]
         return self._keep(X, subset, shifted(coef, exponent - of_kernel))

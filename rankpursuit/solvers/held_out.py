@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankpursuit.solvers.folds import Array, FormOf, Indices, Split, blocks_of
-from rankpursuit.solvers.pursuit import Fitting, GramSums, positive_part, pursue_gram, ridge_gram
+from rankpursuit.solvers.pursuit import Fitting, GramSums, pursue_gram, ridge_gram
 
 
 def pursue_held_out(
@@ -66,7 +66,7 @@ def pursue_held_out(
             found.gram[:, own[:, None], own],
             found.products[:, own],
             np.full(len(columns), found.square),
-            among if positive else positive_part(among),
+            among,
             ridges,
         )
         path = pursue_gram(gram, products, square, n_steps, fitting=fitting)

@@ -71,7 +71,5 @@ def sparse_rls_held_out(
         chosen = order[: max(sizes)]
         columns, among = kernel_of(train, chosen), kernel_of(chosen, chosen)
         new, form = kernel_of(test, chosen), form_of(train).slim(len(chosen))
-        coef = nested_rls_path(
-            columns, among, sizes, scores[train], lambdas, form, positive=positive
-        )
+        coef = nested_rls_path(columns, among, sizes, scores[train], lambdas, form)
         yield function_values(new, coef)
