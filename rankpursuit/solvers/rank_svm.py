@@ -70,12 +70,12 @@ class OrderedPairs:
         if self.n_pairs and not (self._ordered.min() >= 0 and self._ordered.max() < n_points):
             raise ValueError(f"ordered: expected point indices from 0 to {n_points - 1}")
         self._cell = self._ordered[:, 0] * n_points + self._ordered[:, 1]
-        met = np.zeros(n_points**2, dtype=np.bool_)
-        met[self._cell] = True
-        if met[:: n_points + 1].any():
-            raise ValueError("ordered: a point cannot be preferred to itself")
-        if np.count_nonzero(met) < self.n_pairs:
-            raise ValueError("ordered: a pair occurs twice; give it once, with a weight")
+        times = np.bincount(self._cell, minlength=1)
+        if (own := np.flatnonzero(times[:: n_points + 1])).size:
+            raise ValueError(f"ordered: point {own[0]} cannot be preferred to itself")
+        if times.max() > 1:
+            i, j = divmod(int(times.argmax()), n_points)
+            raise ValueError(f"ordered: the pair ({i}, {j}) occurs twice; give it once")
         self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
         if self.weights is not None and not (
             self.weights.shape == (self.n_pairs,)
