@@ -10,7 +10,7 @@ from problems import SMALL
 from scipy.stats import kendalltau, somersd
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from rankpursuit import metrics as disagreement
+from rankpursuit import metrics
 from rankpursuit.metrics import (
     disagreement_error,
     kendall_tau,
@@ -23,6 +23,13 @@ from rankpursuit.metrics import (
 )
 
 TIES = ["all", "half", "untied"]
+COUNTED = ["all with all", "in sweeps", "by sorting"]
+
+
+def count_by(way, patch):
+    """Count the pairs of all problems in one way, whatever their size."""
+    patch.setattr(metrics, "_FEW", 2**60 if way == "all with all" else 0)
+    patch.setattr(metrics, "_LONG", -1 if way == "by sorting" else 2**60)
 
 
 def disagreement_by_loops(scores, prediction, groups, normalized, ties):
@@ -61,12 +68,12 @@ def rankings(draw):
     rankings(),
     st.booleans(),
     st.sampled_from(["all", "half", "untied"]),
-    st.sampled_from([0, disagreement._FEW]),
+    st.sampled_from(COUNTED),
 )
-def test_disagreement_equals_a_double_loop(ranking, normalized, ties, few):
+def test_disagreement_equals_a_double_loop(ranking, normalized, ties, counted):
     scores, predictions, groups = ranking
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(disagreement, "_FEW", few)
+        count_by(counted, patch)
         result = disagreement_error(scores, predictions, groups, normalized=normalized, ties=ties)
     assert np.shape(result) == predictions.shape[:-1]
     for index in np.ndindex(predictions.shape[:-1]):
@@ -83,10 +90,10 @@ def test_rows_of_predictions_may_have_scores_of_their_own(data, ties):
     scores = np.floor(rng.random((n_rows, n_points)) * levels)
     scores[rng.random(n_rows) < 0.3] = scores[:1]
     predictions = rng.integers(0, 4, size=(n_rows, 3, 2, n_points)) / 4.0
-    block = data.draw(st.sampled_from([1, 20, 100, disagreement._BLOCK]))
+    block = data.draw(st.sampled_from([1, 20, 100, metrics._BLOCK]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(disagreement, "_BLOCK", block)
-        patch.setattr(disagreement, "_FEW", data.draw(st.sampled_from([0, disagreement._FEW])))
+        patch.setattr(metrics, "_BLOCK", block)
+        count_by(data.draw(st.sampled_from(COUNTED)), patch)
         result = disagreement_error(scores, predictions, ties=ties)
     expected = [
         disagreement_error(own, part, ties=ties)
@@ -114,9 +121,9 @@ def test_pairwise_accuracy_counts_a_predicted_tie_half(ranking):
 
 @pytest.mark.parametrize("n_points", [255, 256, 257, 258, 700])
 @pytest.mark.parametrize("ties", ["all", "untied"])
-@pytest.mark.parametrize("few", [0, disagreement._FEW])
-def test_long_rankings_do_not_overflow_the_counters(n_points, ties, few, monkeypatch):
-    monkeypatch.setattr(disagreement, "_FEW", few)
+@pytest.mark.parametrize("counted", COUNTED)
+def test_long_rankings_do_not_overflow_the_counters(n_points, ties, counted, monkeypatch):
+    count_by(counted, monkeypatch)
     increasing = np.arange(n_points)
     halves = increasing >= n_points // 2
     predictions = np.stack([increasing, -increasing, 0 * increasing])
@@ -127,6 +134,28 @@ def test_long_rankings_do_not_overflow_the_counters(n_points, ties, few, monkeyp
     expected = [0.0, 2.0 * across, across] + (np.array([1, 1, 0]) * inside * (ties == "all"))
     raw = disagreement_error(halves, predictions, normalized=False, ties=ties)
     assert raw.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_long_rankings_count_the_same_pairs_by_sorting(ties, monkeypatch):
+    rng = np.random.default_rng(4)
+    scores, predictions = rng.integers(0, 300, 1500), rng.integers(0, 900, size=(3, 1500))
+    by_sorting = disagreement_error(scores, predictions, ties=ties)
+    count_by("in sweeps", monkeypatch)
+    np.testing.assert_array_equal(by_sorting, disagreement_error(scores, predictions, ties=ties))
+
+
+def test_forty_thousand_points_are_not_compared_one_by_one():
+    rng = np.random.default_rng(5)
+    scores, prediction = rng.normal(size=(2, 40_000))
+    tau = kendalltau(scores, prediction).statistic
+    assert disagreement_error(scores, prediction) == pytest.approx((1 - tau) / 2, abs=1e-12)
+
+
+def test_numpy_keeps_its_buffer_size():
+    before = np.getbufsize()
+    disagreement_error(np.arange(40.0), np.zeros((100, 40)))
+    assert np.getbufsize() == before
 
 
 def test_large_stack_is_the_same_as_one_prediction_at_a_time():
@@ -317,7 +346,7 @@ def test_the_mean_over_groups_with_something_to_order_counts(variant):
     np.testing.assert_allclose(found, np.sum(parts, axis=0) / 3)
 
 
-def test_rows_of_predictions_may_have_scores_of_their_own():
+def test_rows_of_kendall_may_have_scores_of_their_own():
     rng = np.random.default_rng(3)
     scores, predictions = rng.integers(0, 2, size=(4, 9)), rng.integers(0, 4, size=(4, 3, 9))
     groups = rng.integers(0, 3, size=9)
@@ -417,7 +446,7 @@ def test_groups_need_not_be_contiguous_and_their_mean_counts(metric, k):
 
 
 @pytest.mark.parametrize("metric", BOTH)
-def test_rows_of_predictions_may_have_scores_of_their_own(metric):
+def test_rows_of_relevance_may_have_scores_of_their_own(metric):
     rng = np.random.default_rng(3)
     scores, predictions = rng.integers(0, 2, size=(4, 9)), rng.integers(0, 4, size=(4, 3, 2, 9))
     groups = rng.integers(0, 3, size=9)
@@ -465,12 +494,12 @@ def test_nan_predictions_have_a_nan_score(metric):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"k": 0}, "k: expected a whole number of at least 1"),
+        ({"k": 0}, "k: expected an integer of at least 1"),
         ({"empty": "leave_out"}, "empty: expected a number, or None"),
         ({"groups": [0]}, "groups: expected 2 labels"),
     ],
 )
-def test_wrong_options_are_refused(metric, wrong, said):
+def test_wrong_options_of_relevance_are_refused(metric, wrong, said):
     with pytest.raises(ValueError, match=said):
         metric([1, 0], [1, 2], **wrong)
 
@@ -493,17 +522,21 @@ def by_hand(gains, predictions, k):
 @given(st.lists(st.tuples(FEW, FEW), min_size=2, max_size=5), st.integers(1, 6))
 def test_ties_count_the_mean_over_their_orders(points, k):
     scores, predictions = map(np.array, zip(*points, strict=True))
-    expected = by_hand(scores - scores.min(), predictions.tolist(), k)
-    assert ndcg_error(scores, predictions, k=k) == pytest.approx(expected, abs=1e-12)
-    grades = by_hand((2.0**scores - 1).tolist(), predictions.tolist(), k)
-    found = ndcg_error(scores, predictions, k=k, gain="exponential")
-    assert found == pytest.approx(grades, abs=1e-12)
+    worth = {
+        "linear": scores,
+        "exponential": 2.0**scores - 1,
+        "shifted": scores - scores.min(),
+    }
+    for gain, gains in worth.items():
+        expected = by_hand(gains.tolist(), predictions.tolist(), k)
+        found = ndcg_error(scores, predictions, k=k, gain=gain)
+        assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_it_is_one_minus_the_ndcg_of_scikit_learn():
     rng = np.random.default_rng(0)
-    scores, predictions = rng.integers(0, 5, 40).astype(float), rng.normal(size=40)
-    for k in (1, 5, 10, None):
+    scores, predictions = rng.integers(1, 4, 40).astype(float), rng.normal(size=40)
+    for k in (1, 5, 10, None):  # also for grades from 1 on
         expected = 1 - ndcg_score([scores], [predictions], k=k)
         assert ndcg_error(scores, predictions, k=k) == pytest.approx(expected, abs=1e-12)
 
@@ -512,9 +545,13 @@ def test_a_group_is_a_ranking_of_its_own_and_the_mean_counts():
     rng = np.random.default_rng(1)
     scores, predictions = rng.normal(size=12), rng.normal(size=(3, 12))
     groups = np.repeat([2, 0, 1], [3, 4, 5])
-    parts = [ndcg_error(scores[groups == g], predictions[:, groups == g], k=2) for g in range(3)]
-    np.testing.assert_allclose(ndcg_error(scores, predictions, groups, k=2), np.mean(parts, axis=0))
-    moved = ndcg_error(scores + 100 * groups, predictions, groups, k=2)
+    options = {"k": 2, "gain": "shifted"}
+    parts = [
+        ndcg_error(scores[groups == g], predictions[:, groups == g], **options) for g in range(3)
+    ]
+    found = ndcg_error(scores, predictions, groups, **options)
+    np.testing.assert_allclose(found, np.mean(parts, axis=0))
+    moved = ndcg_error(scores + 100 * groups, predictions, groups, **options)
     np.testing.assert_allclose(moved, np.mean(parts, axis=0))
 
 
@@ -524,7 +561,8 @@ def test_points_below_place_k_do_not_count():
 
 
 def test_where_all_scores_tie_no_order_is_wrong():
-    assert ndcg_error([2, 2, 2], [1, 2, 3]) == 0.0
+    for gain in ("linear", "exponential", "shifted"):
+        assert ndcg_error([2, 2, 2], [1, 2, 3], gain=gain) == pytest.approx(0.0, abs=1e-15)
 
 
 def test_nan_predictions_have_a_nan_error():
@@ -535,21 +573,22 @@ def test_nan_predictions_have_a_nan_error():
     ("wrong", "said"),
     [({"k": 0}, "k: expected"), ({"gain": "cubic"}, "gain: expected 'linear' or 'exponential'")],
 )
-def test_wrong_options_are_refused(wrong, said):
+def test_wrong_options_of_ndcg_are_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         ndcg_error([1, 2], [1, 2], **wrong)
-    with pytest.raises(ValueError, match="grades of at least 0"):
-        ndcg_error([-1, 2], [1, 2], gain="exponential")
+    for gain in ("linear", "exponential"):
+        with pytest.raises(ValueError, match=r"grades of at least 0 .* choose the gain 'shifted'"):
+            ndcg_error([-1, 2], [1, 2], gain=gain)
 
 
 @pytest.mark.parametrize(("empty", "expected"), [(0.0, 0.0), (1.0, 0.5), (None, 0.0)])
 def test_a_group_in_which_nothing_is_worth_more_counts_as_told(empty, expected):
-    found = ndcg_error([2, 1, 1, 1], [2, 1, 2, 1], [0, 0, 1, 1], empty=empty)
+    found = ndcg_error([1, 0, 0, 0], [2, 1, 2, 1], [0, 0, 1, 1], empty=empty)
     assert found == expected
 
 
 def test_without_a_group_that_counts_there_is_no_mean():
-    assert np.isnan(ndcg_error([1, 1], [1, 2], empty=None))
+    assert np.isnan(ndcg_error([0, 0], [1, 2], empty=None))
     assert np.isnan(ndcg_error([1, 2], [1, 2], groups=[0, 1]))
 
 
