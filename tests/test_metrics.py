@@ -29,7 +29,7 @@ COUNTED = ["all with all", "in sweeps", "by sorting"]
 def count_by(way, patch):
     """Count the pairs of all problems in one way, whatever their size."""
     patch.setattr(metrics, "_FEW", 2**60 if way == "all with all" else 0)
-    patch.setattr(metrics, "_LONG", -1 if way == "by sorting" else 2**60)
+    patch.setattr(metrics, "_LONG", 2 if way == "by sorting" else 2**60)
 
 
 def disagreement_by_loops(scores, prediction, groups, normalized, ties):
