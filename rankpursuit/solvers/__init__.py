@@ -19,8 +19,6 @@ from rankpursuit.solvers.coregularised import (
     split_points,
     weighted_mean,
 )
-from rankpursuit.solvers.folds import Indices, Split
-from rankpursuit.solvers.held_out import pursue_held_out
 from rankpursuit.solvers.least_squares import (
     Edges,
     add_up,
@@ -62,7 +60,6 @@ from rankpursuit.solvers.rank_svm import (
     rank_svm_path,
     rank_svm_weights,
 )
-from rankpursuit.solvers.rls_held_out import rls_held_out, sparse_rls_held_out
 
 __all__ = [
     "AGGREGATIONS",
@@ -75,7 +72,6 @@ __all__ = [
     "Fitting",
     "GramSums",
     "GroupedPairs",
-    "Indices",
     "JointFitting",
     "LinearRankSVM",
     "ListedPairs",
@@ -83,7 +79,6 @@ __all__ = [
     "OrderedPairs",
     "PursuitPath",
     "RankSVMPath",
-    "Split",
     "Views",
     "add_up",
     "add_up_ordered",
@@ -97,7 +92,6 @@ __all__ = [
     "nested_rls_path",
     "pursue",
     "pursue_gram",
-    "pursue_held_out",
     "pursue_stack",
     "pursue_views",
     "rank_svm_path",
@@ -105,11 +99,9 @@ __all__ = [
     "ridge_gram",
     "ridge_paths",
     "ridge_rows",
-    "rls_held_out",
     "rls_path",
     "rls_solution",
     "rls_weights",
-    "sparse_rls_held_out",
     "sparse_rls_path",
     "sparse_rls_weights",
     "split_features",
