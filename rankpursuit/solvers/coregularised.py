@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from rankpursuit.preferences import Preferences
 from rankpursuit.solvers._linalg import GrowingBasis, first_best, least_tied, nonzero_columns
-from rankpursuit.solvers.pursuit import NOTHING_LEFT, ridge_rows
+from rankpursuit.solvers.pursuit import NOTHING_LEFT
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -313,62 +312,6 @@ def coregularised_pursuit(
         directions=form.directions if isinstance(form, _RefittedResidue) else None,
         cost=cost,
         n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2),
-    )
-
-
-def pursue_views(
-    kernels: Sequence[Array],
-    scores: Array,
-    points: Sequence[Indices],
-    losses: Sequence[Indices],
-    forms: Sequence[Preferences],
-    agreeing: tuple[Indices, Preferences],
-    ridges: ArrayLike,
-    nus: ArrayLike,
-    n_steps: int,
-    *,
-    fitting: JointFitting,
-    agreement: Agreement,
-    shared: bool,
-) -> CoregularisedPath:
-    """Pursue one function for each view from kernels, for all ridges and nus.
-
-    Parameters
-    ----------
-    kernels : sequence of M ndarrays of shape (w, n, N_v)
-        For each view, kernel values of the n points with those of its dictionary.
-    scores : ndarray of shape (n,)
-        Those of unscored points are never read.
-    points, losses : sequence of M ndarrays
-        For each view, the points of its dictionary and the scored points of its loss.
-    forms : sequence of M Preferences
-        For each view, the form of its loss.
-    agreeing : tuple of ndarray and Preferences
-        The points on which the views are to agree, and their form.
-    ridges : array-like of shape (r,)
-    nus : array-like of shape (k,)
-    n_steps, fitting, agreement, shared
-        See :func:`coregularised_pursuit`.
-
-    Returns
-    -------
-    CoregularisedPath
-        Of w * r dictionaries: for each kernel, one after the other, that of each ridge.
-    """
-    where, common = agreeing
-    penalised = [
-        ridge_rows(form.root(kernel[:, loss]), form.root(scores[loss]), kernel[:, own], ridges)
-        for form, kernel, loss, own in zip(forms, kernels, losses, points, strict=True)
-    ]
-    return coregularised_pursuit(
-        [dictionary for dictionary, _ in penalised],
-        [np.repeat(common.root(kernel[:, where]), np.size(ridges), axis=0) for kernel in kernels],
-        [target for _, target in penalised],
-        nus,
-        n_steps,
-        fitting=fitting,
-        agreement=agreement,
-        shared=shared,
     )
 
 

@@ -222,11 +222,7 @@ def rls_weights(X: Features, scores: Array, lam: float, preferences: Preferences
 
 
 def sparse_rls_weights(
-    X: Features,
-    subset: NDArray[np.intp],
-    scores: Array,
-    lam: float,
-    preferences: Preferences,
+    X: Features, subset: NDArray[np.intp], scores: Array, lam: float, preferences: Preferences
 ) -> Array:
     """Minimise the same over the weights ``w = X_R' a`` spanned by a subset R of the points.
 

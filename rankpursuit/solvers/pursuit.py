@@ -699,14 +699,6 @@ class GramSums:
             self.n_rows + other.n_rows,
         )
 
-    def __sub__(self, other: GramSums) -> GramSums:
-        return GramSums(
-            self.gram - other.gram,
-            self.products - other.products,
-            max(self.square - other.square, 0.0),
-            self.n_rows - other.n_rows,
-        )
-
 
 def choose_form(
     n_rows: int, n_candidates: int, preferences: Preferences, fitting: Fitting
