@@ -67,9 +67,7 @@ class Pointwise(Preferences):
         """Return `x` itself."""
         return x
 
-    def root_transpose(self, x: Array) -> Array:
-        """Return `x` itself."""
-        return x
+    root_transpose = root
 
 
 class DenseRoot(Preferences):
@@ -154,9 +152,7 @@ class GroupPreferences(Preferences):
         """Return ``sqrt(n_g w_g) (x - mean_g(x))``."""
         return self._centred(x, np.sqrt(self.scale))
 
-    def root_transpose(self, x: Array) -> Array:
-        """Return ``B' x = B x``: this root is symmetric."""
-        return self.root(x)
+    root_transpose = root  # it is symmetric
 
     def laplacian(self, x: Array) -> Array:
         """Return ``n_g w_g (x - mean_g(x))``."""

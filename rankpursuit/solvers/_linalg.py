@@ -76,15 +76,8 @@ class GrowingBasis:
     With the chosen columns X (one for each step) it keeps Q with orthonormal columns and the
     upper triangular ``T = R^-1`` with ``Q = X T``. The least-squares fit of the first p columns
     to y then has the coefficients ``sum_{i<p} T[:, i] (q_i' y)``: the fits of all prefixes are
-    the partial sums of one product.
-
-    Parameters
-    ----------
-    batch : tuple of int
-        Leading shape of the batch.
-    n_rows : int
-    capacity : int
-        Maximum number of columns.
+    the partial sums of one product. `batch` is the leading shape of the batch of problems, and
+    `capacity` the maximum number of columns.
     """
 
     def __init__(self, batch: tuple[int, ...], n_rows: int, capacity: int) -> None:
@@ -101,18 +94,9 @@ class GrowingBasis:
         return self._whole
 
     def append(self, columns: Array, squared_norms: Array | None = None) -> Array:
-        """Append one column to each problem of the batch.
+        """Append one column, (*batch, n_rows), to each problem; return the new unit vectors.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (*batch, n_rows)
-        squared_norms : ndarray of shape (*batch,), optional
-            Those of the columns, if known.
-
-        Returns
-        -------
-        ndarray of shape (*batch, n_rows)
-            The new unit vectors q; zero where the column depends on the earlier ones.
+        These are zero where the column depends on the earlier ones.
         """
         p = self.size
         basis = self._rows[..., :p, :]
@@ -154,21 +138,11 @@ def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
     Bordered by its right-hand side, a matrix is reduced to tridiagonal form: ``A = Q T Q'`` with
     ``Q' y`` along the first axis. A tridiagonal system takes O(r) for each lambda, and Q is
     applied but never formed: a fifth of the work of an eigendecomposition, which is used only
-    for matrices with negative eigenvalues and for lambdas within the rounding errors.
+    for matrices with negative eigenvalues and for lambdas within the rounding errors. Directions
+    in which A is negative by more than rounding get no part in the solution, nor do those with
+    eigenvalues below the rounding error of the largest if a lambda is below it too.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (b, r, r)
-        Eigenvalues that rounding made negative count as zero; directions in which A is truly
-        negative get no part in the solution.
-    right : ndarray of shape (r,) or (b, r)
-    lambdas : array-like of shape (k,)
-        Positive. If one is below the rounding error of the largest eigenvalue, directions whose
-        eigenvalues are below that too get no part in the solution.
-
-    Returns
-    -------
-    ndarray of shape (b, k, r)
+    `matrix` has the shape (b, r, r), `right` (r,) or (b, r), `lambdas` (k,), the result (b, k, r).
     """
     lambdas = np.asarray(lambdas, dtype=np.float64)
     right = np.broadcast_to(right, matrix.shape[:2])
@@ -255,19 +229,9 @@ def whitening(kernel: Array) -> Array:
     """Return coefficients W of functions with ``W' K W = I``, each over the points up to its own.
 
     W is the inverse of the Cholesky factor of K, so its leading rows and columns are those of the
-    leading points: one factor serves all nested subsets. A point whose function depends, to
-    working precision, on those of the points before it adds nothing to what they span: its row
-    and column of W are zero.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (b, r, r)
-        Positive semi-definite kernels of r points.
-
-    Returns
-    -------
-    ndarray of shape (b, r, r)
-        Upper triangular.
+    leading points: one factor serves all nested subsets of r points, given their positive
+    semi-definite kernels (b, r, r). A point whose function depends, to working precision, on those
+    of the points before it adds nothing to what they span: its row and column of W are zero.
     """
     n_points = kernel.shape[1]
     factor = np.zeros(kernel.shape)

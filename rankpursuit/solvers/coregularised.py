@@ -54,18 +54,9 @@ _CACHED = 1 << 16
 def split_points(
     scored: Flags, n_views: int, generator: np.random.Generator | np.random.RandomState
 ) -> list[Indices]:
-    """Split the points among the views: each gets its part of the scored and of the unscored.
+    """Split the points at random among the views, the scored and the unscored ones evenly.
 
-    Parameters
-    ----------
-    scored : ndarray of bool of shape (n,)
-    n_views : int
-    generator : numpy Generator or RandomState
-
-    Returns
-    -------
-    list of `n_views` ndarrays
-        Sorted indices of the points of each view; sizes differ by at most one.
+    Returns the sorted indices of the points of each view; sizes differ by at most one.
     """
     dealt = np.concatenate(
         [generator.permutation(np.flatnonzero(part)) for part in (scored, ~scored)]
@@ -92,14 +83,9 @@ def borda(values: Sequence[Array]) -> Array:
 
 
 def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
-    """Return the mean over the views weighted by their skills.
+    """Return the mean over the views of predictions (..., m), weighted by their skills (M, ...).
 
-    Parameters
-    ----------
-    values : sequence of M ndarrays of shape (..., m)
-        Predictions of each view.
-    skills : ndarray of shape (M, ...)
-        A view with a skill of zero or less has no weight. If none has any, all weigh the same.
+    A view with a skill of zero or less has no weight. If none has any, all weigh the same.
     """
     weights = np.maximum(skills, 0.0)
     weights = np.where(weights.sum(axis=0) > 0, weights, 1.0)
@@ -140,12 +126,9 @@ class CoregularisedPath:
     n_steps: Indices
 
     def coefficients(self, view: int) -> Array:
-        """Return the coefficients over the chosen functions of one view, of every prefix.
+        """Return the coefficients (b, k, P, P) over one view's chosen functions.
 
-        Returns
-        -------
-        ndarray of shape (b, k, P, P)
-            Entry ``[..., p, :]`` belongs to the prefix of p + 1 steps.
+        Entry ``[..., p, :]`` belongs to the prefix of p + 1 steps.
         """
         n_steps, n_views = self.selected.shape[2:]
         if self.directions is None:
@@ -154,34 +137,18 @@ class CoregularisedPath:
         return np.cumsum(steps, axis=3)[..., n_views - 1 :: n_views].swapaxes(2, 3)
 
     def predict(self, kernel: Array, view: int) -> Array:
-        """Predict with one view's function, of every prefix.
+        """Return the predictions (b, k, P, m) of one view's function, of every prefix.
 
-        Parameters
-        ----------
-        kernel : ndarray of shape (b, m, N)
-            Values of the N dictionary functions of the view at m points.
-        view : int
-
-        Returns
-        -------
-        ndarray of shape (b, k, P, m)
+        `kernel`, (b, m, N), has the values of the view's dictionary functions at m points.
         """
         own = slice(view, None, self.selected.shape[3])
         return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
 
     def predict_mean(self, kernels: Sequence[Array], steps: Indices) -> Array:
-        """Predict with the mean of the functions of all views, of some prefixes.
+        """Return the mean predictions (b, k, s, m) of all views, of some prefixes.
 
-        Parameters
-        ----------
-        kernels : sequence of M ndarrays of shape (b, m, N_v)
-            For each view, the values of its dictionary functions at m points.
-        steps : ndarray of shape (s,)
-            Numbers of steps of the prefixes, from 1 to P.
-
-        Returns
-        -------
-        ndarray of shape (b, k, s, m)
+        `kernels` has, for each view, the values (b, m, N_v) of its dictionary functions at m
+        points, and `steps`, (s,), the numbers of steps of the prefixes, from 1 to P.
         """
         if self.directions is not None:
             functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
@@ -589,10 +556,9 @@ class _PairSearch:
         for v in range(2):
             lengths[v] *= self._scales[v].take(at[v])
             chosen[v] = self._places[v].take(at[v]) - self._sizes[v] * self._problems
+        shape = (*self._batch, 2)
         return _BestTuple(
-            chosen.T.reshape(*self._batch, 2),
-            gain.reshape(self._batch),
-            lengths.T.reshape(*self._batch, 2),
+            chosen.T.reshape(shape), gain.reshape(shape[:2]), lengths.T.reshape(shape)
         )
 
     def forbid(self, chosen: Indices, active: Flags) -> None:
@@ -616,13 +582,8 @@ class _PairSearch:
         work = np.empty((step, *second.shape))
         for start in range(0, n_rows, step):
             rows = slice(start, min(start + step, n_rows))
-            part = _second_part(
-                self._rho[rows, :n_columns],
-                self._factor[rows, :n_columns],
-                first[rows, None],
-                second,
-                out=work[: n_rows - start],
-            )
+            rho, factor = self._rho[rows, :n_columns], self._factor[rows, :n_columns]
+            part = _second_part(rho, factor, first[rows, None], second, work[: n_rows - start])
             np.fmax.reduce(part, axis=1, out=gain[rows])
         squares = np.square(first)
         gain += squares
@@ -631,13 +592,8 @@ class _PairSearch:
         in_first = i * n_problems + self._problems
         self._row = i * self._rho[0].size + self._problems
         row = self._row + self._along_row[:n_columns]
-        part = _second_part(
-            self._rho.take(row),
-            self._factor.take(row),
-            first.take(in_first),
-            second,
-            out=np.empty_like(second),
-        )
+        rho, factor = self._rho.take(row), self._factor.take(row)
+        part = _second_part(rho, factor, first.take(in_first), second, np.empty_like(second))
         j = _first_place(part >= least - squares.take(in_first), self._places[1])
         self._found = [in_first, j * n_problems + self._problems]
 

@@ -162,18 +162,7 @@ def linear_kernel(X: Features, Y: Features) -> Array:
 
 
 def moment(X: Features, form: Callable[[Array], Array]) -> Array:
-    """Return ``X' L X`` of a symmetric form L.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    form : callable
-        Returns ``L x`` for x of shape (n, k).
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-    """
+    """Return ``X' L X``, (d, d), of a symmetric form L; `form` returns ``L x`` of x (n, k)."""
     columns, n_features = X.tocsc() if sp.issparse(X) else X, X.shape[1]
     result = np.empty((n_features, n_features))
     for start in range(0, n_features, _MOMENT_COLUMNS):
@@ -292,15 +281,7 @@ class Edges:
 
 
 def add_up(pairs: NDArray[np.intp], weights: Array) -> Edges:
-    """Add up the judgements of each pair of points.
-
-    Parameters
-    ----------
-    pairs : ndarray of shape (p, 2)
-        In each row (i, j), point i is preferred to point j.
-    weights : ndarray of shape (p,)
-        Positive.
-    """
+    """Add up the judgements, rows (i, j) with i preferred to j, of each pair of points."""
     unordered, rising = np.sort(pairs, axis=1), pairs[:, 0] < pairs[:, 1]
     edges, sums = add_up_ordered(unordered, weights)
     _, signed = add_up_ordered(unordered, np.where(rising, weights, -weights))
@@ -308,14 +289,7 @@ def add_up(pairs: NDArray[np.intp], weights: Array) -> Edges:
 
 
 def add_up_ordered(pairs: NDArray[np.intp], weights: Array) -> tuple[NDArray[np.intp], Array]:
-    """Add up the weights (p,) of equal rows of `pairs` (p, 2); (i, j) is not equal to (j, i).
-
-    Returns
-    -------
-    pairs : ndarray of shape (q, 2)
-        Each row once.
-    weights : ndarray of shape (q,)
-    """
+    """Return each row of `pairs`, (p, 2), once, and the sum of the weights of its repeats."""
     distinct, which = np.unique(pairs, axis=0, return_inverse=True)
     sums = np.bincount(which.reshape(-1), weights, len(distinct))
     return distinct, sums.astype(np.float64)
@@ -324,15 +298,7 @@ def add_up_ordered(pairs: NDArray[np.intp], weights: Array) -> tuple[NDArray[np.
 def nearest_scores(n_points: int, edges: Edges) -> Array:
     """Return the scores whose differences along the edges are nearest to those of the judgements.
 
-    Parameters
-    ----------
-    n_points : int
-    edges : Edges
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        Scores s that minimise ``sum w_ij (d_ij - (s_i - s_j))^2``, as :func:`grounded` has them.
+    They minimise ``sum w_ij (d_ij - (s_i - s_j))^2``, and are as :func:`grounded` has them.
     """
     (first, second), graph = edges.pairs.T, _graph(n_points, edges)
     laplacian = sp.diags_array(graph.sum(axis=1)).tocsr() - graph

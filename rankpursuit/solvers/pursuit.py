@@ -118,25 +118,19 @@ class PursuitPath:
     least_left: Array
 
     def coefficients(self) -> Array:
-        """Return the coefficients over the chosen functions, of every prefix.
+        """Return the coefficients (b, P, P) over the chosen functions, of every prefix.
 
-        Returns
-        -------
-        ndarray of shape (b, P, P)
-            Entry ``[i, p]`` belongs to the prefix of p + 1 steps, in the order of `selected`.
+        Entry ``[i, p]`` belongs to the prefix of p + 1 steps, in the order of `selected`.
         """
         n_steps = self.selected.shape[1]
         directions = np.eye(n_steps) if self.directions is None else self.directions
         return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
 
     def expansion(self, problem: int) -> tuple[Indices, Array]:
-        """Return the coefficients of every prefix of one path, over each chosen function once.
+        """Return the f functions chosen in one path, and their coefficients in every prefix.
 
-        Returns
-        -------
-        functions : ndarray of shape (f,)
-            In the order in which they were first chosen.
-        coefficients : ndarray of shape (n_steps, f)
+        The functions, (f,), stand in the order in which they were first chosen, each once; the
+        coefficients have the shape (n_steps, f).
         """
         n_steps = int(self.n_steps[problem])
         chosen, lengths = self.selected[problem, :n_steps], self.weights[problem, :n_steps]
@@ -152,18 +146,10 @@ class PursuitPath:
         return functions[order], np.cumsum(coefficients, axis=0, out=coefficients)
 
     def predict(self, kernel: Array, steps: Indices | None = None) -> Array:
-        """Predict with every prefix, or with some.
+        """Return the predictions (b, P, m) of every prefix, or (b, s, m) of some.
 
-        Parameters
-        ----------
-        kernel : ndarray of shape (b, m, N)
-            Values of the N dictionary functions at m points.
-        steps : ndarray of shape (s,), optional
-            Numbers of steps of the prefixes, from 1 to P. Default: all.
-
-        Returns
-        -------
-        ndarray of shape (b, P, m) or (b, s, m)
+        `kernel`, (b, m, N), has the values of the dictionary functions at m points, and `steps`,
+        (s,), the numbers of steps of the prefixes, from 1 to P.
         """
         n_steps = self.selected.shape[1]
         steps = np.arange(1, n_steps + 1) if steps is None else steps
@@ -271,11 +257,6 @@ def pursue_stack(
         of two rows, as exact as with the residue, except for `cost`, which is known to 1e-15 of
         the first one. A refit divides by what is left of nearly dependent columns, of which
         products keep half of the digits: it follows the rows.
-
-    Examples
-    --------
-    >>> pursue_stack(np.eye(3)[None], np.array([1.0, 3.0, 2.0]), 2).selected
-    array([[1, 2]])
     """
     if fitting != "basic" or n_steps * MANY_STEPS < dictionary.shape[2]:
         return pursue(dictionary, target, n_steps, fitting=fitting, repeat=repeat)
@@ -555,21 +536,12 @@ def _root(kernel: Array) -> Array:
 def ridge_gram(
     gram: Array, products: Array, square: Array, kernel: Array, ridges: ArrayLike
 ) -> tuple[Array, Array, Array]:
-    """Add the same penalties to the products of the columns.
-
-    Parameters
-    ----------
-    gram, kernel : ndarray of shape (b, N, N)
-        The kernels positive semi-definite.
-    products : ndarray of shape (b, N)
-    square : ndarray of shape (b,)
-    ridges : array-like of shape (r,)
+    """Add the same penalties to the Gram matrices of :func:`pursue_gram`.
 
     Returns
     -------
-    gram : ndarray of shape (b * r, N, N)
-    products : ndarray of shape (b * r, N)
-    square : ndarray of shape (b * r,)
+    gram, products, square : ndarrays
+        Of b * r problems, in the order of :func:`ridge_rows`.
     """
     ridges = np.asarray(ridges, dtype=np.float64)
     penalised = gram[:, None] + ridges[:, None, None] * kernel[:, None]
@@ -607,14 +579,6 @@ def ridge_paths(
     -------
     PursuitPath
         Of w * r problems: for each kernel, one after the other, that of each ridge.
-
-    Examples
-    --------
-    >>> sums = GramSums.empty(1, 2)
-    >>> sums.add(0, np.eye(2), np.array([1.0, 3.0]), Pointwise(2))
-    >>> ridge_paths(sums, np.eye(2)[None], [0.0, 1.0], 2).coefficients()[:, -1]
-    array([[3. , 1. ],
-           [1.5, 0.5]])
     """
     gram, products = sums.gram, sums.products
     square = np.full(len(gram), sums.square)
@@ -662,17 +626,10 @@ class GramSums:
         return cls(np.zeros((*shape, n_candidates)), np.zeros(shape))
 
     def add(self, number: int, columns: Array, scores: Array, form: Preferences) -> None:
-        """Add a block to the sums of one kernel of the stack.
+        """Add a block of m rows, all of each of their groups, to the sums of one kernel.
 
-        Parameters
-        ----------
-        number : int
-            Index of the kernel; the scores are counted with the first one.
-        columns : ndarray of shape (m, N)
-            Kernel values of the rows of the block with the candidates.
-        scores : ndarray of shape (m,)
-        form : Preferences
-            Of the m rows, which have all rows of each of their groups.
+        `columns`, (m, N), has their kernel values with the candidates. The scores, (m,), are
+        counted with the first kernel, whose `number` is 0.
         """
         self.add_rooted(number, form.root(columns), form.root(scores))
         if number == 0:
@@ -723,15 +680,6 @@ def choose_form(
         they are more than `FEW_ENTRIES`: sums are faster, but their path counts only if
         :func:`is_exact`. "prefit" may choose nearly dependent functions, which sums cannot tell
         from dependent ones, so its rows are kept as long as they fit.
-
-    Examples
-    --------
-    >>> choose_form(1_000_000, 1_000, Pointwise(1_000_000), "backfit")
-    'sums'
-    >>> choose_form(20_000, 1_000, Pointwise(20_000), "backfit")
-    'sums if exact'
-    >>> choose_form(500, 500, Pointwise(500), "backfit")
-    'rows'
     """
     ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
     n_entries = n_rows * n_candidates

@@ -87,15 +87,10 @@ class OrderedPairs:
 
     @classmethod
     def of_scores(cls, scores: Array, pairs: Index, weights: Array | None = None) -> OrderedPairs:
-        """Prefer the point with the higher score in each pair; ties are left out.
+        """Prefer the point with the higher score, of scores (n,), in each pair; leave ties out.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n,)
-        pairs : ndarray of shape (p', 2)
-            Pairs of points that may be compared, in any order, each pair once.
-        weights : ndarray of shape (p',), optional
-            Positive weights of the pairs' losses. Default: all 1.
+        `pairs`, (p', 2), has the points that may be compared, in any order, each pair once, and
+        `weights`, (p',), the weights of their losses.
         """
         difference = scores[pairs[:, 0]] - scores[pairs[:, 1]]
         ordered = np.where((difference < 0)[:, None], pairs[:, ::-1], pairs)
@@ -302,14 +297,8 @@ def _interior_step(
     d_alpha = inverse * (pull - pairs.margins(function_values(kernel, solved)))
     d_z = (aim - z * d_alpha) / alpha - z
     d_s = (aim + s * d_alpha) / room - s
-    blocked = np.maximum.reduce(
-        [
-            (-d_alpha / alpha).max(axis=1),
-            (d_alpha / room).max(axis=1),
-            (-d_z / z).max(axis=1),
-            (-d_s / s).max(axis=1),
-        ]
-    )
+    ratios = (-d_alpha / alpha, d_alpha / room, -d_z / z, -d_s / s)
+    blocked = np.maximum.reduce([ratio.max(axis=1) for ratio in ratios])
     step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
     alpha, z, s = (x + step[:, None] * d for x, d in ((alpha, d_alpha), (z, d_z), (s, d_s)))
     return alpha, z, s, np.where(step > 0.8, 0.05, 0.3)
@@ -537,18 +526,11 @@ def _diagonal(matrices: Array) -> Array:
 
 
 class Violated(NamedTuple):
-    """The pairs (i, j), of weights w_ij, whose margin ``f_i - f_j`` is too small.
+    """Sums over the pairs (i, j), of weights w_ij, whose margin ``f_i - f_j`` is too small.
 
-    Attributes
-    ----------
-    total : float
-        Sum of the weights.
-    balance : ndarray of shape (n,)
-        ``sum w_ij (e_i - e_j)``.
-    degrees : ndarray of shape (n,)
-        ``sum w_ij (e_i + e_j)``.
-    laplacian : callable
-        Returns ``sum w_ij (e_i - e_j)(e_i - e_j)' x`` for `x` of shape (n,) or (n, k).
+    `total` is the sum of the weights, `balance`, (n,), ``sum w_ij (e_i - e_j)``, `degrees`, (n,),
+    ``sum w_ij (e_i + e_j)``, and `laplacian` returns ``sum w_ij (e_i - e_j)(e_i - e_j)' x`` for
+    `x` of shape (n,) or (n, k).
     """
 
     total: float
@@ -558,16 +540,7 @@ class Violated(NamedTuple):
 
 
 class ListedPairs:
-    """Explicit pairs.
-
-    Parameters
-    ----------
-    n_points : int
-    ordered : ndarray of shape (p, 2)
-        In each row the preferred point and the other one.
-    weights : ndarray of shape (p,)
-        Positive.
-    """
+    """Explicit pairs (p, 2), in each row the preferred point first, with positive weights (p,)."""
 
     def __init__(self, n_points: int, ordered: Index, weights: Array) -> None:
         self._weights, self._differences = weights, _differences_of(n_points, ordered)
@@ -597,13 +570,8 @@ class GroupedPairs:
     pairs in order, and sums over them are running sums: O(n log n) for each of the at most
     log2(largest group) digits.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-    groups : ndarray of shape (n,)
-        Index of each point's group, from 0.
-    weights : ndarray of shape (n,)
-        Weight of the pairs of each point's group; positive.
+    `groups`, (n,), has the index of each point's group, from 0, and `weights`, (n,), the positive
+    weight of the pairs of that group.
     """
 
     def __init__(self, scores: Array, groups: Index, weights: Array) -> None:
@@ -718,15 +686,7 @@ def _sums_between(x: Array, start: Index, end: Index) -> Array:
 
 
 class LinearRankSVM(NamedTuple):
-    """A linear function ``f(x) = w' x``.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (d,)
-    objective : float
-    gap : float
-        Duality gap, relative to the objective.
-    """
+    """The weights (d,) of a linear function, its objective, and its relative duality gap."""
 
     weights: Array
     objective: float
@@ -752,13 +712,8 @@ def rank_svm_weights(
     X : ndarray or sparse array of shape (n, d)
     pairs : ListedPairs or GroupedPairs
         Of the n points.
-    C : float
-        Positive.
-    loss : {"hinge", "squared_hinge"}
-    tol : float
-        Relative duality gap at which the problem is solved.
-    max_iter : int
-        Maximum number of Newton steps.
+    C, loss, tol, max_iter
+        See :func:`rank_svm_path`.
 
     Returns
     -------
@@ -798,7 +753,7 @@ def rank_svm_weights(
 
 
 class _LinearPoint(NamedTuple):
-    """A linear function, and the quadratic that approximates its objective.
+    """A linear function, and the quadratic approximation of its objective.
 
     Newton's method lowers `smooth`, the objective or a smooth one close to it, with the gradient
     (d,) and the Hessian ``I + X' H X``: `curvature` returns ``H x``, and `degrees`, (n,), is the
