@@ -1,4 +1,13 @@
-"""Preference graphs."""
+"""Preference graphs: which pairs of points count, and how much.
+
+A graph W over n points has the Laplacian L. The ranking cost of a function f with values ``f``
+at the points is ``(s - f)' L (s - f)``. With a root B of the Laplacian, ``L = B'B``, it is the
+least-squares cost ``|B s - B f|^2``, so a ranking method is a regression method on transformed
+rows. Everything here applies B or L to arrays.
+
+All operators act on axis -2 of stacks of matrices of shape (..., n, k), and on vectors of
+shape (n,).
+"""
 
 from __future__ import annotations
 
@@ -13,27 +22,30 @@ from numpy.typing import ArrayLike, NDArray
 from rankpursuit.labels import checked_labels
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+GroupWeight = Literal["pairs", "equal"]
 
 
 class Preferences(ABC):
-    """The quadratic form of a method: a root B and the form ``B'B`` that it stands for."""
+    """The quadratic form of a method: a root B and the form ``L = B'B``."""
 
     n_points: int
 
     @abstractmethod
     def root(self, x: Array) -> Array:
-        """``B x``, of shape (..., r, k) for `x` of shape (..., n, k)."""
+        """Return ``B x``, of shape (..., r, k) for `x` of shape (..., n, k)."""
 
     @abstractmethod
     def root_transpose(self, x: Array) -> Array:
-        """``B' x``, of shape (..., n, k) for `x` of shape (..., r, k)."""
+        """Return ``B' x``, of shape (..., n, k) for `x` of shape (..., r, k)."""
 
     def root_vectors(self, x: Array) -> Array:
-        """``B x`` of each of many vectors, of shape (..., r) for `x` of shape (..., n)."""
+        """Return ``B x`` of many vectors, of shape (..., r) for `x` of shape (..., n)."""
         return self.root(x[..., None])[..., 0]
 
     def laplacian(self, x: Array) -> Array:
-        """``L x = B' B x``, of the shape of `x`."""
+        """Return ``L x = B' B x``, of the shape of `x`."""
         return self.root_transpose(self.root(x))
 
     def compact(self) -> Preferences:
@@ -41,10 +53,7 @@ class Preferences(ABC):
         return self
 
     def slim(self, n_columns: int) -> Preferences:
-        """Return the same form with the root that has less to keep for matrices of k columns.
-
-        By default, `self`: its rows take less room than another root would.
-        """
+        """Return the same form with the root that needs least memory for matrices of k columns."""
         return self
 
 
@@ -55,12 +64,10 @@ class Pointwise(Preferences):
         self.n_points = n_points
 
     def root(self, x: Array) -> Array:
-        """`x` itself."""
+        """Return `x` itself."""
         return x
 
-    def root_transpose(self, x: Array) -> Array:
-        """`x` itself."""
-        return x
+    root_transpose = root
 
 
 class DenseRoot(Preferences):
@@ -82,9 +89,6 @@ class DenseRoot(Preferences):
         return np.matmul(self._matrix.T, x)
 
 
-GroupWeight = Literal["pairs", "equal"]
-
-
 class GroupPreferences(Preferences):
     """All pairs inside a group (a user, a query) count, no pair across groups.
 
@@ -99,108 +103,93 @@ class GroupPreferences(Preferences):
         The weight of a group's pairs: 1, so that large groups dominate; 1 over the size of the
         group, so that its cost is the squared deviation of its points; or a positive number for
         each group, in the order of the sorted labels.
+
+    Attributes
+    ----------
+    n_points, n_groups : int
+    codes : ndarray of shape (n,)
+        Index of each point's group, in the order of the sorted labels.
+    sizes : ndarray of shape (n_groups,)
+        Number of points of each group.
+    scale : ndarray of shape (n_groups,)
+        ``n_g w_g``, the weight of the squared deviations of each group.
+    order : ndarray of shape (n,)
+        The points group by group.
     """
 
     def __init__(self, groups: ArrayLike, weight: GroupWeight | ArrayLike = "pairs") -> None:
         labels = checked_labels(groups)
-        self.n_points = len(labels)
         _, codes = np.unique(labels, return_inverse=True)
-        self._codes = codes.reshape(-1)
-        self._sizes = np.bincount(self._codes)
+        self.codes: Indices = codes.reshape(-1)
+        self.sizes = np.bincount(self.codes)
+        self.n_points, self.n_groups = len(labels), len(self.sizes)
         # Sorted by group once, sums over the groups are one reduceat.
-        self._order = np.argsort(self._codes, kind="stable")
-        self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
-        self._weight = weight
-        self._scale = self._sizes.astype(np.float64)
+        self.order = np.argsort(self.codes, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self._plain = isinstance(weight, str) and weight == "pairs"
+        self.scale = self.sizes.astype(np.float64)
         if not isinstance(weight, str):
-            self._scale *= np.asarray(weight, dtype=np.float64)
+            self.scale *= np.asarray(weight, dtype=np.float64)
         elif weight == "equal":
-            self._scale[:] = 1.0
+            self.scale[:] = 1.0
 
     @classmethod
     def single(cls, n_points: int) -> GroupPreferences:
-        """All pairs of `n_points` points."""
+        """Make all pairs of `n_points` points count."""
         return cls(np.zeros(n_points, dtype=np.intp))
 
     @property
     def n_pairs(self) -> int:
         """Number of unordered pairs that count."""
-        return int((self._sizes * (self._sizes - 1) // 2).sum())
-
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """The points by group, as they come inside a group, shape (n,)."""
-        return self._order
-
-    @property
-    def sizes(self) -> NDArray[np.intp]:
-        """Number of points of each group, in the order of the sorted labels."""
-        return self._sizes
-
-    @property
-    def scale(self) -> Array:
-        """``n_g w_g`` of each group: what its squared deviations count."""
-        return self._scale
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups, of a single point too."""
-        return len(self._sizes)
-
-    @property
-    def codes(self) -> NDArray[np.intp]:
-        """Number of each point's group, in the order of the sorted labels, shape (n,)."""
-        return self._codes
+        return int((self.sizes * (self.sizes - 1) // 2).sum())
 
     @property
     def point_weights(self) -> Array:
         """Weight of the pairs of each point's group, shape (n,)."""
-        return (self._scale / self._sizes)[self._codes]
+        return (self.scale / self.sizes)[self.codes]
 
     def root(self, x: Array) -> Array:
-        """``sqrt(n_g w_g) (x - mean_g(x))``."""
-        return self._centred(x, np.sqrt(self._scale))
+        """Return ``sqrt(n_g w_g) (x - mean_g(x))``."""
+        return self._centred(x, np.sqrt(self.scale))
 
-    def root_transpose(self, x: Array) -> Array:
-        """``B' x = B x``: this root is symmetric."""
-        return self.root(x)
+    root_transpose = root  # it is symmetric
 
     def laplacian(self, x: Array) -> Array:
-        """``n_g w_g (x - mean_g(x))``."""
-        return self._centred(x, self._scale)
+        """Return ``n_g w_g (x - mean_g(x))``."""
+        return self._centred(x, self.scale)
 
     def _centred(self, x: Array, scale: Array) -> Array:
-        # Seen from the group's first point, constants are exactly zero and a common level of the
+        # Relative to the group's first row, constants are exactly zero and a common level of the
         # values costs no digits.
         axis = -1 if x.ndim == 1 else -2
-        first = np.take(x, self._order[self._starts], axis=axis)
-        if len(self._sizes) == 1:
+        first = np.take(x, self.order[self._starts], axis=axis)
+        if len(self.sizes) == 1:
             centred = x - first
             sums = np.matmul(np.ones(self.n_points), centred)
             centred -= np.expand_dims(sums / self.n_points, axis)
             centred *= scale[0]
             return centred
         column = (slice(None),) + (None,) * (-axis - 1)
-        centred = x - np.take(first, self._codes, axis=axis)
-        sums = np.add.reduceat(np.take(centred, self._order, axis=axis), self._starts, axis=axis)
-        centred -= np.take(sums / self._sizes[column], self._codes, axis=axis)
-        centred *= scale[self._codes][column]
+        centred = x - np.take(first, self.codes, axis=axis)
+        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self._starts, axis=axis)
+        centred -= np.take(sums / self.sizes[column], self.codes, axis=axis)
+        centred *= scale[self.codes][column]
         return centred
 
-    def pairs(self) -> NDArray[np.intp]:
+    def pairs(self) -> Indices:
         """Return the unordered pairs that count, shape (p, 2), smaller index first."""
         blocks = []
-        for start, size in zip(self._starts, self._sizes, strict=True):
-            members = np.sort(self._order[start : start + size])
+        for start, size in zip(self._starts, self.sizes, strict=True):
+            members = np.sort(self.order[start : start + size])
             first, second = np.triu_indices(size, k=1)
             blocks.append(np.column_stack([members[first], members[second]]))
         return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.intp)
 
     def pair_weights(self) -> Array | None:
         """Return the weights of :meth:`pairs`, shape (p,); None if all are 1."""
-        if isinstance(self._weight, str) and self._weight == "pairs":
+        if self._plain:
             return None
-        return np.repeat(self._scale / self._sizes, self._sizes * (self._sizes - 1) // 2)
+        return np.repeat(self.scale / self.sizes, self.sizes * (self.sizes - 1) // 2)
 
 
 class PairPreferences(Preferences):
@@ -235,11 +224,11 @@ class PairPreferences(Preferences):
         self._transposed = self._incidence.T.tocsr()
 
     def root(self, x: Array) -> Array:
-        """Weighted differences ``sqrt(w_ij) (x_i - x_j)``, one row for each pair."""
+        """Return the differences ``sqrt(w_ij) (x_i - x_j)``, one row for each pair."""
         return _sparse_apply(self._incidence, x)
 
     def root_transpose(self, x: Array) -> Array:
-        """Transpose of the incidence matrix, applied."""
+        """Apply the transpose of the incidence matrix."""
         return _sparse_apply(self._transposed, x)
 
     def compact(self) -> Preferences:
@@ -249,7 +238,7 @@ class PairPreferences(Preferences):
         return DenseRoot((self._transposed @ self._incidence).toarray())
 
     def slim(self, n_columns: int) -> Preferences:
-        """Return the compact form where p rows of k columns take more room than its dense root."""
+        """Return the compact form if p rows of k columns need more memory than its dense root."""
         return self if self.n_pairs * n_columns <= self.n_points**2 else self.compact()
 
 
@@ -284,12 +273,12 @@ class Blend(Preferences):
         self.beta = float(beta)
 
     def root(self, x: Array) -> Array:
-        """``sqrt(beta) x`` over ``sqrt(1 - beta) B x``."""
+        """Return ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``."""
         ranking = np.sqrt(1.0 - self.beta) * self.preferences.root(x)
         return np.concatenate([np.sqrt(self.beta) * x, ranking], axis=-1 if x.ndim == 1 else -2)
 
     def root_transpose(self, x: Array) -> Array:
-        """Transpose of :meth:`root`, applied."""
+        """Apply the transpose of :meth:`root`."""
         regression, ranking = np.split(x, [self.n_points], axis=-1 if x.ndim == 1 else -2)
         ranking = self.preferences.root_transpose(ranking)
         return np.sqrt(self.beta) * regression + np.sqrt(1.0 - self.beta) * ranking

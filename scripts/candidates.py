@@ -109,7 +109,8 @@ def errors(train: Letor, test: Letor, candidates: list[np.ndarray]) -> np.ndarra
         own = test.groups == query
         if np.ptp(test.y[own]) > 0.0:
             ranked = test.y[own], predicted[:, own]
-            found.append([np.mean(disagreement_error(*ranked)), np.mean(ndcg_error(*ranked, k=10))])
+            top = ndcg_error(*ranked, k=10, gain="shifted")
+            found.append([np.mean(disagreement_error(*ranked)), np.mean(top)])
     return np.array(found).T
 
 

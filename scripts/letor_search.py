@@ -61,4 +61,4 @@ def searched(
 
 def _ndcg(y: np.ndarray, predictions: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """NDCG@10 of a stack of predictions, as ``scoring="ndcg@10"`` has it."""
-    return 1.0 - np.asarray(ndcg_error(y, predictions, groups, k=10))
+    return 1.0 - np.asarray(ndcg_error(y, predictions, groups, k=10, gain="shifted"))

@@ -1,18 +1,91 @@
-"""Pursuits with one function."""
+"""Pursuits with one function: kernel matching pursuit, ranking pursuit, and their blend.
+
+The greedy engine is matching pursuit over a stack of dictionaries, all prefixes at once. A method
+is nothing but the rows that it passes. With the kernel columns K and the scores s, kernel matching
+pursuit passes K and s; ranking pursuit ``B K`` and ``B s`` with the root B of its preference
+graph; combined ranking and regression pursuit the rows of their blend. A ridge adds rows of its
+own.
+
+A path is followed by all rows (:func:`pursue`), or by the Gram matrix of the columns
+(:func:`pursue_gram`), which is a sum over blocks of rows (:func:`sum_rows`) and needs bounded
+memory. Both give the same path; :func:`choose_form` decides between them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
-from rankpursuit.solvers._linalg import INDEPENDENT, GrowingBasis, eigh, first_best, nonzero_columns
+from rankpursuit.solvers._linalg import INDEPENDENT, GrowingBasis, first_best, nonzero_columns
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+Fitting = Literal["basic", "backfit", "prefit"]
+FormName = Literal["rows", "sums", "sums if exact"]
+Columns = Callable[[NDArray[np.floating], Array], object]
+"""Writes the values of the candidates' functions at the m points of the first array, (m, d), to
+the second, (m, N)."""
+
+MOST_BASIS = 100
+"""Default number of basis functions, if there are as many to choose from."""
+
+NOTHING_LEFT = 1e-12
+"""A path ends if its best step gains no more than the square of this fraction of the first cost."""
+
+FEW_ENTRIES = 2**18
+"""Kernel values up to which rows take no more than hundredths of a second."""
+ROWS_ENTRIES = 2**25
+"""Maximum number of kernel values kept as rows: 256 MB, of which a fit holds three or four."""
+MANY_ROWS = 4
+"""Rows per candidate from which on a Gram matrix takes much less memory than the rows."""
+MANY_STEPS = 4
+"""Columns per step up to which their Gram matrix takes less time than the steps by rows."""
+EXACT = 1e-6
+"""Fractions of squared norms, known to 1e-14 of the whole, that keep eight digits."""
+BLOCK_ENTRIES = 2**23
+"""Kernel values and features of a block, 64 MB: enough rows that their product takes longer than a
+pass over the Gram matrix of a few thousand candidates that it is added to."""
+
+_CACHED_ENTRIES = 2**14
+"""Numbers processed at a time, 128 KB: several passes over them stay in the cache."""
+_STEPS_OF_A_COPY = 4
+"""Steps that take about as long as a copy of a problem. Once enough paths have ended, the others
+are copied, so that no more work is done on those that have ended."""
+
+
+def count_basis(n_basis: int | float | None, n_points: int) -> int:
+    """Return the number of basis functions that a parameter stands for.
+
+    Parameters
+    ----------
+    n_basis : int, float or None
+        An integer of at least 1, or a float in (0, 1] as a fraction of `n_points`. None: 100, or
+        `n_points` if that is less.
+    n_points : int
+
+    Returns
+    -------
+    int
+        At least 1. A fraction is rounded to the nearest number.
+    """
+    if n_basis is None:
+        return min(MOST_BASIS, n_points)
+    whole = isinstance(n_basis, int | np.integer) and not isinstance(n_basis, bool)
+    if whole and n_basis >= 1:
+        return int(n_basis)
+    if isinstance(n_basis, float | np.floating) and 0.0 < n_basis <= 1.0:
+        return max(1, round(float(n_basis) * n_points))
+    raise ValueError(
+        "n_basis must be an integer of at least 1, or a float in (0, 1] as a fraction of the "
+        f"training points; got {n_basis!r}"
+    )
 
 
 @dataclass(frozen=True)
@@ -22,48 +95,42 @@ class PursuitPath:
     Attributes
     ----------
     selected : ndarray of shape (b, P)
-        The dictionary function chosen at each step; -1 behind the end of a path.
+        The dictionary function chosen at each step; -1 after the path ends.
     weights : ndarray of shape (b, P)
-        The length of each step, zero behind the end of a path.
+        The length of each step; zero after the path ends.
     directions : ndarray of shape (b, P, P) or None
         Column p holds the coefficients, over the chosen functions, of the direction of step p.
         None stands for the identity: each step moves along the function that it chose.
     cost : ndarray of shape (b, P + 1)
-        Training cost of every prefix, from the empty one on.
+        Training cost of every prefix, starting with the empty one.
     n_steps : ndarray of shape (b,)
         Number of steps before the path ended.
     least_left : ndarray of shape (b,)
-        Of all chosen functions, the smallest share of the squared norm that those before left;
+        Of all chosen functions, the smallest fraction of the squared norm that those before left;
         1 without a refit.
     """
 
-    selected: NDArray[np.intp]
+    selected: Indices
     weights: Array
     directions: Array | None
     cost: Array
-    n_steps: NDArray[np.intp]
+    n_steps: Indices
     least_left: Array
 
     def coefficients(self) -> Array:
-        """Coefficients over the chosen functions, of every prefix.
+        """Return the coefficients (b, P, P) over the chosen functions, of every prefix.
 
-        Returns
-        -------
-        ndarray of shape (b, P, P)
-            Entry ``[i, p]`` belongs to the prefix of p + 1 steps, in the order of `selected`.
+        Entry ``[i, p]`` belongs to the prefix of p + 1 steps, in the order of `selected`.
         """
         n_steps = self.selected.shape[1]
         directions = np.eye(n_steps) if self.directions is None else self.directions
         return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
 
-    def expansion(self, problem: int) -> tuple[NDArray[np.intp], Array]:
-        """Coefficients of every prefix of one path, over each chosen function once.
+    def expansion(self, problem: int) -> tuple[Indices, Array]:
+        """Return the f functions chosen in one path, and their coefficients in every prefix.
 
-        Returns
-        -------
-        functions : ndarray of shape (f,)
-            In the order in which they were first chosen.
-        coefficients : ndarray of shape (n_steps, f)
+        The functions, (f,), stand in the order in which they were first chosen, each once; the
+        coefficients have the shape (n_steps, f).
         """
         n_steps = int(self.n_steps[problem])
         chosen, lengths = self.selected[problem, :n_steps], self.weights[problem, :n_steps]
@@ -78,19 +145,11 @@ class PursuitPath:
         coefficients[np.arange(n_steps), place[which]] = lengths
         return functions[order], np.cumsum(coefficients, axis=0, out=coefficients)
 
-    def predict(self, kernel: Array, steps: NDArray[np.intp] | None = None) -> Array:
-        """Predictions of every prefix, or of some.
+    def predict(self, kernel: Array, steps: Indices | None = None) -> Array:
+        """Return the predictions (b, P, m) of every prefix, or (b, s, m) of some.
 
-        Parameters
-        ----------
-        kernel : ndarray of shape (b, m, N)
-            Values of the N dictionary functions at m points.
-        steps : ndarray of shape (s,), optional
-            Numbers of steps of the prefixes, from 1 to P. Default: all.
-
-        Returns
-        -------
-        ndarray of shape (b, P, m) or (b, s, m)
+        `kernel`, (b, m, N), has the values of the dictionary functions at m points, and `steps`,
+        (s,), the numbers of steps of the prefixes, from 1 to P.
         """
         n_steps = self.selected.shape[1]
         steps = np.arange(1, n_steps + 1) if steps is None else steps
@@ -98,105 +157,192 @@ class PursuitPath:
         if self.directions is None:
             lengths = self.weights[:, None, :] * (np.arange(n_steps) < steps[:, None])
             return np.matmul(lengths, chosen.swapaxes(1, 2))
-        # Coefficients of functions that are nearly dependent are large and cancel each other: what
-        # each step adds is small, and is added up.
+        # Coefficients of nearly dependent functions are large and cancel each other; what each
+        # step adds is small, so the steps are added up instead.
         values = np.matmul(chosen, self.directions)
         values *= self.weights[:, None, :]
         return np.cumsum(values, axis=2, out=values)[:, :, steps - 1].swapaxes(1, 2)
 
 
-MOST_BASIS = 100
-"""Number of basis functions where none is said and there are as many to choose from."""
+# The engine
 
 
-def count_basis(n_basis: int | float | None, n_points: int) -> int:
-    """Turn a number of basis functions, or a share of the points, into a number.
-
-    Parameters
-    ----------
-    n_basis : int, float or None
-        A whole number of at least 1, or a float in (0, 1] as a share of `n_points`. None: 100, or
-        `n_points` if that is less.
-    n_points : int
-
-    Returns
-    -------
-    int
-        At least 1. A share is rounded to the nearest number.
-    """
-    if n_basis is None:
-        return min(MOST_BASIS, n_points)
-    whole = isinstance(n_basis, int | np.integer) and not isinstance(n_basis, bool)
-    if whole and n_basis >= 1:
-        return int(n_basis)
-    if isinstance(n_basis, float | np.floating) and 0.0 < n_basis <= 1.0:
-        return max(1, round(float(n_basis) * n_points))
-    raise ValueError(
-        "n_basis must be a whole number of at least 1, or a float in (0, 1] as a share of the "
-        f"training points; got {n_basis!r}"
-    )
-
-
-Indices = NDArray[np.intp]
-Flags = NDArray[np.bool_]
-
-NOTHING_LEFT = 1e-12
-"""A path ends when its best step gains no more than the square of this share of the first cost."""
-
-
-class Form(Protocol):
-    """What the engine asks of a stack of b problems with N columns.
-
-    Attributes
-    ----------
-    norms : ndarray of shape (b, N)
-        Squared norms of the columns.
-    left : ndarray of shape (b, N)
-        Squared norms of what the chosen columns leave of them; only a refit keeps it up to date.
-    correlation : ndarray of shape (b, N)
-        Products of the columns with the residue.
-    cost : ndarray of shape (b,)
-        Squared norm of the residue; a little less than 0, where it is zero but for rounding.
-    directions : ndarray of shape (b, P, P) or None
-        See :class:`rankpursuit.solvers.pursuit.path.PursuitPath`; None without a refit.
-    independent : float
-        A column of which no larger share of the squared norm is left depends on the chosen ones.
-    nothing_left : float
-        A gain of no larger share of the first cost is none.
-    """
-
-    norms: Array
-    left: Array
-    correlation: Array
-    independent: float
-    nothing_left: float
-
-    @property
-    def cost(self) -> Array:
-        """Squared norm of the residue."""
-
-    @property
-    def directions(self) -> Array | None:
-        """Coefficients of the directions of the steps."""
-
-    def take(self, best: Indices, active: Flags) -> Array:
-        """Append the best column of each active problem; return the lengths of the steps, (b,)."""
-
-    def keep(self, kept: Indices) -> None:
-        """Go on with some of the problems; `directions` stays that of all."""
-
-
-class ResidueForm:
-    """The problem by its rows and their residue: exact, for problems of moderate size.
+def pursue(
+    dictionary: Array,
+    target: Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Approximate the target by a growing sum of dictionary columns.
 
     Parameters
     ----------
     dictionary : ndarray of shape (b, m, N)
+        A stack of b dictionaries of N columns.
     target : ndarray of shape (m,) or (b, m)
     n_steps : int
-        Largest number of steps.
-    refit : bool
-        Whether all coefficients are refitted after each step.
+        Maximum number of steps P; at most N are made unless `repeat`.
+    fitting : {"basic", "backfit", "prefit"}
+        "basic" adds the column that lowers the cost ``|target - fit|^2`` most, with its best
+        coefficient, and keeps the earlier coefficients. "backfit" chooses in the same way and
+        then refits all coefficients by least squares. "prefit" chooses the column whose cost is
+        lowest after the refit.
+    repeat : bool
+        Whether "basic" may choose a column again. After a refit nothing is gained by that.
+
+    Returns
+    -------
+    PursuitPath
+        A path ends early if no column is left that is linearly independent of the chosen ones to
+        working precision, or if nothing is left of the residue.
+    """
+    n_steps = _most_steps(n_steps, dictionary.shape[2], fitting, repeat)
+    return _follow(_Rows(dictionary, target, n_steps, fitting != "basic"), n_steps, fitting, repeat)
+
+
+def pursue_gram(
+    gram: Array,
+    products: Array,
+    square: Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Do the same with nothing but the products of the columns, for any number of rows.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (b, N, N)
+        Products ``X'X`` of the columns X of each dictionary.
+    products : ndarray of shape (b, N)
+        Products ``X'y`` with the target y.
+    square : ndarray of shape (b,)
+        ``y'y``.
+    n_steps, fitting, repeat
+        See :func:`pursue`.
+
+    Returns
+    -------
+    PursuitPath
+        That of :func:`pursue`, except for rounding, which is larger: columns of which less than
+        1e-5 is left outside the span of the chosen ones count as dependent.
+    """
+    n_steps = _most_steps(n_steps, products.shape[1], fitting, repeat)
+    form = _Gram(gram, products, square, n_steps, fitting != "basic")
+    return _follow(form, n_steps, fitting, repeat)
+
+
+def pursue_stack(
+    dictionary: Array,
+    target: Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Pursue the targets of a stack of small problems, by rows or Gram matrix as is faster.
+
+    Parameters
+    ----------
+    dictionary, target, n_steps, fitting, repeat
+        See :func:`pursue`.
+
+    Returns
+    -------
+    PursuitPath
+        By the Gram matrix for "basic", unless its steps are few: each step is then a difference
+        of two rows, as exact as with the residue, except for `cost`, which is known to 1e-15 of
+        the first one. A refit divides by what is left of nearly dependent columns, of which
+        products keep half of the digits: it follows the rows.
+    """
+    if fitting != "basic" or n_steps * MANY_STEPS < dictionary.shape[2]:
+        return pursue(dictionary, target, n_steps, fitting=fitting, repeat=repeat)
+    columns = dictionary.swapaxes(1, 2)
+    target = np.broadcast_to(target, dictionary.shape[:2])
+    return pursue_gram(
+        np.matmul(columns, dictionary),
+        np.matmul(columns, target[:, :, None])[:, :, 0],
+        np.einsum("bm,bm->b", target, target),
+        n_steps,
+        repeat=repeat,
+    )
+
+
+def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) -> int:
+    return n_steps if repeat and fitting == "basic" else min(n_steps, n_columns)
+
+
+def _follow(form: _Rows | _Gram, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
+    norms = form.norms
+    n_problems, n_columns = norms.shape
+    selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
+    weights = np.zeros((n_problems, n_steps))
+    left = np.zeros((n_problems, n_steps))
+    cost = np.empty((n_problems, n_steps + 1))
+    cost[:, 0] = form.cost
+    floor = form.nothing_left * cost[:, 0]
+    # Columns that cannot be chosen get infinite length, so that nothing is gained by them.
+    lengths = form.left if fitting == "prefit" else norms.copy()
+    lengths[~nonzero_columns(norms)] = np.inf
+    dependent = form.independent * norms
+    running: slice | Indices = slice(None)  # problems that are still followed
+    active = np.ones(n_problems, dtype=bool)
+    starts = np.arange(0, norms.size, n_columns)
+    gain = np.empty_like(norms)
+    step = 0
+    while step < n_steps:
+        np.square(form.correlation, out=gain)
+        gain /= lengths
+        best = first_best(gain)
+        at = starts + best
+        active &= gain.take(at) > floor
+        n_active = np.count_nonzero(active)
+        if not n_active:
+            break
+        if fitting != "basic":
+            left[running, step] = form.left.take(at)
+        weights[running, step] = form.take(best, active)
+        if fitting != "basic":
+            lengths[form.left <= dependent] = np.inf
+        if not repeat:
+            lengths.put(at, np.inf)
+        selected[running, step] = best if n_active == len(active) else np.where(active, best, -1)
+        step += 1
+        cost[running, step] = form.cost
+        if (len(active) - n_active) * (n_steps - step) > _STEPS_OF_A_COPY * n_active:
+            kept = np.flatnonzero(active)
+            form.keep(kept)
+            lengths = form.left if fitting == "prefit" else lengths[kept]
+            floor, dependent, gain = floor[kept], dependent[kept], gain[: len(kept)]
+            active, starts = active[kept], starts[: len(kept)]
+            running = kept if isinstance(running, slice) else running[kept]
+    taken = selected >= 0
+    fractions = np.ones_like(left)
+    if fitting != "basic":
+        whole = np.take_along_axis(norms, np.maximum(selected, 0), axis=1)
+        np.divide(left, whole, out=fractions, where=taken)
+    reached = np.count_nonzero(taken, axis=1)
+    last = np.minimum(np.arange(n_steps + 1), reached[:, None])
+    return PursuitPath(
+        selected=selected,
+        weights=weights,
+        directions=form.directions,
+        cost=np.maximum(np.take_along_axis(cost, last, axis=1), 0.0),
+        n_steps=reached,
+        least_left=fractions.min(axis=1, initial=1.0),
+    )
+
+
+class _Rows:
+    """The least-squares problems of a stack by their rows and the residue: exact.
+
+    Both forms have the squared `norms` of the columns, those of what the chosen columns `left` of
+    them (up to date only with a refit), the `correlation` of the columns with the residue, all of
+    shape (b, N), the `cost` (b,), and the `directions` of :class:`PursuitPath`. `take` appends a
+    column to each problem, and `keep` continues with some of the problems.
     """
 
     independent = INDEPENDENT**2
@@ -215,16 +361,14 @@ class ResidueForm:
 
     @property
     def cost(self) -> Array:
-        """Squared norm of the residue."""
         return np.matmul(self._residue[:, None, :], self._residue[:, :, None])[:, 0, 0]
 
     @property
     def directions(self) -> Array | None:
-        """Coefficients of the directions of the steps."""
         return None if self._basis is None else self._basis.directions
 
     def take(self, best: Indices, active: Flags) -> Array:
-        """Take the steps off the residue."""
+        """Append the best column of each active problem; return the lengths of the steps, (b,)."""
         column = self._dictionary[self._problems, :, best]
         if self._basis is None:
             norm = np.sqrt(np.where(active, self.norms[self._problems, best], 1.0))
@@ -240,7 +384,7 @@ class ResidueForm:
         return length
 
     def keep(self, kept: Indices) -> None:
-        """Go on with some of the problems; `directions` stays that of all."""
+        """Continue with some of the problems; `directions` stays that of all."""
         self._dictionary = self._dictionary[kept]
         self._transposed = self._dictionary.swapaxes(1, 2)
         self._problems = self._problems[: len(kept)]
@@ -256,26 +400,11 @@ class ResidueForm:
         return length
 
 
-class GramForm:
-    """The problem by the products of its columns: the rows are not needed any more.
+class _Gram:
+    """The same problems by the products of their columns: the rows are not needed any more.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (b, N, N)
-        Products of the columns with each other.
-    products : ndarray of shape (b, N)
-        Products of the columns with the target.
-    square : ndarray of shape (b,)
-        Squared norm of the target.
-    n_steps : int
-        Largest number of steps.
-    refit : bool
-        Whether all coefficients are refitted after each step.
-
-    Notes
-    -----
     Sums over many rows are known to about 1e-14 of themselves, and what is left of a squared norm
-    is a difference of them: shares of less than 1e-10 keep no four digits, and count as zero.
+    is a difference of them: fractions of less than 1e-10 keep no four digits, and count as zero.
     Without a refit there are no such differences: products with the residue are right to the same
     digits as those of rows, and a path ends where that of the rows does.
     """
@@ -301,7 +430,7 @@ class GramForm:
         self.directions = np.zeros((n_problems, n_steps, n_steps)) if refit else None
 
     def take(self, best: Indices, active: Flags) -> Array:
-        """Take the rows of the chosen columns, in the Gram matrices, off the products."""
+        """Subtract the rows of the chosen columns, in the Gram matrices, from the products."""
         row = self._gram.take(self._first + best, axis=0)
         at = self.correlation[self._problems, best]
         if self.directions is None:
@@ -318,7 +447,7 @@ class GramForm:
         return length
 
     def keep(self, kept: Indices) -> None:
-        """Go on with some of the problems; `directions` stays that of all."""
+        """Continue with some of the problems; `directions` stays that of all."""
         self._first, self._problems = self._first[kept], self._problems[: len(kept)]
         self._running = kept if isinstance(self._running, slice) else self._running[kept]
         self._chosen, self._units = self._chosen[kept], self._units[kept]
@@ -356,158 +485,20 @@ class GramForm:
         return unit, norm
 
 
-Fitting = Literal["basic", "backfit", "prefit"]
-
-_STEPS_OF_A_COPY = 4
-"""Steps that take about as long as a copy of a problem: what the paths that go on are copied for,
-so that no more work is done on those that have ended."""
-
-
-def pursue(
-    dictionary: Array,
-    target: Array,
-    n_steps: int,
-    *,
-    fitting: Fitting = "basic",
-    repeat: bool = False,
-) -> PursuitPath:
-    """Approximate the target by a growing sum of dictionary columns.
-
-    Parameters
-    ----------
-    dictionary : ndarray of shape (b, m, N)
-        A stack of b dictionaries of N columns.
-    target : ndarray of shape (m,) or (b, m)
-    n_steps : int
-        Largest number of steps P; no more than N are made unless `repeat`.
-    fitting : {"basic", "backfit", "prefit"}
-        "basic" adds the column that lowers the cost ``|target - fit|^2`` most, with its best
-        coefficient, and leaves the earlier coefficients alone. "backfit" chooses in the same way
-        and then refits all coefficients by least squares. "prefit" chooses the column whose cost
-        is lowest after the refit.
-    repeat : bool
-        Whether "basic" may choose a column again. A refit leaves nothing to gain from that.
-
-    Returns
-    -------
-    PursuitPath
-        A path ends early when no column is left that is linearly independent of the chosen ones
-        to working precision, or when nothing is left of the residue.
-    """
-    n_steps = _most_steps(n_steps, dictionary.shape[2], fitting, repeat)
-    form = ResidueForm(dictionary, target, n_steps, fitting != "basic")
-    return _follow(form, n_steps, fitting, repeat)
-
-
-def pursue_gram(
-    gram: Array,
-    products: Array,
-    square: Array,
-    n_steps: int,
-    *,
-    fitting: Fitting = "basic",
-    repeat: bool = False,
-) -> PursuitPath:
-    """Do the same with nothing but the products of the columns: for any number of rows.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (b, N, N)
-        Products ``X'X`` of the columns X of each dictionary.
-    products : ndarray of shape (b, N)
-        Products ``X'y`` with the target y.
-    square : ndarray of shape (b,)
-        ``y'y``.
-    n_steps, fitting, repeat
-        See :func:`pursue`.
-
-    Returns
-    -------
-    PursuitPath
-        That of :func:`pursue`, but for rounding, which is larger: columns of which less than
-        1e-5 is left outside of the span of the chosen ones cannot be told from dependent ones.
-    """
-    n_steps = _most_steps(n_steps, products.shape[1], fitting, repeat)
-    form = GramForm(gram, products, square, n_steps, fitting != "basic")
-    return _follow(form, n_steps, fitting, repeat)
-
-
-def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) -> int:
-    return n_steps if repeat and fitting == "basic" else min(n_steps, n_columns)
-
-
-def _follow(form: Form, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
-    norms = form.norms
-    n_problems, n_columns = norms.shape
-    selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
-    weights = np.zeros((n_problems, n_steps))
-    left = np.zeros((n_problems, n_steps))
-    cost = np.empty((n_problems, n_steps + 1))
-    cost[:, 0] = form.cost
-    floor = form.nothing_left * cost[:, 0]
-    # What cannot be chosen counts as infinitely long: nothing is gained by it.
-    lengths = form.left if fitting == "prefit" else norms.copy()
-    lengths[~nonzero_columns(norms)] = np.inf
-    dependent = form.independent * norms
-    running: slice | NDArray[np.intp] = slice(None)  # problems that are still followed
-    active = np.ones(n_problems, dtype=bool)
-    starts = np.arange(0, norms.size, n_columns)
-    gain = np.empty_like(norms)
-    step = 0
-    while step < n_steps:
-        np.square(form.correlation, out=gain)
-        gain /= lengths
-        best = first_best(gain)
-        at = starts + best
-        active &= gain.take(at) > floor
-        n_active = np.count_nonzero(active)
-        if not n_active:
-            break
-        if fitting != "basic":
-            left[running, step] = form.left.take(at)
-        weights[running, step] = form.take(best, active)
-        if fitting != "basic":
-            lengths[form.left <= dependent] = np.inf
-        if not repeat:
-            lengths.put(at, np.inf)
-        selected[running, step] = best if n_active == len(active) else np.where(active, best, -1)
-        step += 1
-        cost[running, step] = form.cost
-        if (len(active) - n_active) * (n_steps - step) > _STEPS_OF_A_COPY * n_active:
-            kept = np.flatnonzero(active)
-            form.keep(kept)
-            lengths = form.left if fitting == "prefit" else lengths[kept]
-            floor, dependent, gain = floor[kept], dependent[kept], gain[: len(kept)]
-            active, starts = active[kept], starts[: len(kept)]
-            running = kept if isinstance(running, slice) else running[kept]
-    taken = selected >= 0
-    shares = np.ones_like(left)
-    if fitting != "basic":
-        whole = np.take_along_axis(norms, np.maximum(selected, 0), axis=1)
-        np.divide(left, whole, out=shares, where=taken)
-    reached = np.count_nonzero(taken, axis=1)
-    last = np.minimum(np.arange(n_steps + 1), reached[:, None])
-    return PursuitPath(
-        selected=selected,
-        weights=weights,
-        directions=form.directions,
-        cost=np.maximum(np.take_along_axis(cost, last, axis=1), 0.0),
-        n_steps=reached,
-        least_left=shares.min(axis=1, initial=1.0),
-    )
+# A ridge
 
 
 def ridge_rows(
     dictionary: Array, target: Array, kernel: Array, ridges: ArrayLike
 ) -> tuple[Array, Array]:
-    """Rows that add the penalties ``ridge * a' K a`` on the coefficients to the cost.
+    """Append rows that add the penalties ``ridge * a' K a`` on the coefficients to the cost.
 
     Parameters
     ----------
     dictionary : ndarray of shape (b, m, N)
     target : ndarray of shape (m,) or (b, m)
     kernel : ndarray of shape (b, N, N)
-        Kernel K of the dictionary points among themselves.
+        Kernel K of the dictionary points among themselves; its negative eigenvalues count as 0.
     ridges : array-like of shape (r,)
         Not negative.
 
@@ -515,7 +506,7 @@ def ridge_rows(
     -------
     dictionary : ndarray of shape (b * r, m + N, N)
         For each dictionary, one after the other, that of each ridge. Without any penalty, the
-        dictionaries as they were, of m rows.
+        unchanged dictionaries of m rows.
     target : ndarray of shape (b * r, m + N)
     """
     ridges = np.asarray(ridges, dtype=np.float64)
@@ -532,36 +523,25 @@ def ridge_rows(
 
 
 def _root(kernel: Array) -> Array:
-    """Matrices R with ``R'R = K``, of shape (b, N, N); negative eigenvalues of K count as 0.
-
-    Only kernels that are positive definite to working precision have a Cholesky factor, which takes
-    a tenth of the time of the eigenvectors.
-    """
+    """Return matrices R with ``R'R = K``, shape (b, N, N)."""
+    # A Cholesky factor takes a tenth of the time of the eigenvectors; singular kernels, of items
+    # that are alike, have none.
     try:
         return np.asarray(np.linalg.cholesky(kernel), dtype=np.float64).swapaxes(1, 2)
     except np.linalg.LinAlgError:
-        values, vectors = eigh(kernel)
+        values, vectors = np.linalg.eigh(kernel)
         return np.sqrt(np.maximum(values, 0.0))[..., None] * vectors.swapaxes(1, 2)
 
 
 def ridge_gram(
     gram: Array, products: Array, square: Array, kernel: Array, ridges: ArrayLike
 ) -> tuple[Array, Array, Array]:
-    """Add the same penalties to the products of the columns.
-
-    Parameters
-    ----------
-    gram, kernel : ndarray of shape (b, N, N)
-        The kernels without negative eigenvalues; see :func:`positive_part`.
-    products : ndarray of shape (b, N)
-    square : ndarray of shape (b,)
-    ridges : array-like of shape (r,)
+    """Add the same penalties to the Gram matrices of :func:`pursue_gram`.
 
     Returns
     -------
-    gram : ndarray of shape (b * r, N, N)
-    products : ndarray of shape (b * r, N)
-    square : ndarray of shape (b * r,)
+    gram, products, square : ndarrays
+        Of b * r problems, in the order of :func:`ridge_rows`.
     """
     ridges = np.asarray(ridges, dtype=np.float64)
     penalised = gram[:, None] + ridges[:, None, None] * kernel[:, None]
@@ -573,34 +553,54 @@ def ridge_gram(
     )
 
 
-def positive_part(kernel: Array) -> Array:
-    """Return what :func:`ridge_rows` makes of a kernel: its negative eigenvalues count as 0.
+def ridge_paths(
+    sums: GramSums,
+    kernel: Array | None,
+    ridges: ArrayLike,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Pursue the target of a Gram matrix with penalties ``ridge * a' K a``.
 
     Parameters
     ----------
-    kernel : ndarray of shape (..., N, N)
+    sums : GramSums
+        Of w kernels over N candidates.
+    kernel : ndarray of shape (w, N, N) or None
+        Positive semi-definite kernels K of the candidates among themselves. None without a
+        penalty: the one ridge is then 0.
+    ridges : array-like of shape (r,)
+    n_steps, fitting, repeat
+        See :func:`pursue`.
 
     Returns
     -------
-    ndarray of shape (..., N, N)
-
-    Examples
-    --------
-    >>> positive_part(np.diag([2.0, -1.0]))
-    array([[2., 0.],
-           [0., 0.]])
+    PursuitPath
+        Of w * r problems: for each kernel, one after the other, that of each ridge.
     """
-    values, vectors = np.linalg.eigh(kernel)
-    return np.matmul(vectors * np.maximum(values, 0.0)[..., None, :], vectors.swapaxes(-1, -2))
+    gram, products = sums.gram, sums.products
+    square = np.full(len(gram), sums.square)
+    if kernel is not None:
+        gram, products, square = ridge_gram(gram, products, square, kernel, ridges)
+    return pursue_gram(gram, products, square, n_steps, fitting=fitting, repeat=repeat)
 
 
 def _repeated(stack: Array, times: int) -> Array:
     return stack if times == 1 else np.repeat(stack, times, axis=0)
 
 
+# Gram matrices as sums over blocks of rows
+
+
 @dataclass
 class GramSums:
-    """Sums for a stack of w kernels over N candidates.
+    """Gram matrices of rooted kernel columns, for a stack of w kernels over N candidates.
+
+    ``K' L K``, ``K' L s`` and ``s' L s`` are sums over the groups, since no pair crosses from one
+    to another: rows are seen once, in blocks of whole groups of any size, in any order and on any
+    machine.
 
     Attributes
     ----------
@@ -621,40 +621,24 @@ class GramSums:
 
     @classmethod
     def empty(cls, n_kernels: int, n_candidates: int) -> Self:
-        """Begin with sums of no rows."""
-        return cls(
-            np.zeros((n_kernels, n_candidates, n_candidates)),
-            np.zeros((n_kernels, n_candidates)),
-        )
+        """Return the sums over no rows."""
+        shape = (n_kernels, n_candidates)
+        return cls(np.zeros((*shape, n_candidates)), np.zeros(shape))
 
     def add(self, number: int, columns: Array, scores: Array, form: Preferences) -> None:
-        """Add a block to the sums of one kernel of the stack.
+        """Add a block of m rows, all of each of their groups, to the sums of one kernel.
 
-        Parameters
-        ----------
-        number : int
-            Which kernel; the scores are counted with the first one.
-        columns : ndarray of shape (m, N)
-            Kernel values of the rows of the block with the candidates.
-        scores : ndarray of shape (m,)
-        form : Preferences
-            Of the m rows: all of each group that they have a part in.
+        `columns`, (m, N), has their kernel values with the candidates. The scores, (m,), are
+        counted with the first kernel, whose `number` is 0.
         """
         self.add_rooted(number, form.root(columns), form.root(scores))
         if number == 0:
             self.n_rows += len(scores)
 
     def add_rooted(self, number: int, rows: Array, target: Array, weight: float = 1.0) -> None:
-        """Add rows of the least-squares problem, that is, with the root applied.
+        """Add rows (r, N) and target (r,) of the least-squares problem, the root applied.
 
-        Parameters
-        ----------
-        number : int
-            Which kernel; the target is counted with the first one.
-        rows : ndarray of shape (r, N)
-        target : ndarray of shape (r,)
-        weight : float
-            What the squares of these rows count.
+        The squares of these rows are multiplied by `weight`.
         """
         gram = rows.T @ rows
         if weight != 1.0:
@@ -672,92 +656,53 @@ class GramSums:
             self.n_rows + other.n_rows,
         )
 
-    def __sub__(self, other: GramSums) -> GramSums:
-        return GramSums(
-            self.gram - other.gram,
-            self.products - other.products,
-            max(self.square - other.square, 0.0),
-            self.n_rows - other.n_rows,
-        )
 
+def choose_form(
+    n_rows: int, n_candidates: int, preferences: Preferences, fitting: Fitting
+) -> FormName:
+    """Decide whether a pursuit is followed by its rows or by sums, the Gram matrix.
 
-CACHED_ENTRIES = 2**14
-"""Numbers that are worked on at a time, 128 KB: several passes over them stay in the cache."""
-
-
-def runs_of_groups(sizes: Indices, n_rows: int) -> Iterator[tuple[slice, slice]]:
-    """Cut rows into runs of whole groups.
+    Rows are exact to working precision, but each step is a pass over all of them. Sums take one
+    pass in all, in bounded memory. They need rows that can be cut into blocks, that is, no explicit
+    pairs, and save nothing unless there are at least `MANY_ROWS` rows for each candidate.
 
     Parameters
     ----------
-    sizes : ndarray of shape (number of groups,)
-        Numbers of rows, all positive.
-    n_rows : int
-        Most rows of a run; a larger group is a run of its own.
+    n_rows, n_candidates : int
+    preferences : Preferences
+        The form of the rows.
+    fitting : {"basic", "backfit", "prefit"}
 
-    Yields
-    ------
-    rows : slice
-        The rows of a run, counted along the groups.
-    groups : slice
-        The groups that they belong to.
-
-    Examples
-    --------
-    >>> list(runs_of_groups(np.array([2, 3, 7]), 5))
-    [(slice(0, 5, None), slice(0, 2, None)), (slice(5, 12, None), slice(2, 3, None))]
+    Returns
+    -------
+    {"rows", "sums", "sums if exact"}
+        "sums" if the kernel values of the rows are more than `ROWS_ENTRIES`. "sums if exact" if
+        they are more than `FEW_ENTRIES`: sums are faster, but their path counts only if
+        :func:`is_exact`. "prefit" may choose nearly dependent functions, which sums cannot tell
+        from dependent ones, so its rows are kept as long as they fit.
     """
-    ends = np.cumsum(sizes)
-    group, start = 0, 0
-    while group < len(sizes):
-        after = max(int(ends.searchsorted(start + n_rows, side="right")), group + 1)
-        stop = int(ends[after - 1])
-        yield slice(start, stop), slice(group, after)
-        group, start = after, stop
+    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
+    n_entries = n_rows * n_candidates
+    can_be_cut = isinstance(ranking, Pointwise | GroupPreferences)
+    if not can_be_cut or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
+        return "rows"
+    if n_entries > ROWS_ENTRIES:
+        return "sums"
+    return "rows" if fitting == "prefit" else "sums if exact"
 
 
-def centre_groups(x: Array, sizes: Indices, scales: Array) -> None:
-    """Take the mean of its group off each row, and multiply it by the group's scale, in place.
+def is_exact(path: PursuitPath) -> bool:
+    """Return whether paths by Gram matrices are those of the rows to about eight digits.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, k)
-        The rows of the groups, one group after the other.
-    sizes : ndarray of shape (number of groups,)
-        Their numbers of rows, all positive, with the sum n.
-    scales : ndarray of shape (number of groups,)
-
-    Examples
-    --------
-    >>> x = np.array([[1.0], [3.0], [5.0]])
-    >>> centre_groups(x, np.array([2, 1]), np.array([10.0, 1.0]))
-    >>> x.ravel()
-    array([-10.,  10.,   0.])
+    They are if none ended early, if they leave more than `EXACT` of the cost, and if the functions
+    chosen before left more than that of each one that was chosen.
     """
-    # Seen from the group's first row, constants are exactly zero and a common level of the values
-    # costs no digits.
-    for rows, groups in runs_of_groups(sizes, max(1, CACHED_ENTRIES // max(1, x.shape[1]))):
-        part, lengths = x[rows], sizes[groups]
-        if len(lengths) == 1:
-            part -= part[0].copy()
-            part -= part.sum(axis=0) / len(part)
-            part *= scales[groups.start]
-            continue
-        starts = np.cumsum(lengths) - lengths
-        part -= np.repeat(part[starts], lengths, axis=0)
-        means = np.add.reduceat(part, starts, axis=0)
-        means /= lengths[:, None]
-        part -= np.repeat(means, lengths, axis=0)
-        part *= np.repeat(scales[groups], lengths)[:, None]
-
-
-Columns = Callable[[NDArray[np.floating], Array], object]
-"""Puts the values of the candidates' functions at the m points of the first array, (m, d), into
-the second, (m, N)."""
-
-BLOCK_ENTRIES = 2**23
-"""Kernel values and features of a block, 64 MB: enough rows that a product of them takes longer
-than a pass over the Gram matrix of a few thousand candidates that it is added to."""
+    n_steps = path.selected.shape[1]
+    return bool(
+        (path.n_steps == n_steps).all()
+        and (path.cost[:, -1] > EXACT * path.cost[:, 0]).all()
+        and (path.least_left > EXACT).all()
+    )
 
 
 def sum_rows(
@@ -774,7 +719,8 @@ def sum_rows(
     Parameters
     ----------
     columns : callable
-        ``columns(X, out)`` puts the kernel values of the points `X` with the candidates into `out`.
+        ``columns(X, out)`` writes the kernel values of the points `X` with the candidates to
+        `out`.
     n_candidates : int
     points : ndarray of shape (n, d)
         May be a memory map: rows are taken from it block by block.
@@ -788,56 +734,45 @@ def sum_rows(
     -------
     GramSums
         For a stack of one kernel.
-
-    Notes
-    -----
-    A group that is larger than a block is cut in pieces. Its squared deviations from its mean are
-    those of the pieces from their own means, and those of these means from that of the group.
     """
-    beta, groups = _read(preferences)
+    beta, groups = 0.0, preferences
+    if isinstance(groups, Blend):
+        beta, groups = groups.beta, groups.preferences
+    if not isinstance(groups, Pointwise | GroupPreferences):
+        raise TypeError(f"rows with {type(groups).__name__} cannot be cut into blocks")
     found = GramSums.empty(1, n_candidates)
     found.n_rows = len(scores)
     n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
     buffer = np.empty((min(n_rows, len(scores)), n_candidates))
 
-    def values_of(rows: slice | NDArray[np.intp]) -> tuple[Array, Array]:
+    def values_at(rows: slice | Indices) -> tuple[Array, Array]:
         X = points[rows]
         columns(X, buffer[: len(X)])
         return buffer[: len(X)], np.array(scores[rows])
 
-    if groups is None:
+    if isinstance(groups, Pointwise):
         for rows in _steps(0, len(scores), n_rows):
-            found.add_rooted(0, *values_of(rows))
+            found.add_rooted(0, *values_at(rows))
         return found
     in_order = np.array_equal(groups.order, np.arange(len(scores)))
     scale = (1.0 - beta) * groups.scale
-    for run, members in runs_of_groups(groups.sizes, n_rows):
-        pieces = []
+    for run, members in _runs_of_groups(groups.sizes, n_rows):
+        pieces = []  # of a group that is larger than a block
         for rows in _steps(run.start, run.stop, n_rows):
-            values, target = values_of(rows if in_order else groups.order[rows])
+            values, target = values_at(rows if in_order else groups.order[rows])
             if beta > 0.0:
                 found.add_rooted(0, values, target, beta)
             whole = len(target) == run.stop - run.start
             if not whole:
                 pieces.append((len(target), values.mean(axis=0), target.mean()))
             sizes = groups.sizes[members] if whole else np.array([len(target)])
-            _centre(values, target, sizes, scale[members])
+            roots = np.sqrt(scale[members])
+            _centre_groups(values, sizes, roots)
+            _centre_groups(target[:, None], sizes, roots)
             found.add_rooted(0, values, target)
         if pieces:
             found.add_rooted(0, *_between(pieces), float(scale[members.start]))
     return found
-
-
-def _read(preferences: Preferences) -> tuple[float, GroupPreferences | None]:
-    """Weight of the regression part, and the groups of the ranking part."""
-    if isinstance(preferences, Pointwise):
-        return 1.0, None
-    beta = 0.0
-    if isinstance(preferences, Blend):
-        beta, preferences = preferences.beta, preferences.preferences
-    if not isinstance(preferences, GroupPreferences):
-        raise TypeError(f"rows with {type(preferences).__name__} cannot be cut into blocks")
-    return beta, preferences
 
 
 def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
@@ -845,177 +780,50 @@ def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
         yield slice(first, min(first + n_rows, stop))
 
 
-def _centre(values: Array, target: Array, sizes: NDArray[np.intp], scale: Array) -> None:
-    roots = np.sqrt(scale)
-    centre_groups(values, sizes, roots)
-    centre_groups(target[:, None], sizes, roots)
-
-
 def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
-    """Rows whose squares are the deviations of the means of pieces from their common mean."""
+    """Return rows whose squares are the deviations of the means of pieces from their common mean.
+
+    The squared deviations of a group from its mean are those of its pieces from their own means,
+    and these.
+    """
     counts, values, target = (
         np.array(part, dtype=np.float64) for part in zip(*pieces, strict=True)
     )
-    shares, roots = counts / counts.sum(), np.sqrt(counts)
-    return roots[:, None] * (values - shares @ values), roots * (target - shares @ target)
+    fractions, roots = counts / counts.sum(), np.sqrt(counts)
+    return roots[:, None] * (values - fractions @ values), roots * (target - fractions @ target)
 
 
-FormName = Literal["rows", "sums", "sums if exact"]
+def _runs_of_groups(sizes: Indices, n_rows: int) -> Iterator[tuple[slice, slice]]:
+    """Cut rows into runs of whole groups: yield the rows, and the groups, of each run.
 
-FEW_ENTRIES = 2**18
-"""Kernel values up to which rows take no more than hundredths of a second."""
-
-ROWS_ENTRIES = 2**25
-"""Most kernel values that are kept as rows: 256 MB, of which a fit holds three or four at once."""
-
-MANY_ROWS = 4
-"""Rows for each candidate from which on a Gram matrix takes much less room than the rows."""
-
-MANY_STEPS = 4
-"""Columns for each step up to which their products take less time than the steps by rows."""
-
-EXACT = 1e-6
-"""Shares of squared norms, known to 1e-14 of the whole, that keep eight digits."""
-
-
-def choose_form(
-    n_rows: int, n_candidates: int, preferences: Preferences, fitting: Fitting
-) -> FormName:
-    """Say by which form a pursuit is followed.
-
-    Rows are exact to working precision, but each step is a pass over all of them. Sums take one
-    pass in all, in bounded memory. They need rows that can be cut into blocks, that is, no explicit
-    pairs, and save nothing unless there are at least `MANY_ROWS` rows for each candidate.
-
-    Parameters
-    ----------
-    n_rows, n_candidates : int
-    preferences : Preferences
-        The form of the rows.
-    fitting : {"basic", "backfit", "prefit"}
-
-    Returns
-    -------
-    {"rows", "sums", "sums if exact"}
-        "sums" where the kernel values of the rows are more than `ROWS_ENTRIES`. "sums if exact"
-        where they are more than `FEW_ENTRIES`: sums are faster, but their path counts only if
-        :func:`is_exact` says so. "prefit" may choose functions that are nearly dependent, which
-        sums cannot tell from dependent ones, so its rows are kept as long as they fit.
-
-    Examples
-    --------
-    >>> choose_form(1_000_000, 1_000, Pointwise(1_000_000), "backfit")
-    'sums'
-    >>> choose_form(20_000, 1_000, Pointwise(20_000), "backfit")
-    'sums if exact'
-    >>> choose_form(500, 500, Pointwise(500), "backfit")
-    'rows'
+    A run has at most `n_rows` rows, unless it is one larger group.
     """
-    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
-    n_entries = n_rows * n_candidates
-    can_be_cut = isinstance(ranking, Pointwise | GroupPreferences)
-    if not can_be_cut or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
-        return "rows"
-    if n_entries > ROWS_ENTRIES:
-        return "sums"
-    return "rows" if fitting == "prefit" else "sums if exact"
+    ends = np.cumsum(sizes)
+    group, start = 0, 0
+    while group < len(sizes):
+        after = max(int(ends.searchsorted(start + n_rows, side="right")), group + 1)
+        stop = int(ends[after - 1])
+        yield slice(start, stop), slice(group, after)
+        group, start = after, stop
 
 
-def is_exact(path: PursuitPath) -> bool:
-    """Say whether paths of sums are those of the rows to about eight digits.
+def _centre_groups(x: Array, sizes: Indices, scales: Array) -> None:
+    """Subtract its group's mean from each row of `x`, (n, k), and scale it, both in place.
 
-    They are if none ended early, if they leave more than `EXACT` of the cost, and if the functions
-    that were chosen before left more than that of each one that was chosen.
+    The groups stand one after the other, with their numbers of rows in `sizes`.
     """
-    n_steps = path.selected.shape[1]
-    return bool(
-        (path.n_steps == n_steps).all()
-        and (path.cost[:, -1] > EXACT * path.cost[:, 0]).all()
-        and (path.least_left > EXACT).all()
-    )
-
-
-def pursue_stack(
-    dictionary: Array,
-    target: Array,
-    n_steps: int,
-    *,
-    fitting: Fitting = "basic",
-    repeat: bool = False,
-) -> PursuitPath:
-    """Pursue the targets of a stack of small problems, in the form that takes less time.
-
-    Parameters
-    ----------
-    dictionary, target, n_steps, fitting, repeat
-        See :func:`rankpursuit.solvers.pursuit.pursue`.
-
-    Returns
-    -------
-    PursuitPath
-        By the products of the columns for "basic", unless its steps are few: each is then a
-        difference of two rows, and as exact as with the residue, but for `cost`, which is known to
-        1e-15 of the first one. A refit divides by what is left of columns that are nearly
-        dependent, of which products keep half of the digits: it follows the rows.
-
-    Examples
-    --------
-    >>> pursue_stack(np.eye(3)[None], np.array([1.0, 3.0, 2.0]), 2).selected
-    array([[1, 2]])
-    """
-    if fitting != "basic" or n_steps * MANY_STEPS < dictionary.shape[2]:
-        return pursue(dictionary, target, n_steps, fitting=fitting, repeat=repeat)
-    columns = dictionary.swapaxes(1, 2)
-    target = np.broadcast_to(target, dictionary.shape[:2])
-    return pursue_gram(
-        np.matmul(columns, dictionary),
-        np.matmul(columns, target[:, :, None])[:, :, 0],
-        np.einsum("bm,bm->b", target, target),
-        n_steps,
-        repeat=repeat,
-    )
-
-
-def ridge_paths(
-    sums: GramSums,
-    kernel: Array | None,
-    ridges: ArrayLike,
-    n_steps: int,
-    *,
-    fitting: Fitting = "basic",
-    repeat: bool = False,
-) -> PursuitPath:
-    """Pursue the target of some sums with penalties ``ridge * a' K a``.
-
-    Parameters
-    ----------
-    sums : GramSums
-        Of w kernels over N candidates.
-    kernel : ndarray of shape (w, N, N) or None
-        Kernels K of the candidates among themselves, without negative eigenvalues; see
-        :func:`rankpursuit.solvers.pursuit.positive_part`. None for the one ridge 0.
-    ridges : array-like of shape (r,)
-    n_steps, fitting, repeat
-        See :func:`rankpursuit.solvers.pursuit.pursue`.
-
-    Returns
-    -------
-    PursuitPath
-        Of w * r problems: for each kernel, one after the other, that of each ridge.
-
-    Examples
-    --------
-    >>> from rankpursuit.preferences import Pointwise
-    >>> sums = GramSums.empty(1, 2)
-    >>> sums.add(0, np.eye(2), np.array([1.0, 3.0]), Pointwise(2))
-    >>> ridge_paths(sums, np.eye(2)[None], [0.0, 1.0], 2).coefficients()[:, -1]
-    array([[3. , 1. ],
-           [1.5, 0.5]])
-    """
-    gram, products = sums.gram, sums.products
-    square = np.full(len(gram), sums.square)
-    if kernel is not None:
-        gram, products, square = ridge_gram(gram, products, square, kernel, ridges)
-    elif np.shape(ridges) != (1,) or np.any(ridges):
-        raise ValueError(f"without a kernel the one ridge must be 0; got {ridges!r}")
-    return pursue_gram(gram, products, square, n_steps, fitting=fitting, repeat=repeat)
+    # Relative to the group's first row, constants are exactly zero and a common level of the
+    # values costs no digits.
+    for rows, groups in _runs_of_groups(sizes, max(1, _CACHED_ENTRIES // max(1, x.shape[1]))):
+        part, lengths = x[rows], sizes[groups]
+        if len(lengths) == 1:
+            part -= part[0].copy()
+            part -= part.sum(axis=0) / len(part)
+            part *= scales[groups.start]
+            continue
+        starts = np.cumsum(lengths) - lengths
+        part -= np.repeat(part[starts], lengths, axis=0)
+        means = np.add.reduceat(part, starts, axis=0)
+        means /= lengths[:, None]
+        part -= np.repeat(means, lengths, axis=0)
+        part *= np.repeat(scales[groups], lengths)[:, None]

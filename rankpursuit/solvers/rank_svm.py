@@ -1,24 +1,48 @@
-"""RankSVM."""
+"""RankSVM: a hinge loss on every pair, solved in the n points and never in the pairs' kernel.
+
+With ``f = K a`` and the slack ``t_ij = 1 - (f_i - f_j)`` of each pair in which i is preferred to
+j, the objective is ``a' K a / 2 + C sum w_ij max(0, t_ij)``, or the same with squared slacks; the
+weights w_ij of the pairs are 1 by default. The dual has one variable ``alpha_ij >= 0`` for each
+pair, and ``a = B' alpha = sum alpha_ij (e_i - e_j)``. Both kernel solvers work with n x n systems
+``(I + L K) v = B' r`` only, where L is the Laplacian of the pairs under some weights; the pairs'
+own kernel ``B K B'`` is never formed. All solvers stop at a stated duality gap.
+
+Linear functions are solved in their weights instead, with nothing of the size of n x n; the pairs
+of groups are counted by sorting.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers._linalg import eigh, solve, solve_transposed
-from rankpursuit.solvers.least_squares import Features, moment, squares
+from rankpursuit.solvers.least_squares import Features, moment
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+Loss = Literal["hinge", "squared_hinge"]
+
+_HALVINGS = 30
+"""Maximum number of times that a step is shortened."""
+_TO_BOUNDARY = 0.99
+"""Fraction of the way to the boundary that an interior-point step may go."""
+_MOST_DENSE = 512
+"""With more features, a Newton step of a linear function is found by conjugate gradients."""
+_SHRINK = (0.1, 0.5)
+"""Smallest and largest factor by which a zone of smoothing is multiplied."""
+_NARROWEST = 1e-6
+"""In a narrower zone, rounding errors of the sums of slacks would show in the gap."""
 
 
 class OrderedPairs:
@@ -46,24 +70,27 @@ class OrderedPairs:
         if self.n_pairs and not (self._ordered.min() >= 0 and self._ordered.max() < n_points):
             raise ValueError(f"ordered: expected point indices from 0 to {n_points - 1}")
         self._cell = self._ordered[:, 0] * n_points + self._ordered[:, 1]
-        _refuse_repeated(self._cell, n_points)
+        times = np.bincount(self._cell, minlength=1)
+        if (own := np.flatnonzero(times[:: n_points + 1])).size:
+            raise ValueError(f"ordered: point {own[0]} cannot be preferred to itself")
+        if times.max() > 1:
+            i, j = divmod(int(times.argmax()), n_points)
+            raise ValueError(f"ordered: the pair ({i}, {j}) occurs twice; give it once")
         self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if self.weights is not None:
-            _refuse_weights(self.weights, self.n_pairs)
+        if self.weights is not None and not (
+            self.weights.shape == (self.n_pairs,)
+            and np.all((self.weights > 0.0) & np.isfinite(self.weights))
+        ):
+            raise ValueError(
+                f"weights: expected {self.n_pairs} positive numbers, one for each pair"
+            )
 
     @classmethod
-    def of_scores(
-        cls, scores: Array, pairs: NDArray[np.intp], weights: Array | None = None
-    ) -> OrderedPairs:
-        """In each pair the point with the higher score is preferred; ties are left out.
+    def of_scores(cls, scores: Array, pairs: Index, weights: Array | None = None) -> OrderedPairs:
+        """Prefer the point with the higher score, of scores (n,), in each pair; leave ties out.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n,)
-        pairs : ndarray of shape (p', 2)
-            Pairs of points that may be compared, in any order, each pair once.
-        weights : ndarray of shape (p',), optional
-            Positive weights of the pairs' losses. Default: all 1.
+        `pairs`, (p', 2), has the points that may be compared, in any order, each pair once, and
+        `weights`, (p',), the weights of their losses.
         """
         difference = scores[pairs[:, 0]] - scores[pairs[:, 1]]
         ordered = np.where((difference < 0)[:, None], pairs[:, ::-1], pairs)
@@ -73,41 +100,29 @@ class OrderedPairs:
     @cached_property
     def _transposed(self) -> sp.csr_array:
         """The matrix with a column ``e_i - e_j`` for each pair."""
-        signs, starts = np.tile([1.0, -1.0], self.n_pairs), np.arange(0, 2 * self.n_pairs + 1, 2)
-        shape = (self.n_pairs, self.n_points)
-        return sp.csr_array((signs, self._ordered.ravel(), starts), shape=shape).T.tocsr()
+        return _differences_of(self.n_points, self._ordered).T.tocsr()
 
-    @cached_property
-    def bias(self) -> Array:
-        """1 where i is preferred to j, minus infinity elsewhere, shape (n, n)."""
-        return self._spread(1.0, -np.inf)
-
-    @cached_property
-    def weight_matrix(self) -> Array:
-        """Weights where i is preferred to j, zero elsewhere, shape (n, n)."""
-        return self._spread(1.0 if self.weights is None else self.weights, 0.0)
-
-    def _spread(self, own: Array | float, elsewhere: float) -> Array:
-        """Entries of the pairs in a matrix of shape (n, n)."""
+    def matrix(self, entries: Array | float, elsewhere: float) -> Array:
+        """Return a matrix (n, n) with an entry for each pair, and a constant elsewhere."""
         result = np.full((self.n_points, self.n_points), elsewhere)
-        result.ravel()[self._cell] = own
+        result.ravel()[self._cell] = entries
         return result
 
     def weighted(self, x: Array) -> Array:
-        """``w_ij x_ij`` of arrays of shape (b, p), or of (b, 1); `x` itself without weights."""
+        """Return ``w_ij x_ij`` for arrays of shape (b, p) or (b, 1); `x` itself without weights."""
         return x if self.weights is None else self.weights * x
 
     def margins(self, values: Array) -> Array:
-        """Differences ``f_i - f_j`` of values of shape (b, n): shape (b, p)."""
+        """Return the differences ``f_i - f_j``, shape (b, p), of values of shape (b, n)."""
         preferred, other = self._ordered.T
         return values[:, preferred] - values[:, other]
 
     def gather(self, x: Array) -> Array:
-        """``sum_ij x_ij (e_i - e_j)`` of arrays of shape (b, p): shape (b, n)."""
+        """Return ``sum_ij x_ij (e_i - e_j)``, shape (b, n), of arrays of shape (b, p)."""
         return np.asarray(self._transposed @ x.T).T
 
     def laplacian(self, x: Array) -> Array:
-        """Laplacians ``sum_ij x_ij (e_i - e_j)(e_i - e_j)'`` of (b, p): shape (b, n, n)."""
+        """Return ``sum_ij x_ij (e_i - e_j)(e_i - e_j)'``, (b, n, n), of arrays (b, p)."""
         result = np.zeros((len(x), self.n_points, self.n_points))
         result.reshape(len(x), -1)[:, self._cell] = x
         result += result.swapaxes(1, 2)
@@ -117,30 +132,10 @@ class OrderedPairs:
         return result
 
 
-def _refuse_repeated(cell: NDArray[np.intp], n_points: int) -> None:
-    """Raise a ValueError if a pair, given as ``i n + j``, occurs twice or is of one point."""
-    met = np.zeros(n_points**2, dtype=np.bool_)
-    met[cell] = True
-    if met[:: n_points + 1].any():
-        point = int(np.flatnonzero(met[:: n_points + 1])[0])
-        raise ValueError(f"ordered: point {point} cannot be preferred to itself")
-    if np.count_nonzero(met) < len(cell):
-        values, counts = np.unique(cell, return_counts=True)
-        i, j = divmod(int(values[counts > 1][0]), n_points)
-        raise ValueError(f"ordered: the pair ({i}, {j}) occurs twice; give it once")
-
-
-def _refuse_weights(weights: Array, n_pairs: int) -> None:
-    """Raise a ValueError if weights are not one positive number for each pair."""
-    if weights.shape != (n_pairs,):
-        raise ValueError(f"weights: expected {n_pairs}, one for each pair; got {weights.shape}")
-    bad = ~((weights > 0.0) & np.isfinite(weights))
-    if bad.any():
-        pair = int(np.flatnonzero(bad)[0])
-        raise ValueError(
-            f"weights: expected positive numbers; got {weights[pair]} for pair {pair}. Leave out "
-            "pairs that do not count"
-        )
+def _differences_of(n_points: int, ordered: Index) -> sp.csr_array:
+    """Return the matrix (p, n) with a row ``e_i - e_j`` for each pair."""
+    signs, starts = np.tile([1.0, -1.0], len(ordered)), np.arange(0, 2 * len(ordered) + 1, 2)
+    return sp.csr_array((signs, ordered.ravel(), starts), shape=(len(ordered), n_points))
 
 
 @dataclass(frozen=True)
@@ -161,414 +156,126 @@ class RankSVMPath:
     objective: Array
     gap: Array
 
-    @classmethod
-    def zeros(cls, n_kernels: int, n_Cs: int, n_points: int) -> RankSVMPath:
-        """Zero functions, which solve problems without any pair."""
-        grid = (n_kernels, n_Cs)
-        return cls(np.zeros((*grid, n_points)), np.zeros(grid), np.zeros(grid))
 
-    def put(self, kernels: Sequence[int], path: RankSVMPath) -> None:
-        """Set the solutions of some kernels."""
-        self.coefficients[kernels] = path.coefficients
-        self.objective[kernels] = path.objective
-        self.gap[kernels] = path.gap
-
-    def put_Cs(self, Cs: NDArray[np.bool_], path: RankSVMPath) -> None:
-        """Set the solutions of some values of C, for all kernels."""
-        self.coefficients[:, Cs] = path.coefficients
-        self.objective[:, Cs] = path.objective
-        self.gap[:, Cs] = path.gap
-
-
-Index = NDArray[np.intp]
-
-
-class Violated(Protocol):
-    """The pairs (i, j) of weights w_ij whose margin is too small.
-
-    Attributes
-    ----------
-    count : float
-        Sum of the weights.
-    balance : ndarray of shape (n,)
-        ``sum w_ij (e_i - e_j)``.
-    degrees : ndarray of shape (n,)
-        ``sum w_ij (e_i + e_j)``.
-    """
-
-    count: float
-    balance: Array
-    degrees: Array
-
-    def laplacian(self, x: Array) -> Array:
-        """``sum w_ij (e_i - e_j)(e_i - e_j)' x``, of the shape (n,) or (n, k) of `x`."""
-
-
-class Compared(Protocol):
-    """Pairs of n points, in each of which one is preferred."""
-
-    def violated(self, values: Array, margin: float) -> Violated:
-        """Pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
-
-    def centred(self, X: Array) -> Array:
-        """Points of shape (n, d) without a level that no comparison sees."""
-
-
-class ListedPairs:
-    """Explicit pairs.
-
-    Parameters
-    ----------
-    n_points : int
-    ordered : ndarray of shape (p, 2)
-        In each row the preferred point and the other one.
-    weights : ndarray of shape (p,)
-        Positive.
-    """
-
-    def __init__(self, n_points: int, ordered: Index, weights: Array) -> None:
-        self._ordered, self._weights = ordered, weights
-        signs, starts = np.tile([1.0, -1.0], len(ordered)), np.arange(0, 2 * len(ordered) + 1, 2)
-        self._differences = sp.csr_array(
-            (signs, ordered.ravel(), starts), shape=(len(ordered), n_points)
-        )
-
-    def violated(self, values: Array, margin: float) -> Violated:
-        """Pick the pairs by their differences."""
-        which = np.flatnonzero(self._differences @ values < margin)
-        return _Listed(self._differences[which], self._weights[which])
-
-    def centred(self, X: Array) -> Array:
-        """Points seen from their mean."""
-        return X - X.mean(axis=0)
-
-
-class _Listed:
-    def __init__(self, differences: sp.csr_array, weights: Array) -> None:
-        self._differences, self._weights = differences, weights
-        self.count = float(weights.sum())
-        self.balance = np.asarray(differences.T @ weights)
-        self.degrees = np.asarray(abs(differences).T @ weights)
-
-    def laplacian(self, x: Array) -> Array:
-        scaled = (self._differences @ x).T * self._weights
-        return np.asarray(self._differences.T @ scaled.T)
-
-
-@dataclass(frozen=True)
-class _Halves:
-    """Blocks of points in two halves, each point of the upper one preferred to all of the lower.
-
-    Attributes
-    ----------
-    points : ndarray of shape (m,)
-        The points, block after block.
-    block : ndarray of shape (m,)
-        Number of each point's block.
-    upper : ndarray of bool of shape (m,)
-    first, last : ndarray of shape (m,)
-        Where the block of a place begins and ends.
-    """
-
-    points: Index
-    block: Index
-    upper: NDArray[np.bool_]
-    first: Index
-    last: Index
-
-
-class GroupedPairs:
-    """All pairs of points of a group whose scores differ; the higher score is preferred.
-
-    The distinct scores of a group have ranks. Two ranks have a highest binary digit in which they
-    differ, so each pair belongs to one digit: there its points are in the same block, of one group
-    and the same higher digits, in different halves. So one sort by value for each digit puts all
-    pairs in order, and sums over them are running sums: O(n log n) for each of the at most
-    log2(largest group) digits.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-    groups : ndarray of shape (n,)
-        Number of each point's group, from 0.
-    weights : ndarray of shape (n,)
-        Weight of the pairs of each point's group; positive.
-    """
-
-    def __init__(self, scores: Array, groups: Index, weights: Array) -> None:
-        self._weights = weights
-        ranks = _ranks(scores, groups)
-        digits = int(ranks.max(initial=0)).bit_length()
-        self._digits = [_halves(ranks, groups, digit) for digit in range(digits)]
-        self._groups = groups
-
-    def violated(self, values: Array, margin: float) -> Violated:
-        """Sort the points of each digit by their values, those of the lower halves moved up."""
-        return _Sorted([_merged(halves, values, margin) for halves in self._digits], self._weights)
-
-    def centred(self, X: Array) -> Array:
-        """Points seen from the mean of their group."""
-        return GroupPreferences(self._groups, "equal").root(X)
-
-
-class _Merged(NamedTuple):
-    """Points in the order of their values inside each block: pairs are (upper, lower behind).
-
-    Attributes
-    ----------
-    upper, lower : ndarray
-        The points of each half, block after block.
-    lower_behind : two ndarrays of the shape of `upper`
-        From which to which of `lower` the partners of an upper point go.
-    upper_before : two ndarrays of the shape of `lower`
-        The other way round.
-    """
-
-    upper: Index
-    lower: Index
-    lower_behind: tuple[Index, Index]
-    upper_before: tuple[Index, Index]
-
-
-class _Sorted:
-    def __init__(self, digits: list[_Merged], weights: Array) -> None:
-        self._digits, self._weights = digits, weights
-        preferred, other = np.zeros(len(weights)), np.zeros(len(weights))
-        for upper, lower, (behind, end), (start, before) in digits:
-            preferred[upper] += end - behind
-            other[lower] += before - start
-        self.balance = weights * (preferred - other)
-        self.degrees = weights * (preferred + other)
-        self.count = float(weights @ preferred)
-
-    def laplacian(self, x: Array) -> Array:
-        result = np.zeros_like(x)
-        for upper, lower, behind, before in self._digits:
-            result[upper] += _sums_between(x[lower], *behind)
-            result[lower] += _sums_between(x[upper], *before)
-        column = (slice(None),) + (None,) * (x.ndim - 1)
-        result *= -self._weights[column]
-        result += self.degrees[column] * x
-        return result
-
-
-def _sums_between(x: Array, start: Index, end: Index) -> Array:
-    """Add up x[start], ..., x[end - 1] for each of many starts and ends."""
-    sums = np.zeros((len(x) + 1, *x.shape[1:]))
-    np.cumsum(x, axis=0, out=sums[1:])
-    result = sums.take(end, axis=0)
-    result -= sums.take(start, axis=0)
-    return result
-
-
-def _ranks(scores: Array, groups: Index) -> Index:
-    """Rank of each score among the distinct ones of its group, from 0."""
-    order = np.lexsort((scores, groups))
-    sorted_scores, sorted_groups = scores[order], groups[order]
-    new_group = np.diff(sorted_groups, prepend=-1) > 0
-    step = new_group | (np.diff(sorted_scores, prepend=np.nan) != 0)
-    number = np.cumsum(step)
-    ranks = np.empty(len(scores), dtype=np.intp)
-    ranks[order] = number - number[new_group][np.cumsum(new_group) - 1]
-    return ranks
-
-
-def _halves(ranks: Index, groups: Index, digit: int) -> _Halves:
-    """Blocks of one binary digit of the ranks, without those that lack one of their halves."""
-    higher = ranks >> (digit + 1)
-    _, block = np.unique(groups * (higher.max(initial=0) + 1) + higher, return_inverse=True)
-    upper = (ranks >> digit & 1).astype(np.bool_)
-    sizes = np.bincount(block)
-    n_upper = np.bincount(block, upper, len(sizes))
-    points = np.flatnonzero(((n_upper > 0) & (n_upper < sizes))[block])
-    points = points[np.argsort(block[points], kind="stable")]
-    _, number, sizes = np.unique(block[points], return_inverse=True, return_counts=True)
-    ends = np.cumsum(sizes)
-    return _Halves(points, number, upper[points], (ends - sizes)[number], ends[number])
-
-
-def _merged(halves: _Halves, values: Array, margin: float) -> _Merged:
-    moved = values[halves.points] + np.where(halves.upper, 0.0, margin)
-    order = np.lexsort((moved, halves.block))
-    points, upper = halves.points[order], halves.upper[order]
-    # How many of each half there are before each place, and before the end.
-    n_upper = np.concatenate([[0], np.cumsum(upper)])
-    n_lower = np.arange(len(n_upper)) - n_upper
-    return _Merged(
-        points[upper],
-        points[~upper],
-        (n_lower[:-1][upper], n_lower[halves.last[upper]]),
-        (n_upper[halves.first[~upper]], n_upper[:-1][~upper]),
-    )
-
-
-_EPS = np.finfo(np.float64).eps
-
-
-class KernelForm(Protocol):
-    """What the interior-point method asks of b kernels K of n points."""
-
-    def take(self, which: Index) -> KernelForm:
-        """Return some of the kernels."""
-
-    def values(self, coefficients: Array) -> Array:
-        """``K a`` of coefficients of shape (b, n), of the same shape."""
-
-    def newton_values(self, laplacian: Array, right: Array) -> Array:
-        """``K v`` with ``(I + L K) v = r``, for L of shape (b, n, n) and r of shape (b, n)."""
-
-
-class PlainForm:
-    """The kernels themselves, of shape (b, n, n)."""
-
-    def __init__(self, kernel: Array) -> None:
-        self._kernel = kernel
-
-    def take(self, which: Index) -> PlainForm:
-        """Return some of the kernels."""
-        return PlainForm(self._kernel[which])
-
-    def values(self, coefficients: Array) -> Array:
-        """``K a``."""
-        return function_values(self._kernel, coefficients)
-
-    def newton_values(self, laplacian: Array, right: Array) -> Array:
-        """Solve the system of n rows as it stands."""
-        system = np.matmul(laplacian, self._kernel)
-        np.einsum("bii->bi", system)[...] += 1.0
-        return function_values(self._kernel, solve(system, right))
-
-
-def factored(kernel: Array) -> tuple[FactorForm, NDArray[np.bool_]]:
-    """Factor kernels, without directions that are negative or rounding errors.
+def rank_svm_path(
+    kernel: Array,
+    pairs: OrderedPairs | Sequence[OrderedPairs],
+    Cs: ArrayLike,
+    *,
+    loss: Loss = "hinge",
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> RankSVMPath:
+    """Solve RankSVM for a stack of kernels and many values of C.
 
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
+    pairs : OrderedPairs or sequence of b OrderedPairs
+        Of the n points: the same for all kernels, or one for each kernel. Kernels may share an
+        object, which saves time with the hinge loss. A kernel without any pair gets zeros.
+    Cs : array-like of shape (k,)
+        Positive.
+    loss : {"hinge", "squared_hinge"}
+    tol : float
+        Relative duality gap at which a problem is solved.
+    max_iter : int
+        Maximum number of steps for each problem.
 
     Returns
     -------
-    FactorForm
-    definite : ndarray of bool of shape (b,)
-        Whether what was left out is no more than the rounding errors of a kernel without negative
-        directions: to the root of the working precision, as nearly equal points leave them.
+    RankSVMPath
+        A problem that could not be solved has the best solution found, and a gap above `tol`.
     """
-    values, vectors = eigh(kernel)
-    kept = values > values[:, -1:] * (_EPS * kernel.shape[1])
-    factors = vectors * np.sqrt(np.where(kept, values, 0.0))[:, None, :]
-    return FactorForm(factors), values[:, 0] >= -np.sqrt(_EPS) * values[:, -1]
-
-
-class FactorForm:
-    """Factors F of shape (b, n, n), with ``K = F F'``."""
-
-    def __init__(self, factors: Array) -> None:
-        self._factors = factors
-
-    def take(self, which: Index) -> FactorForm:
-        """Return some of the kernels."""
-        return FactorForm(self._factors[which])
-
-    def values(self, coefficients: Array) -> Array:
-        """``F (F' a)``."""
-        along = np.matmul(coefficients[:, None, :], self._factors)
-        return np.matmul(along, self._factors.swapaxes(1, 2))[:, 0]
-
-    def newton_values(self, laplacian: Array, right: Array) -> Array:
-        """``F u`` with ``(I + F' L F) u = F' r``."""
-        transposed = self._factors.swapaxes(1, 2)
-        system = np.matmul(transposed, np.matmul(laplacian, self._factors))
-        np.einsum("bii->bi", system)[...] += 1.0
-        along = solve(system, np.matmul(transposed, right[..., None])[..., 0])
-        return np.matmul(self._factors, along[..., None])[..., 0]
-
-
-_TO_BOUNDARY = 0.99
-
-
-def hinge_path(
-    kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
-) -> RankSVMPath:
-    """Solve for all C in one batch: an interior-point method gains little from a start.
-
-    As :func:`rankpursuit.solvers.rank_svm.rank_svm_path`, with at least one pair for each kernel.
-    Kernels that share an object of pairs are one batch.
-    """
-    path = RankSVMPath.zeros(len(kernel), len(Cs), kernel.shape[1])
-    for members in _sharing(pairs):
-        grid = (len(members), len(Cs))
-        repeated = kernel[np.repeat(members, len(Cs))]
-        C = np.tile(Cs, len(members))[:, None]
-        solved = _solve_hinge(PlainForm(repeated), C, pairs[members[0]], tol, max_iter)
-        if not (solved[2] <= tol).all():
-            _solve_hinge_again(solved, repeated, C, pairs[members[0]], tol, max_iter)
-        path.put(members, RankSVMPath(*(part.reshape(*grid, *part.shape[1:]) for part in solved)))
+    if loss not in ("hinge", "squared_hinge"):
+        raise ValueError(f"loss: expected 'hinge' or 'squared_hinge', got {loss!r}")
+    Cs = np.asarray(Cs, dtype=np.float64)
+    each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
+    if len(each) != len(kernel):
+        raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
+    solver = _hinge_path if loss == "hinge" else _squared_hinge_path
+    paired = [index for index, own in enumerate(each) if own.n_pairs]
+    grid = (len(kernel), len(Cs))
+    path = RankSVMPath(np.zeros((*grid, kernel.shape[1])), np.zeros(grid), np.zeros(grid))
+    if paired:
+        # Steps that overflow, as they may for a large C, are discarded.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            some = kernel if len(paired) == len(kernel) else kernel[paired]
+            found = solver(some, [each[i] for i in paired], Cs, tol, max_iter)
+        path.coefficients[paired], path.objective[paired], path.gap[paired] = found
     return path
 
 
-def _sharing(pairs: Sequence[OrderedPairs]) -> list[list[int]]:
-    """Kernels with the same object of pairs."""
+# The hinge loss: a feasible primal-dual interior-point method
+#
+# The dual is ``min alpha' G alpha / 2 - sum alpha`` in the box ``0 <= alpha_ij <= C w_ij`` with
+# ``G = B K B'`` and the weights w_ij of the pairs; z and s are the multipliers of the two bounds,
+# and s is also the slack of the primal. A Newton step solves ``(G + D) d = r`` with a diagonal D,
+# through the identity ``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
+
+
+def _hinge_path(
+    kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
+) -> tuple[Array, Array, Array]:
+    """Solve for all C in one batch: an interior-point method gains little from a warm start.
+
+    Kernels that share an object of pairs are one batch.
+    """
+    grid = (len(kernel), len(Cs))
+    path = np.empty((*grid, kernel.shape[1])), np.empty(grid), np.empty(grid)
     batches: dict[int, list[int]] = {}
     for index, own in enumerate(pairs):
         batches.setdefault(id(own), []).append(index)
-    return list(batches.values())
+    for members in batches.values():
+        C = np.tile(Cs, len(members))[:, None]
+        repeated = kernel[np.repeat(members, len(Cs))]
+        solved = _interior_point(repeated, C, pairs[members[0]], tol, max_iter)
+        for part, own in zip(path, solved, strict=True):
+            part[members] = own.reshape(len(members), len(Cs), *own.shape[1:])
+    return path
 
 
-def _solve_hinge(
-    form: KernelForm, C: Array, pairs: OrderedPairs, tol: float, max_iter: int
+def _interior_point(
+    kernel: Array, C: Array, pairs: OrderedPairs, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Coefficients, objective and gap for b kernels and C of shape (b, 1)."""
+    """Return coefficients, objective and gap for kernels (b, n, n) and C of shape (b, 1).
+
+    Of all iterates the one with the smallest gap is kept.
+    """
     # For small C every pair is at its upper bound: that is tried first.
     bound = pairs.weighted(np.repeat(C, pairs.n_pairs, axis=1))
-    coefficients, objective, gap = _judge(pairs, form, C, bound)
-    lost = ~np.isfinite(gap)
-    coefficients[lost], objective[lost], gap[lost] = 0.0, bound[lost].sum(axis=1), 1.0
+    best = _evaluate_dual(pairs, kernel, C, bound)
+    gap = best[2]
     live = np.flatnonzero(gap > tol)
-    form, C = form.take(live), C[live]
+    kernel, C = kernel[live], C[live]
     alpha = 0.5 * bound[live]
-    surplus = pairs.margins(form.values(pairs.gather(alpha))) - 1.0
+    surplus = pairs.margins(function_values(kernel, pairs.gather(alpha))) - 1.0
     z, s = np.maximum(surplus, 0.0) + 0.5, np.maximum(-surplus, 0.0) + 0.5
     centring = np.full(len(live), 0.1)
     for _ in range(max_iter):
         if not len(live):
             break
-        alpha, z, s, centring = _interior_step(pairs, form, C, alpha, z, s, centring)
-        reached = _judge(pairs, form, C, alpha)
+        try:
+            alpha, z, s, centring = _interior_step(pairs, kernel, C, alpha, z, s, centring)
+        except np.linalg.LinAlgError:
+            break
+        reached = _evaluate_dual(pairs, kernel, C, alpha)
         better = reached[2] < gap[live]
-        for kept, new in zip((coefficients, objective, gap), reached, strict=True):
+        for kept, new in zip(best, reached, strict=True):
             kept[live[better]] = new[better]
         unsolved = (gap[live] > tol) & np.isfinite(reached[2])
         if not unsolved.all():
             live, C, centring = live[unsolved], C[unsolved], centring[unsolved]
-            alpha, z, s = alpha[unsolved], z[unsolved], s[unsolved]
-            form = form.take(np.flatnonzero(unsolved))
-    return coefficients, objective, gap
+            alpha, z, s, kernel = alpha[unsolved], z[unsolved], s[unsolved], kernel[unsolved]
+    return best
 
 
-def _solve_hinge_again(
-    solved: tuple[Array, Array, Array],
-    kernel: Array,
-    C: Array,
-    pairs: OrderedPairs,
-    tol: float,
-    max_iter: int,
-) -> None:
-    """Put in better solutions where a kernel without negative directions was not solved."""
-    again = np.flatnonzero(~(solved[2] <= tol))
-    form, definite = factored(kernel[again])
-    again, form = again[definite], form.take(np.flatnonzero(definite))
-    second = _solve_hinge(form, C[again], pairs, tol, max_iter)
-    better = second[2] < solved[2][again]
-    for kept, new in zip(solved, second, strict=True):
-        kept[again[better]] = new[better]
-
-
-def _judge(
-    pairs: OrderedPairs, form: KernelForm, C: Array, alpha: Array
+def _evaluate_dual(
+    pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array
 ) -> tuple[Array, Array, Array]:
-    """Coefficients, primal objective and relative duality gap of dual variables of shape (b, p)."""
+    """Return coefficients, objective and relative duality gap of dual variables (b, p)."""
     a = pairs.gather(alpha)
-    values = form.values(a)
+    values = function_values(kernel, a)
     norm = np.einsum("bn,bn->b", a, values)
     loss = pairs.weighted(np.maximum(1.0 - pairs.margins(values), 0.0))
     objective = 0.5 * norm + C[:, 0] * loss.sum(axis=1)
@@ -576,47 +283,38 @@ def _judge(
 
 
 def _interior_step(
-    pairs: OrderedPairs,
-    form: KernelForm,
-    C: Array,
-    alpha: Array,
-    z: Array,
-    s: Array,
-    centring: Array,
+    pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array, z: Array, s: Array, centring: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """One step towards the solution, and how much the next one should keep to the centre."""
+    """Take one step; also return how much the next one should keep to the centre."""
     room = pairs.weighted(C) - alpha
     products = np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, s)
     aim = (centring * products / (2 * pairs.n_pairs))[:, None]
     inverse = alpha * room / (z * room + s * alpha)  # of D
     pull = aim / alpha - z - aim / room + s
-    moved = form.newton_values(pairs.laplacian(inverse), pairs.gather(inverse * pull))
-    d_alpha = inverse * (pull - pairs.margins(moved))
+    system = np.matmul(pairs.laplacian(inverse), kernel)
+    np.einsum("bii->bi", system)[...] += 1.0
+    solved = np.linalg.solve(system, pairs.gather(inverse * pull)[..., None])[..., 0]
+    d_alpha = inverse * (pull - pairs.margins(function_values(kernel, solved)))
     d_z = (aim - z * d_alpha) / alpha - z
     d_s = (aim + s * d_alpha) / room - s
-    blocked = np.maximum.reduce(
-        [
-            (-d_alpha / alpha).max(axis=1),
-            (d_alpha / room).max(axis=1),
-            (-d_z / z).max(axis=1),
-            (-d_s / s).max(axis=1),
-        ]
-    )
+    ratios = (-d_alpha / alpha, d_alpha / room, -d_z / z, -d_s / s)
+    blocked = np.maximum.reduce([ratio.max(axis=1) for ratio in ratios])
     step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
     alpha, z, s = (x + step[:, None] * d for x, d in ((alpha, d_alpha), (z, d_z), (s, d_s)))
     return alpha, z, s, np.where(step > 0.8, 0.05, 0.3)
 
 
-_HALVINGS = 30
+# The squared hinge loss: Newton's method on stacks of small problems, warm-started along C
+#
+# The n x n systems are dense, so the pairs are too: a slack is kept for every two points, biased
+# by minus infinity where they make no pair. All that does not depend on C is computed once for
+# each point that the method reaches, and reused for the next C.
 
 
-def squared_hinge_path(
+def _squared_hinge_path(
     kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
-) -> RankSVMPath:
-    """Solve for rising C, each from the solution of the one before.
-
-    As :func:`rankpursuit.solvers.rank_svm.rank_svm_path`, with at least one pair for each kernel.
-    """
+) -> tuple[Array, Array, Array]:
+    """Solve for rising C, each from the solution of the one before."""
     coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
     bounds = np.empty((len(kernel), len(Cs), 2))
     problems = _Problems.of(np.ascontiguousarray(kernel), pairs)
@@ -624,24 +322,19 @@ def squared_hinge_path(
     for c in np.argsort(Cs, kind="stable"):
         bounds[:, c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
         coefficients[:, c] = points.coefficients
-    return RankSVMPath(coefficients, bounds[..., 0], _gap(bounds))
+    return coefficients, bounds[..., 0], _gap(bounds)
 
 
 class _Points(NamedTuple):
-    """Coefficients of b problems, and what follows from them for any C.
+    """Coefficients (b, n) of b problems, and what follows from them for any C.
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (b, n)
-    active : ndarray of bool of shape (b, n, n)
-        Where i is preferred to j and the slack t_ij is positive.
-    sums : ndarray of shape (b, 4)
-        ``a' f``, ``g' f``, ``g' K g`` and ``sum w_ij t_ij`` over the active pairs, with
-        ``g = sum w_ij t_ij (e_i - e_j)``.
+    `active`, (b, n, n), is true where i is preferred to j and the slack t_ij is positive. `sums`,
+    (b, 4), has ``a' f``, ``g' f``, ``g' K g`` and ``sum w_ij t_ij`` over the active pairs, with
+    ``g = sum w_ij t_ij (e_i - e_j)``.
     """
 
     coefficients: Array
-    active: NDArray[np.bool_]
+    active: Flags
     sums: Array
 
     def take(self, which: Index) -> _Points:
@@ -653,10 +346,7 @@ class _Points(NamedTuple):
             part[which] = new
 
     def bounds(self, C: float) -> Array:
-        """Bounds of the minimum, shape (b, 2).
-
-        The objective, and that of the dual variables ``2C w_ij t_ij``.
-        """
+        """Return the objective and that of the dual variables ``2C w_ij t_ij``, shape (b, 2)."""
         # An active pair has t_ij = 1 - (f_i - f_j), so that sum w_ij t_ij^2 = sum w_ij t_ij - g' f.
         norm, along, pulled, slack = self.sums.T
         bounds = np.empty((len(norm), 2))
@@ -666,45 +356,25 @@ class _Points(NamedTuple):
 
 
 class _Systems(NamedTuple):
-    """What Newton's method solves for b problems, but for C: it serves while their pairs stay.
+    """The Newton systems of b problems except for C, reused while their active pairs stay.
 
-    Attributes
-    ----------
-    product : ndarray of shape (b, n, n)
-        ``-(L K)'``; its diagonal is overwritten for each C.
-    diagonal : ndarray of shape (b, n)
-        That of the product.
-    right : ndarray of shape (b, n)
-        ``-sum w_ij (e_i - e_j)`` of the active pairs.
-    stale : ndarray of bool of shape (b,)
-        Whether the active pairs are others by now.
+    `product`, (b, n, n), is ``-(L K)'`` with a diagonal that is overwritten for each C from
+    `diagonal`, (b, n). `right`, (b, n), is ``-sum w_ij (e_i - e_j)`` of the active pairs. `stale`,
+    (b,), is true if the active pairs have changed.
     """
 
     product: Array
     diagonal: Array
     right: Array
-    stale: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, b: int, n: int) -> _Systems:
-        return cls(np.empty((b, n, n)), np.empty((b, n)), np.empty((b, n)), np.ones(b, dtype=bool))
+    stale: Flags
 
 
 class _Problems(NamedTuple):
-    """Kernels of b problems, their pairs as dense matrices, and memory to work in.
+    """Kernels (b, n, n) of b problems, their pairs as dense matrices, and memory to work in.
 
-    Attributes
-    ----------
-    kernel : ndarray of shape (b, n, n)
-    bias : ndarray of shape (b, n, n) or (1, n, n)
-        1 where i is preferred to j, minus infinity elsewhere.
-    weights : ndarray of the shape of `bias` or None
-        Weights of the pairs; None stands for ones.
-    ones : ndarray of shape (n,)
-    work : two ndarrays of shape (b, n, n)
-    systems : _Systems
-    places : ndarray of shape (b,)
-        Where the systems of the problems are.
+    `bias`, (b, n, n) or (1, n, n), is 1 where i is preferred to j, minus infinity elsewhere;
+    `weights` has its shape, and None stands for ones. `places`, (b,), has the indices of the
+    problems in `systems`.
     """
 
     kernel: Array
@@ -721,11 +391,14 @@ class _Problems(NamedTuple):
             pairs = pairs[:1]
         weights = None
         if any(own.weights is not None for own in pairs):
-            weights = np.stack([own.weight_matrix for own in pairs])
-        bias = np.stack([own.bias for own in pairs])
+            each = (1.0 if own.weights is None else own.weights for own in pairs)
+            weights = np.stack([own.matrix(w, 0.0) for own, w in zip(pairs, each, strict=True)])
+        bias = np.stack([own.matrix(1.0, -np.inf) for own in pairs])
         b, n, _ = kernel.shape
         work = np.empty(kernel.shape), np.empty(kernel.shape)
-        systems = _Systems.of(b, n)
+        systems = _Systems(
+            np.empty((b, n, n)), np.empty((b, n)), np.empty((b, n)), np.ones(b, dtype=bool)
+        )
         return cls(kernel, bias, weights, np.ones(n), work, systems, np.arange(b))
 
     def take(self, which: Index) -> _Problems:
@@ -741,12 +414,18 @@ class _Problems(NamedTuple):
     def evaluate(self, coefficients: Array) -> _Points:
         kernel, bias, weights, ones, slack = *self[:4], self.work[0]
         values = function_values(kernel, coefficients)
-        _differences(values, slack)
+        # f_j - f_i as a product of matrices: its two terms are exact, and it is faster than a
+        # difference of rows and columns.
+        b, n = values.shape
+        left, right = np.ones((b, n, 2)), np.ones((b, 2, n))
+        np.negative(values, out=left[:, :, 1])
+        right[:, 0] = values
+        np.matmul(left, right, out=slack)
         slack += bias
         np.maximum(slack, 0.0, out=slack)
         if weights is not None:
             slack *= weights
-        products = np.empty((len(kernel), 4, len(ones)))
+        products = np.empty((b, 4, n))
         of_preferred = np.matmul(slack, ones, out=products[:, 3])
         pull = of_preferred - np.matmul(ones, slack)
         np.multiply(coefficients, values, out=products[:, 0])
@@ -754,10 +433,11 @@ class _Problems(NamedTuple):
         np.multiply(pull, function_values(kernel, pull), out=products[:, 2])
         return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
 
-    def minimum(self, active: NDArray[np.bool_], C: float) -> Array:
-        """Coefficients that are best if the same pairs stay active.
+    def minimum(self, active: Flags, C: float) -> Array:
+        """Return the coefficients that are best if the same pairs stay active.
 
-        With the Laplacian L of these pairs, ``(I / 2C + L K) a = sum w_ij (e_i - e_j)``.
+        With the Laplacian L of these pairs, ``(I / 2C + L K) a = sum w_ij (e_i - e_j)``. NaN if
+        that system is singular.
         """
         product, diagonal, right, stale = self.systems
         changed = stale[self.places].nonzero()[0]
@@ -765,10 +445,15 @@ class _Problems(NamedTuple):
             self._multiply(changed, active)
             stale[self.places[changed]] = False
         _diagonal(product)[self.places] = diagonal[self.places] - 0.5 / C
-        return solve_transposed(product, self.places, right[self.places])
+        solved = right[self.places]
+        # In Fortran order a system is its transpose: LAPACK needs no more than one copy.
+        for own, factor in zip(solved, product[self.places].swapaxes(1, 2), strict=True):
+            if lapack.dgesv(factor, own, overwrite_a=1, overwrite_b=1)[3]:
+                own[:] = np.nan
+        return solved
 
-    def _multiply(self, which: Index, active: NDArray[np.bool_]) -> None:
-        """Make the systems of some problems anew."""
+    def _multiply(self, which: Index, active: Flags) -> None:
+        """Update the systems of some problems."""
         graph, minus_laplacian = (work[: len(which)] for work in self.work)
         np.copyto(graph, active[which])
         if self.weights is not None:
@@ -784,12 +469,9 @@ class _Problems(NamedTuple):
 
 
 def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
-    """Move all points to a gap of at most tol; solved problems leave the batch.
+    """Move all points to a gap of at most `tol`; return their bounds, shape (b, 2).
 
-    Returns
-    -------
-    ndarray of shape (b, 2)
-        Their bounds.
+    Solved problems leave the batch.
     """
     result = bounds = points.bounds(C)
     live, now = np.arange(len(bounds)), points
@@ -807,7 +489,7 @@ def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_ite
 
 
 def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tuple[_Points, Array]:
-    """Newton's step, halved until the objective falls; also the new bounds."""
+    """Take a Newton step, halved until the objective falls; also return the new bounds."""
     start = points.coefficients
     direction = problems.minimum(points.active, C) - start
     reached = problems.evaluate(start + direction)
@@ -834,327 +516,177 @@ def _gap(bounds: Array) -> Array:
     return 1.0 - bounds[..., 1] / bounds[..., 0]
 
 
-def _differences(values: Array, out: Array) -> None:
-    """``f_j - f_i`` of values of shape (b, n), to an array of shape (b, n, n).
-
-    As a product of matrices: its two terms are exact, and it is faster than a difference of rows
-    and columns.
-    """
-    b, n = values.shape
-    left, right = np.ones((b, n, 2)), np.ones((b, 2, n))
-    np.negative(values, out=left[:, :, 1])
-    right[:, 0] = values
-    np.matmul(left, right, out=out)
-
-
 def _diagonal(matrices: Array) -> Array:
-    """View of the diagonals of contiguous matrices of shape (b, n, n)."""
+    """Return a view of the diagonals of contiguous matrices of shape (b, n, n)."""
     b, n, _ = matrices.shape
     return matrices.reshape(b, n * n)[:, :: n + 1]
 
 
-Solver = Callable[[Array, Sequence[OrderedPairs], Array, float, int], RankSVMPath]
-
-LARGEST = 1e100
-"""Up to this product of C, a weight and a kernel value the solvers are called at all.
-
-They square it, and multiply that with the numbers of pairs and points; the largest float is 1e308.
-"""
-_DECADES = np.arange(-3.0, 12.0)
-"""Smaller C, as powers of ten over the largest kernel value: behind the last, digits are lost."""
-_SHARPER = 0.25
-"""The smaller C are solved to this share of the gap asked for, which their scaling uses up."""
+# Pairs by the order of their points' values, for linear functions
 
 
-def magnitude(kernel: Array, pairs: Sequence[OrderedPairs]) -> float:
-    """Return a bound of the products of a weight and a kernel value in a stack (b, n, n)."""
-    weights = [own.weights.max() for own in pairs if own.weights is not None]
-    return max(kernel.max(), -kernel.min()) * max(weights, default=1.0)
+class Violated(NamedTuple):
+    """Sums over the pairs (i, j), of weights w_ij, whose margin ``f_i - f_j`` is too small.
 
-
-def zero_functions(pairs: Sequence[OrderedPairs], Cs: Array) -> RankSVMPath:
-    """Zero functions for problems that have pairs, with their objective: a gap of 1 is certain."""
-    path = RankSVMPath.zeros(len(pairs), len(Cs), pairs[0].n_points)
-    losses = [own.n_pairs if own.weights is None else own.weights.sum() for own in pairs]
-    path.objective[...] = np.array(losses)[:, None] * Cs
-    path.gap[...] = 1.0
-    return path
-
-
-def improve(
-    path: RankSVMPath,
-    solver: Solver,
-    power: int,
-    kernel: Array,
-    pairs: Sequence[OrderedPairs],
-    Cs: Array,
-    tol: float,
-    max_iter: int,
-) -> None:
-    """Replace solutions above the gap asked for where smaller C lead to better ones.
-
-    Parameters
-    ----------
-    path : RankSVMPath
-        Of b kernels and k values of C; changed in place.
-    solver : callable
-        The solver of the path.
-    power : int
-        1 for the hinge loss, 2 for its square.
-    kernel, pairs, Cs, tol, max_iter
-        As for the solver.
-    """
-    some = np.flatnonzero((~(path.gap <= tol)).any(axis=1))
-    _, definite = factored(kernel[some])
-    for b in map(int, some[definite]):
-        unsolved = np.flatnonzero(~(path.gap[b] <= tol))
-        smaller = 10.0**_DECADES / (magnitude(kernel[b : b + 1], [pairs[b]]) or 1.0)
-        smaller = smaller[(smaller < Cs[unsolved].max()) & (smaller > 0.0)]
-        if len(smaller):
-            own, one = kernel[b : b + 1], [pairs[b]]
-            easier = solver(own, one, smaller, _SHARPER * tol, max_iter)
-            for c in map(int, unsolved):
-                below = smaller < Cs[c]
-                _take_best(path, easier, (b, c), below, own, pairs[b], float(Cs[c]), power)
-
-
-def _take_best(
-    path: RankSVMPath,
-    easier: RankSVMPath,
-    place: tuple[int, int],
-    below: NDArray[np.bool_],
-    kernel: Array,
-    pairs: OrderedPairs,
-    C: float,
-    power: int,
-) -> None:
-    """Put the best of the functions for smaller C, of any scale, in one place of the path."""
-    gap, objective = easier.gap[0, below], easier.objective[0, below]
-    coefficients = easier.coefficients[:, below]
-    bounds = (objective * (1.0 - gap))[np.isfinite(gap)]
-    if not len(bounds):
-        return
-    values = function_values(kernel, coefficients)[0]
-    margins = pairs.margins(values).min(axis=1)
-    scales = np.concatenate([np.ones(len(margins)), 1.0 / np.where(margins > 0.0, margins, 1.0)])
-    functions = np.tile(coefficients[0], (2, 1)) * scales[:, None]
-    values = np.tile(values, (2, 1)) * scales[:, None]
-    # Margins of exactly 1 may come out a rounding error below it, which a large C would count.
-    slack = 1.0 - pairs.margins(values)
-    slack[slack <= 8.0 * np.finfo(np.float64).eps] = 0.0
-    norms = np.einsum("bn,bn->b", functions, values)
-    objectives = 0.5 * norms + C * pairs.weighted(slack**power).sum(axis=1)
-    objectives[~(objectives > 0.0)] = np.inf
-    best = int(np.argmin(objectives))
-    before = path.objective[place]
-    if objectives[best] < before or (np.isnan(before) and np.isfinite(objectives[best])):
-        lowest = np.fmax(before * (1.0 - path.gap[place]), bounds.max())
-        path.coefficients[place] = functions[best]
-        path.objective[place] = objectives[best]
-        path.gap[place] = 1.0 - lowest / objectives[best]
-
-
-Loss = Literal["hinge", "squared_hinge"]
-
-_SOLVERS = {"hinge": hinge_path, "squared_hinge": squared_hinge_path}
-_POWERS = {"hinge": 1, "squared_hinge": 2}
-
-
-def rank_svm_path(
-    kernel: Array,
-    pairs: OrderedPairs | Sequence[OrderedPairs],
-    Cs: ArrayLike,
-    *,
-    loss: Loss = "hinge",
-    tol: float = 1e-3,
-    max_iter: int = 100,
-) -> RankSVMPath:
-    """Solve RankSVM for a stack of kernels and many values of C.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (b, n, n)
-    pairs : OrderedPairs or sequence of b OrderedPairs
-        Of the n points: the same for all kernels, or one for each kernel. Kernels may share an
-        object, which saves time with the hinge loss. A kernel without any pair gets zeros.
-    Cs : array-like of shape (k,)
-        Positive.
-    loss : {"hinge", "squared_hinge"}
-    tol : float
-        Relative duality gap at which a problem is solved.
-    max_iter : int
-        Largest number of steps for each problem, at each attempt.
-
-    Returns
-    -------
-    RankSVMPath
-        Finite, whatever C is. A problem that could not be solved has the solution with the
-        smallest gap that was met, and a gap above `tol`.
-    """
-    if loss not in _SOLVERS:
-        raise ValueError(f"loss: expected one of {', '.join(_SOLVERS)}; got {loss!r}")
-    Cs = np.asarray(Cs, dtype=np.float64)
-    each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
-    if len(each) != len(kernel):
-        raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
-    paired = [index for index, own in enumerate(each) if own.n_pairs]
-    if len(paired) == len(kernel):
-        return _solve(kernel, each, Cs, loss, tol, max_iter)
-    path = RankSVMPath.zeros(len(kernel), len(Cs), kernel.shape[1])
-    if paired:
-        some = [each[index] for index in paired]
-        path.put(paired, _solve(kernel[paired], some, Cs, loss, tol, max_iter))
-    return path
-
-
-def _solve(
-    kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, loss: Loss, tol: float, max_iter: int
-) -> RankSVMPath:
-    """Solve problems that have pairs, at second attempt if need be."""
-    solver = _SOLVERS[loss]
-    # What overflows is found by its gap.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        moderate = Cs <= LARGEST / max(magnitude(kernel, pairs), 1.0)
-        if moderate.all():
-            path = solver(kernel, pairs, Cs, tol, max_iter)
-        else:
-            path = zero_functions(pairs, Cs)
-            path.put_Cs(moderate, solver(kernel, pairs, Cs[moderate], tol, max_iter))
-        if not (path.gap <= tol).all():
-            improve(path, solver, _POWERS[loss], kernel, pairs, Cs, tol, max_iter)
-    return path
-
-
-@dataclass(frozen=True)
-class Point:
-    """A linear function, its objective, and the quadratic that its surroundings look like.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (d,)
-    objective : float
-    bound : float
-        The least objective is at least this.
-    smooth : float
-        What Newton's method lowers: the objective, or a smooth one close to it.
-    gradient : ndarray of shape (d,)
-        Of `smooth`.
-    curvature : callable
-        The Hessian of `smooth` is ``I + X' H X``; returns ``H x`` for x of shape (n,) or (n, k).
-    degrees : ndarray of shape (n,)
-        Diagonal of H.
-    excess : float
-        Part of the duality gap that is left where the gradient is zero: that of the pairs for
-        which `smooth` is not the objective. The gap is this and half of the gradient's square.
+    `total` is the sum of the weights, `balance`, (n,), ``sum w_ij (e_i - e_j)``, `degrees`, (n,),
+    ``sum w_ij (e_i + e_j)``, and `laplacian` returns ``sum w_ij (e_i - e_j)(e_i - e_j)' x`` for
+    `x` of shape (n,) or (n, k).
     """
 
-    weights: Array
-    objective: float
-    bound: float
-    smooth: float
-    gradient: Array
-    curvature: Callable[[Array], Array]
+    total: float
+    balance: Array
     degrees: Array
-    excess: float = 0.0
+    laplacian: Callable[[Array], Array]
 
 
-def squared_hinge_point(X: Features, pairs: Compared, C: float, weights: Array) -> Point:
-    """Return what follows for the loss ``w_ij max(0, t_ij)^2``.
+class ListedPairs:
+    """Explicit pairs (p, 2), in each row the preferred point first, with positive weights (p,)."""
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    pairs : Compared
-        Of the n points.
-    C : float
-    weights : ndarray of shape (d,)
+    def __init__(self, n_points: int, ordered: Index, weights: Array) -> None:
+        self._weights, self._differences = weights, _differences_of(n_points, ordered)
+
+    def violated(self, values: Array, margin: float) -> Violated:
+        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        which = np.flatnonzero(self._differences @ values < margin)
+        some, weights = self._differences[which], self._weights[which]
+        return Violated(
+            float(weights.sum()),
+            np.asarray(some.T @ weights),
+            np.asarray(abs(some).T @ weights),
+            lambda x: np.asarray(some.T @ ((some @ x).T * weights).T),
+        )
+
+    def centred(self, X: Array) -> Array:
+        """Subtract the mean from points of shape (n, d), a level that no comparison sees."""
+        return X - X.mean(axis=0)
+
+
+class GroupedPairs:
+    """All pairs of points of a group whose scores differ; the higher score is preferred.
+
+    The distinct scores of a group have ranks. Two ranks have a highest binary digit in which they
+    differ, so each pair belongs to one digit: there its points are in the same block, of one group
+    and the same higher digits, in different halves. So one sort by value for each digit puts all
+    pairs in order, and sums over them are running sums: O(n log n) for each of the at most
+    log2(largest group) digits.
+
+    `groups`, (n,), has the index of each point's group, from 0, and `weights`, (n,), the positive
+    weight of the pairs of that group.
     """
-    values = X @ weights
-    below = pairs.violated(values, 1.0)
-    pulls = below.balance - below.laplacian(values)
-    slack = below.count - below.balance @ values
-    squares = slack - pulls @ values
-    along = X.T @ pulls
-    objective = 0.5 * weights @ weights + C * squares
-    # Scaled by q, the dual objective is q (2 C slack) - q^2 (C squares + 2 C^2 |along|^2).
-    against = C * squares + 2.0 * C**2 * (along @ along)
-    bound = (C * slack) ** 2 / against if against > 0.0 else 0.0
-    return Point(
-        weights,
-        objective,
-        bound,
-        objective,
-        weights - 2.0 * C * along,
-        lambda x: 2.0 * C * below.laplacian(x),
-        2.0 * C * below.degrees,
-    )
+
+    def __init__(self, scores: Array, groups: Index, weights: Array) -> None:
+        self._weights, self._groups = weights, groups
+        order = np.lexsort((scores, groups))
+        new_group = np.diff(groups[order], prepend=-1) > 0
+        number = np.cumsum(new_group | (np.diff(scores[order], prepend=np.nan) != 0))
+        ranks = np.empty(len(scores), dtype=np.intp)
+        ranks[order] = number - number[new_group][np.cumsum(new_group) - 1]
+        digits = int(ranks.max(initial=0)).bit_length()
+        self._digits = [_Halves.of(ranks, groups, digit) for digit in range(digits)]
+
+    def violated(self, values: Array, margin: float) -> Violated:
+        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        digits = [halves.sorted(values, margin) for halves in self._digits]
+        weights = self._weights
+        preferred, other = np.zeros(len(weights)), np.zeros(len(weights))
+        for upper, lower, (behind, end), (start, before) in digits:
+            preferred[upper] += end - behind
+            other[lower] += before - start
+        degrees = weights * (preferred + other)
+
+        def laplacian(x: Array) -> Array:
+            result = np.zeros_like(x)
+            for upper, lower, behind, before in digits:
+                result[upper] += _sums_between(x[lower], *behind)
+                result[lower] += _sums_between(x[upper], *before)
+            column = (slice(None),) + (None,) * (x.ndim - 1)
+            result *= -weights[column]
+            result += degrees[column] * x
+            return result
+
+        return Violated(
+            float(weights @ preferred), weights * (preferred - other), degrees, laplacian
+        )
+
+    def centred(self, X: Array) -> Array:
+        """Subtract its group's mean from each point of shape (n, d)."""
+        return GroupPreferences(self._groups, "equal").root(X)
 
 
-def hinge_point(X: Features, pairs: Compared, C: float, weights: Array, zone: float) -> Point:
-    """Return what follows for the loss ``w_ij max(0, t_ij)``, made smooth in a zone above 0.
+Compared = ListedPairs | GroupedPairs
 
-    For slacks below `zone` it is ``t_ij^2 / (2 zone)``, and behind that ``t_ij - zone / 2``.
+
+class _Halves(NamedTuple):
+    """Blocks of points in two halves, each point of the upper one preferred to all of the lower.
+
+    All of shape (m,): the points, block after block, the index of each one's block, whether it is
+    in the upper half, and where its block begins and ends.
     """
-    values = X @ weights
-    below, behind = (pairs.violated(values, margin) for margin in (1.0, 1.0 - zone))
-    pulls, slack, squares = _between(below, behind, values)
-    far = behind.count - behind.balance @ values
-    along = X.T @ (pulls / zone + behind.balance)
-    norm = 0.5 * weights @ weights
-    # The dual variables are C t_ij / zone, and C behind the zone: the scale is at most 1.
-    gain, against = C * (slack / zone + behind.count), C**2 * (along @ along)
-    scale = min(1.0, gain / against) if against > 0.0 else 1.0
-    return Point(
-        weights,
-        norm + C * (slack + far),
-        scale * gain - 0.5 * scale**2 * against,
-        norm + C * (squares / (2.0 * zone) + far - 0.5 * zone * behind.count),
-        weights - C * along,
-        lambda x: C / zone * (below.laplacian(x) - behind.laplacian(x)),
-        C / zone * (below.degrees - behind.degrees),
-        C * (slack - squares / zone),
-    )
+
+    points: Index
+    block: Index
+    upper: Flags
+    first: Index
+    last: Index
+
+    @classmethod
+    def of(cls, ranks: Index, groups: Index, digit: int) -> _Halves:
+        """Return the blocks of one binary digit of the ranks that have both of their halves."""
+        higher = ranks >> (digit + 1)
+        _, block = np.unique(groups * (higher.max(initial=0) + 1) + higher, return_inverse=True)
+        upper = (ranks >> digit & 1).astype(np.bool_)
+        sizes = np.bincount(block)
+        n_upper = np.bincount(block, upper, len(sizes))
+        points = np.flatnonzero(((n_upper > 0) & (n_upper < sizes))[block])
+        points = points[np.argsort(block[points], kind="stable")]
+        _, number, sizes = np.unique(block[points], return_inverse=True, return_counts=True)
+        ends = np.cumsum(sizes)
+        return cls(points, number, upper[points], (ends - sizes)[number], ends[number])
+
+    def sorted(
+        self, values: Array, margin: float
+    ) -> tuple[Index, Index, tuple[Index, Index], tuple[Index, Index]]:
+        """Sort each block by value, the lower half moved up by the margin.
+
+        Returns the upper and the lower points, and for each upper point the range of its partners
+        among the lower ones, which come after it, and the other way round.
+        """
+        moved = values[self.points] + np.where(self.upper, 0.0, margin)
+        order = np.lexsort((moved, self.block))
+        points, upper = self.points[order], self.upper[order]
+        # How many of each half there are before each place, and before the end.
+        n_upper = np.concatenate([[0], np.cumsum(upper)])
+        n_lower = np.arange(len(n_upper)) - n_upper
+        return (
+            points[upper],
+            points[~upper],
+            (n_lower[:-1][upper], n_lower[self.last[upper]]),
+            (n_upper[self.first[~upper]], n_upper[:-1][~upper]),
+        )
 
 
-def _between(below: Violated, behind: Violated, values: Array) -> tuple[Array, float, float]:
-    """Add up the pairs of `below` that are not of `behind`, with the margin 1.
-
-    Returns
-    -------
-    pulls : ndarray of shape (n,)
-        ``sum w_ij t_ij (e_i - e_j)``.
-    slack, squares : float
-        ``sum w_ij t_ij`` and ``sum w_ij t_ij^2``.
-    """
-    balance = below.balance - behind.balance
-    pulls = balance - (below.laplacian(values) - behind.laplacian(values))
-    slack = float(below.count - behind.count - balance @ values)
-    return pulls, slack, slack - float(pulls @ values)
+def _sums_between(x: Array, start: Index, end: Index) -> Array:
+    """Add up x[start], ..., x[end - 1] for each of many starts and ends."""
+    sums = np.zeros((len(x) + 1, *x.shape[1:]))
+    np.cumsum(x, axis=0, out=sums[1:])
+    result = sums.take(end, axis=0)
+    result -= sums.take(start, axis=0)
+    return result
 
 
-_MOST_DENSE = 512
-"""With more features a Newton step is found by conjugate gradients."""
-_CG_STEPS = 250
-_CG_TOLERANCE = 1e-3
-_TRIALS = 30
-_SETTLED = 1.0
-"""The zone shrinks once the gradient's part of the gap is less than this share of the excess."""
-_SHRINK = (0.1, 0.5)
-"""By what a zone is multiplied: the least and the most."""
-_NARROWEST = 1e-6
-"""In a narrower zone, rounding errors of the sums of slacks would show in the gap."""
+# Linear functions: Newton's method on the primal
+#
+# With the slack ``t_ij = 1 - (f_i - f_j)`` of the violated pairs, their balance b and Laplacian L,
+#
+#     sum w_ij t_ij (e_i - e_j) = b - L f,    sum w_ij t_ij = sum w_ij - b' f,
+#     sum w_ij t_ij^2 = sum w_ij t_ij - (b - L f)' f.
+#
+# Every function comes with a lower bound of the minimum: the dual objective of ``alpha_ij``, the
+# derivatives of the pairs' losses, scaled by the factor that makes it largest.
 
 
 class LinearRankSVM(NamedTuple):
-    """A linear function ``f(x) = w' x``.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (d,)
-    objective : float
-    gap : float
-        Duality gap, relative to the objective.
-    """
+    """The weights (d,) of a linear function, its objective, and its relative duality gap."""
 
     weights: Array
     objective: float
@@ -1172,50 +704,39 @@ def rank_svm_weights(
 ) -> LinearRankSVM:
     """Minimise ``|w|^2 / 2 + C sum w_ij max(0, 1 - (f_i - f_j))``, or the same with squares.
 
+    Time grows with the points times the features. The hinge is made smooth in a zone that shrinks
+    until the duality gap of the hinge itself, not of the smooth loss, is at most `tol`.
+
     Parameters
     ----------
     X : ndarray or sparse array of shape (n, d)
-        The points.
-    pairs : Compared
+    pairs : ListedPairs or GroupedPairs
         Of the n points.
-    C : float
-        Positive.
-    loss : {"hinge", "squared_hinge"}
-    tol : float
-        Relative duality gap at which the problem is solved.
-    max_iter : int
-        Largest number of Newton steps.
+    C, loss, tol, max_iter
+        See :func:`rank_svm_path`.
 
     Returns
     -------
     LinearRankSVM
-        Finite. If the problem could not be solved, the best function that was met, and a gap above
-        `tol`.
+        If the problem could not be solved, the best function found, and a gap above `tol`.
     """
-    points = X if sp.issparse(X) else pairs.centred(X)
-    # What overflows is found by its gap.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        return _descend_linear(points, pairs, np.float64(C), loss, tol, max_iter)
-
-
-def _descend_linear(
-    X: Features, pairs: Compared, C: float, loss: Loss, tol: float, max_iter: int
-) -> LinearRankSVM:
+    if not sp.issparse(X):
+        X = pairs.centred(X)
     zone = 1.0
 
-    def at(weights: Array) -> Point:
+    def at(weights: Array) -> _LinearPoint:
         if loss == "squared_hinge":
-            return squared_hinge_point(X, pairs, C, weights)
-        return hinge_point(X, pairs, C, weights, zone)
+            return _squared_hinge_point(X, pairs, C, weights)
+        return _hinge_point(X, pairs, C, weights, zone)
 
     point = best = at(np.zeros(X.shape[1]))
     bound = 0.0
     for _ in range(max_iter):
-        bound = max(bound, point.bound) if np.isfinite(point.bound) else bound
+        bound = max(bound, point.bound)
         best = min(best, point, key=lambda one: one.objective)
         if best.objective - bound <= tol * best.objective:
             break
-        settled = 0.5 * float(point.gradient @ point.gradient) <= _SETTLED * point.excess
+        settled = 0.5 * float(point.gradient @ point.gradient) <= point.excess
         reached = None if settled else _line_search(at, point, _newton_step(X, point))
         if reached is not None:
             point = reached
@@ -1231,10 +752,85 @@ def _descend_linear(
     return LinearRankSVM(best.weights, best.objective, 1.0 - bound / best.objective)
 
 
-def _line_search(at: Callable[[Array], Point], point: Point, step: Array) -> Point | None:
+class _LinearPoint(NamedTuple):
+    """A linear function, and the quadratic approximation of its objective.
+
+    Newton's method lowers `smooth`, the objective or a smooth one close to it, with the gradient
+    (d,) and the Hessian ``I + X' H X``: `curvature` returns ``H x``, and `degrees`, (n,), is the
+    diagonal of H. `bound` is a lower bound of the minimum. `excess` is the part of the duality gap
+    that is left where the gradient is zero; the rest of it is half of the gradient's square.
+    """
+
+    weights: Array
+    objective: float
+    bound: float
+    smooth: float
+    gradient: Array
+    curvature: Callable[[Array], Array]
+    degrees: Array
+    excess: float = 0.0
+
+
+def _squared_hinge_point(X: Features, pairs: Compared, C: float, weights: Array) -> _LinearPoint:
+    """Evaluate the loss ``w_ij max(0, t_ij)^2``."""
+    values = X @ weights
+    below = pairs.violated(values, 1.0)
+    pulls = below.balance - below.laplacian(values)
+    slack = below.total - below.balance @ values
+    squares = slack - pulls @ values
+    along = X.T @ pulls
+    objective = 0.5 * weights @ weights + C * squares
+    # Scaled by q, the dual objective is q (2 C slack) - q^2 (C squares + 2 C^2 |along|^2).
+    against = C * squares + 2.0 * C**2 * (along @ along)
+    return _LinearPoint(
+        weights,
+        objective,
+        (C * slack) ** 2 / against if against > 0.0 else 0.0,
+        objective,
+        weights - 2.0 * C * along,
+        lambda x: 2.0 * C * below.laplacian(x),
+        2.0 * C * below.degrees,
+    )
+
+
+def _hinge_point(
+    X: Features, pairs: Compared, C: float, weights: Array, zone: float
+) -> _LinearPoint:
+    """Evaluate the loss ``w_ij max(0, t_ij)``, made smooth in a zone above 0.
+
+    For slacks below `zone` it is ``t_ij^2 / (2 zone)``, and above ``t_ij - zone / 2``.
+    """
+    values = X @ weights
+    below, beyond = (pairs.violated(values, margin) for margin in (1.0, 1.0 - zone))
+    # Sums over the pairs inside the zone.
+    balance = below.balance - beyond.balance
+    pulls = balance - (below.laplacian(values) - beyond.laplacian(values))
+    slack = float(below.total - beyond.total - balance @ values)
+    squares = slack - float(pulls @ values)
+    far = beyond.total - beyond.balance @ values
+    along = X.T @ (pulls / zone + beyond.balance)
+    norm = 0.5 * weights @ weights
+    # The dual variables are C t_ij / zone, and C beyond the zone: the scale is at most 1.
+    gain, against = C * (slack / zone + beyond.total), C**2 * (along @ along)
+    scale = min(1.0, gain / against) if against > 0.0 else 1.0
+    return _LinearPoint(
+        weights,
+        norm + C * (slack + far),
+        scale * gain - 0.5 * scale**2 * against,
+        norm + C * (squares / (2.0 * zone) + far - 0.5 * zone * beyond.total),
+        weights - C * along,
+        lambda x: C / zone * (below.laplacian(x) - beyond.laplacian(x)),
+        C / zone * (below.degrees - beyond.degrees),
+        C * (slack - squares / zone),
+    )
+
+
+def _line_search(
+    at: Callable[[Array], _LinearPoint], point: _LinearPoint, step: Array
+) -> _LinearPoint | None:
     """Shorten the step until it lowers the objective enough: to where its slope may vanish."""
     slope, length = float(point.gradient @ step), 1.0
-    for _ in range(_TRIALS):
+    for _ in range(_HALVINGS):
         reached = at(point.weights + length * step)
         if reached.smooth < point.smooth + 1e-4 * length * slope:
             return reached
@@ -1243,27 +839,27 @@ def _line_search(at: Callable[[Array], Point], point: Point, step: Array) -> Poi
     return None
 
 
-def _newton_step(X: Features, point: Point) -> Array:
-    """Solve ``(I + X' H X) step = -gradient``."""
+def _newton_step(X: Features, point: _LinearPoint) -> Array:
+    """Solve ``(I + X' H X) step = -gradient``; return the negative gradient if that fails."""
     n_features = X.shape[1]
     if n_features <= _MOST_DENSE:
         system = moment(X, point.curvature)
         system.flat[:: n_features + 1] += 1.0
         try:
-            return cho_solve(cho_factor(system, check_finite=False), -point.gradient)
-        except (LinAlgError, ValueError):
-            return solve(system[None], -point.gradient[None])[0]
+            return cho_solve(cho_factor(system), -point.gradient)
+        except LinAlgError:
+            return -point.gradient
 
     def product(direction: Array) -> Array:
         return direction + X.T @ point.curvature(X @ direction)
 
     shape = (n_features, n_features)
-    diagonal = 1.0 + squares(X).T @ point.degrees
+    diagonal = 1.0 + (X.power(2) if sp.issparse(X) else np.square(X)).T @ point.degrees
     step, _ = cg(
         LinearOperator(shape, matvec=product, dtype=np.float64),
         -point.gradient,
-        rtol=_CG_TOLERANCE,
-        maxiter=_CG_STEPS,
+        rtol=1e-3,
+        maxiter=250,
         M=LinearOperator(shape, matvec=lambda x: x / diagonal, dtype=np.float64),
     )
     return step

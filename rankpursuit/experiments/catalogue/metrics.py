@@ -81,7 +81,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             name="ndcg",
-            function=partial(ndcg_error, k=10),
+            function=partial(ndcg_error, k=10, gain="shifted"),
             title="NDCG@10 error (one minus NDCG@10)",
             label="NDCG@10 error (1 - NDCG)",
             task="Top of the ranking",

@@ -1,12 +1,36 @@
+"""Least squares against the dense equations."""
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL, dense_laplacian, generic_problem, pair_graph, ranking_problems
+from problems import (
+    SMALL,
+    dense_laplacian,
+    generic_problem,
+    group_graph,
+    pair_graph,
+    ranking_problems,
+)
 
 from rankpursuit.kernels import function_values
-from rankpursuit.preferences import GroupPreferences, PairPreferences, Pointwise
-from rankpursuit.solvers import nested_rls_path, rls_path, rls_solution, sparse_rls_path
+from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
+from rankpursuit.solvers import (
+    least_squares,
+    nested_rls_path,
+    rls_path,
+    rls_solution,
+    rls_weights,
+    sparse_rls_path,
+)
+from rankpursuit.solvers.least_squares import (
+    Edges,
+    add_up,
+    grounded,
+    nearest_scores,
+    sparse_rls_weights,
+)
 
 LAMBDAS = np.array([1e-3, 0.1, 1.0, 50.0])
 
@@ -209,3 +233,165 @@ def test_solution_of_a_kernel_that_rounding_makes_indefinite_is_that_of_the_path
     found = rls_solution(kernel, np.arange(5.0), 1e-6, Pointwise(5))
     expected = rls_path(kernel[None], np.arange(5.0), [1e-6], Pointwise(5))[0, 0]
     np.testing.assert_array_equal(found, expected)
+
+
+EACH_LAMBDA = pytest.mark.parametrize("lam", [1e-3, 1.0, 50.0])
+
+
+def points(n_points=30, n_features=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_points, n_features))
+    return X, rng.normal(size=n_points), rng.integers(3, size=n_points)
+
+
+def forms(groups):
+    """Preferences of all kinds with their dense forms."""
+    n_points = len(groups)
+    rng = np.random.default_rng(1)
+    pairs = rng.permutation(GroupPreferences.single(n_points).pairs())[: 3 * n_points]
+    weights = rng.random(len(pairs))
+    graph = dense_laplacian(group_graph(groups))
+    yield Pointwise(n_points), np.eye(n_points)
+    yield GroupPreferences(groups), graph
+    yield Blend(GroupPreferences(groups), 0.3), 0.3 * np.eye(n_points) + 0.7 * graph
+    yield (
+        PairPreferences(n_points, pairs, weights),
+        dense_laplacian(pair_graph(n_points, pairs, weights)),
+    )
+
+
+@EACH_LAMBDA
+@pytest.mark.parametrize("n_features", [4, 50])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_weights_solve_their_equations(lam, n_features, kind):
+    X, scores, groups = points(n_features=n_features)
+    for preferences, form in forms(groups):
+        weights = rls_weights(kind(X), scores, lam, preferences)
+        expected = np.linalg.solve(X.T @ form @ X + lam * np.eye(n_features), X.T @ form @ scores)
+        np.testing.assert_allclose(weights, expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_large_sparse_points_are_solved_by_products_alone(monkeypatch):
+    X, scores, groups = points()
+    monkeypatch.setattr(least_squares, "_MOST_DENSE", 0)
+    for preferences, form in forms(groups):
+        weights = rls_weights(sp.csr_array(X), scores, 0.1, preferences)
+        expected = np.linalg.solve(X.T @ form @ X + 0.1 * np.eye(4), X.T @ form @ scores)
+        np.testing.assert_allclose(weights, expected, atol=1e-8)
+
+
+def test_features_of_any_unit_have_their_weights():
+    X, _, groups = points()
+    units, true = np.array([1e-3, 1.0, 1e4, 1e8]), np.array([1.0, -2.0, 0.5, 3.0])
+    weights = rls_weights(X * units, X @ true, 1e-12, GroupPreferences(groups))
+    np.testing.assert_allclose(weights * units, true, rtol=1e-6)
+
+
+def test_features_that_repeat_each_other_share_their_weight():
+    X, scores, _ = points()
+    twice = np.column_stack([X, X])
+    weights = rls_weights(twice, scores, 1e-30, Pointwise(30))
+    expected = rls_weights(X, scores, 1e-30, Pointwise(30))
+    np.testing.assert_allclose(weights, np.tile(expected / 2.0, 2), rtol=1e-6)
+
+
+@EACH_LAMBDA
+@pytest.mark.parametrize(("n_features", "size"), [(4, 10), (4, 3), (50, 10)])
+def test_a_subset_restricts_the_weights_to_what_it_spans(lam, n_features, size):
+    X, scores, groups = points(n_features=n_features)
+    preferences, subset = GroupPreferences(groups), np.arange(size)
+    form, columns = dense_laplacian(group_graph(groups)), X @ X[subset].T
+    system = columns.T @ form @ columns + lam * columns[subset]
+    a = np.linalg.lstsq(system, columns.T @ form @ scores)[0]
+    for kind in (np.asarray, sp.csr_array):
+        weights = sparse_rls_weights(kind(X), subset, scores, lam, preferences)
+        np.testing.assert_allclose(weights, X[subset].T @ a, atol=1e-8)
+
+
+def test_a_subset_that_lacks_a_direction_leaves_it_out():
+    X, scores, _ = points()
+    X[:10, 3] = X[:10, 0]
+    weights = sparse_rls_weights(X, np.arange(10), scores, 0.1, Pointwise(30))
+    assert weights[3] == pytest.approx(weights[0])
+    X[:10, 3] = 0.0
+    weights = sparse_rls_weights(X, np.arange(10), scores, 0.1, Pointwise(30))
+    assert weights[3] == 0.0
+
+
+@EACH_LAMBDA
+def test_weights_are_those_of_the_kernel_form(lam):
+    X, scores, groups = points()
+    preferences = GroupPreferences(groups, "equal")
+    a = rls_path((X @ X.T)[None], scores, [lam], preferences)[0, 0]
+    np.testing.assert_allclose(rls_weights(X, scores, lam, preferences), X.T @ a, atol=1e-9)
+
+
+@st.composite
+def judgements(draw):
+    """Draw judgements about few points: repeated, both ways, not connected."""
+    n_points = draw(st.integers(2, 7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_pairs = draw(st.integers(1, 12))
+    first = rng.integers(0, n_points, size=n_pairs)
+    pairs = np.column_stack([first, (first + rng.integers(1, n_points, size=n_pairs)) % n_points])
+    return n_points, pairs, rng.uniform(0.1, 3.0, size=n_pairs)
+
+
+def dense_rows(n_points, pairs, weights):
+    """One row ``sqrt(w) (e_i - e_j)`` for each judgement."""
+    rows = np.zeros((len(pairs), n_points))
+    for row, (i, j), weight in zip(rows, pairs, weights, strict=True):
+        row[i], row[j] = np.sqrt(weight), -np.sqrt(weight)
+    return rows
+
+
+@SMALL
+@given(judgements(), st.integers(0, 9))
+def test_added_up_judgements_cost_the_same_but_for_a_constant(problem, seed):
+    n_points, pairs, weights = problem
+    edges = add_up(pairs, weights)
+    assert (edges.pairs[:, 0] < edges.pairs[:, 1]).all()
+    assert len(np.unique(edges.pairs, axis=0)) == len(edges.pairs)
+
+    def cost(pairs, weights, differences, f):
+        return np.sum(weights * (differences - (f[pairs[:, 0]] - f[pairs[:, 1]])) ** 2)
+
+    f, g = np.random.default_rng(seed).normal(size=(2, n_points))
+    apart = [
+        cost(pairs, weights, 1.0, values)
+        - cost(edges.pairs, edges.weights, edges.differences, values)
+        for values in (f, g)
+    ]
+    assert apart[0] == pytest.approx(apart[1], abs=1e-10)
+
+
+@SMALL
+@given(judgements())
+def test_nearest_scores_are_the_least_squares_solution(problem):
+    n_points, pairs, weights = problem
+    rows = dense_rows(n_points, pairs, weights)
+    expected = np.linalg.lstsq(rows, np.sqrt(weights), rcond=None)[0]
+    scores = nearest_scores(n_points, add_up(pairs, weights))
+    np.testing.assert_allclose(rows @ scores, rows @ expected, atol=1e-10)
+
+
+def test_judges_who_disagree_meet_at_the_weighted_mean():
+    edges = add_up(np.array([(2, 0), (0, 2), (2, 0)]), np.array([1.0, 0.5, 2.5]))
+    assert edges.pairs.tolist() == [[0, 2]]
+    assert edges.weights.tolist() == [4.0]
+    assert edges.differences.tolist() == [-0.75]
+    assert nearest_scores(3, edges).tolist() == [0.0, 0.0, 0.75]
+
+
+@pytest.mark.parametrize("n_points", [50, 3000])
+def test_scores_along_a_chain_rise_by_one(n_points):
+    """The long one is too much for conjugate gradients and is solved directly."""
+    pairs = np.column_stack([np.arange(1, n_points), np.arange(n_points - 1)])
+    scores = nearest_scores(n_points, add_up(pairs, np.ones(n_points - 1)))
+    np.testing.assert_allclose(scores, np.arange(n_points), rtol=1e-8)
+
+
+def test_grounded_scores_start_from_zero_in_each_connected_part():
+    edges = Edges(np.array([(0, 3), (1, 2)]), np.ones(2), np.ones(2))
+    scores = grounded(np.array([5.0, 100.0, 103.0, 7.0, 9.0]), edges)
+    assert scores.tolist() == [0.0, 0.0, 3.0, 2.0, 0.0]
