@@ -164,13 +164,13 @@ def _by_tridiagonals(
     b, n = right.shape
     bordered = np.empty((b, n + 1, n + 1))
     bordered[:, 0, 0], bordered[:, 0, 1:], bordered[:, 1:, 1:] = 0.0, right, matrix
-    diagonal, beside, scales = np.empty((b, n + 1)), np.empty((b, n)), np.empty((b, n))
+    diagonal, next_to, scales = np.empty((b, n + 1)), np.empty((b, n)), np.empty((b, n))
     forms = bordered.swapaxes(1, 2)  # Fortran order: LAPACK overwrites them in place
     for i, form in enumerate(forms):
-        _, diagonal[i], beside[i], scales[i], _ = lapack.dsytrd(
+        _, diagonal[i], next_to[i], scales[i], _ = lapack.dsytrd(
             form, lower=1, lwork=_TRIDIAGONAL_BLOCK * (n + 1), overwrite_a=1
         )
-    solved, found = _solve_tridiagonals(diagonal[:, 1:], beside, lambdas)
+    solved, found = _solve_tridiagonals(diagonal[:, 1:], next_to, lambdas)
     # Reflections leave the zeros at the end of a solution as they are.
     lengths = n - np.argmax(solved[:, :, ::-1] != 0.0, axis=2)
     lwork = _TRIDIAGONAL_BLOCK * len(lambdas) + _TRIANGLE
@@ -181,27 +181,27 @@ def _by_tridiagonals(
 
 
 def _solve_tridiagonals(
-    diagonal: Array, beside: Array, lambdas: Array
+    diagonal: Array, next_to: Array, lambdas: Array
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve tridiagonal systems for the first unit vector times ``beside[:, 0]``.
+    """Solve tridiagonal systems for the first unit vector times ``next_to[:, 0]``.
 
     Elimination from the last row up leaves a product of ratios, without any difference. The signs
     of its pivots at a shift of a small fraction of the smallest lambda show whether an eigenvalue
-    is further below zero than that. Entry i of `beside`, shape (b, r), is on the left of entry i
+    is further below zero than that. Entry i of `next_to`, shape (b, r), is on the left of entry i
     of `diagonal`. Returns solutions (b, k, r) and which systems, (b,), were solved; the solutions
     of the others are zero.
     """
     b, n = diagonal.shape
     shifts = np.append(lambdas, _NEGLIGIBLE * lambdas.min())
     pivots = np.add(diagonal.T[:, :, None], shifts)
-    squares = np.square(beside).T[:, :, None]
+    squares = np.square(next_to).T[:, :, None]
     taken = np.empty(pivots.shape[1:])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for i in range(n - 1, 0, -1):
             np.divide(squares[i], pivots[i], out=taken)
             pivots[i - 1] -= taken
-        signed = -beside.T[:, :, None]
-        signed[0] = beside[:, :1]
+        signed = -next_to.T[:, :, None]
+        signed[0] = next_to[:, :1]
         solved = np.divide(signed, pivots[:, :, :-1], order="C")
         for i in range(1, n):
             solved[i] *= solved[i - 1]

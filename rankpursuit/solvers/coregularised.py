@@ -39,7 +39,7 @@ Aggregation = Literal["mean", "median", "borda", "weighted"]
 """The mean of the functions, their median, the mean of their ranks, or a weighted mean."""
 JointFitting = Literal["basic", "backfit"]
 Views = Literal["points", "loss", "features"]
-"""What is split among the views: the dictionary, the dictionary and the loss, or the features."""
+"""Parts split among the views: the dictionary, the dictionary and the loss, or the features."""
 
 SINGULAR = 1e-12
 """A system, scaled to 1 on its diagonal, is singular if no more than this is left of it."""
@@ -248,10 +248,10 @@ def coregularised_pursuit(
     n_steps = min(n_steps, *problem.sizes)
     gram = _PairGram(problem) if problem.n_views == 2 and not shared else None
     search: _PairSearch | _TupleSearch
-    form: _Residue | _RefittedResidue | _GramForm
+    form: _Residue | _GramForm
     search = _TupleSearch(problem, shared) if gram is None else _PairSearch(gram, problem.nu)
     if fitting == "backfit":
-        form = _RefittedResidue(problem, n_steps)
+        form = _Residue(problem, n_refitted=n_steps)
     else:
         form = _Residue(problem) if gram is None else _GramForm(problem, gram)
     batch = problem.batch
@@ -276,7 +276,7 @@ def coregularised_pursuit(
     return CoregularisedPath(
         selected=selected,
         weights=weights.reshape(*batch, -1),
-        directions=form.directions if isinstance(form, _RefittedResidue) else None,
+        directions=form.directions,
         cost=cost,
         n_steps=np.count_nonzero(selected[..., 0] >= 0, axis=2),
     )
@@ -322,13 +322,13 @@ class _BestTuple(NamedTuple):
 
 
 class _Residue:
-    """The joint problem by its residue, for any number of views.
+    """The joint problem by its residue, for any number of views, with a refit if `n_refitted` > 0.
 
     The k values of nu are rows of the residue, shape (b, k, rows), so that the correlations of
-    all of them are one product.
+    all of them are one product. `n_refitted` is the maximum number of steps.
     """
 
-    def __init__(self, problem: _JointProblem) -> None:
+    def __init__(self, problem: _JointProblem, n_refitted: int = 0) -> None:
         self._scored, self._unscored = problem.scored, problem.unscored
         self._root = np.sqrt(2.0 * problem.nu)[:, None]
         self._problems = np.arange(problem.batch[0])[:, None]
@@ -344,10 +344,16 @@ class _Residue:
         self.residue = np.zeros((*problem.batch, n_rows))
         for block, target in zip(self._blocks, problem.targets, strict=True):
             self.residue[..., block] = target[..., None, :]
+        capacity = n_refitted * problem.n_views
+        self._basis = GrowingBasis(problem.batch, n_rows, capacity) if n_refitted else None
 
     @property
     def cost(self) -> Array:
         return np.einsum("bkr,bkr->bk", self.residue, self.residue)
+
+    @property
+    def directions(self) -> Array | None:
+        return None if self._basis is None else self._basis.directions
 
     def correlations(self) -> list[Array]:
         """Return, for each view, the products (b, k, N_v) of its functions with the residue.
@@ -372,6 +378,15 @@ class _Residue:
         lengths = np.where(active[..., None], best.steps, 0.0)
         for view in range(len(self._scored)):
             own, values = self._functions(view, best.chosen)
+            if self._basis is not None:  # take what is new in the function
+                column = np.zeros_like(self.residue)
+                column[..., self._blocks[view]] = own
+                for sign, block in self._agreements(view):
+                    column[..., block] = sign * values
+                unit = self._basis.append(column)
+                lengths[..., view] = np.einsum("bkr,bkr->bk", unit, self.residue) * active
+                self.residue -= lengths[..., view, None] * unit
+                continue
             length = lengths[..., view, None]
             self.residue[..., self._blocks[view]] -= length * own
             values *= length
@@ -392,33 +407,6 @@ class _Residue:
         for pair, block in self._pairs.items():
             if view in pair:
                 yield 1.0 if view == pair[0] else -1.0, block
-
-
-class _RefittedResidue(_Residue):
-    """The joint problem whose coefficients are all refitted after each step."""
-
-    def __init__(self, problem: _JointProblem, n_steps: int) -> None:
-        super().__init__(problem)
-        n_rows = self.residue.shape[2]
-        self._basis = GrowingBasis(problem.batch, n_rows, n_steps * problem.n_views)
-
-    @property
-    def directions(self) -> Array:
-        return self._basis.directions
-
-    def take(self, best: _BestTuple, active: Flags) -> Array:
-        """Subtract what is new in the chosen functions from the residue, view by view."""
-        lengths = np.empty_like(best.steps)
-        for view in range(len(self._scored)):
-            column = np.zeros_like(self.residue)
-            column[..., self._blocks[view]], values = self._functions(view, best.chosen)
-            for sign, block in self._agreements(view):
-                column[..., block] = sign * values
-            unit = self._basis.append(column)
-            length = np.einsum("bkr,bkr->bk", unit, self.residue) * active
-            self.residue -= length[..., None] * unit
-            lengths[..., view] = length
-        return lengths
 
 
 class _PairGram:
@@ -446,6 +434,8 @@ class _GramForm:
 
     The time of a step does not depend on the number of rows.
     """
+
+    directions = None
 
     def __init__(self, problem: _JointProblem, gram: _PairGram) -> None:
         nu = problem.nu
