@@ -720,8 +720,16 @@ def rank_svm_weights(
     LinearRankSVM
         If the problem could not be solved, the best function found, and a gap above `tol`.
     """
-    if not sp.issparse(X):
-        X = pairs.centred(X)
+    points = X if sp.issparse(X) else pairs.centred(X)
+    # Steps that overflow, as they may for a large C, are discarded.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _descend_linear(points, pairs, np.float64(C), loss, tol, max_iter)
+
+
+def _descend_linear(
+    X: Features, pairs: Compared, C: float, loss: Loss, tol: float, max_iter: int
+) -> LinearRankSVM:
+    """Take Newton steps until the duality gap is at most `tol`."""
     zone = 1.0
 
     def at(weights: Array) -> _LinearPoint:
@@ -847,7 +855,7 @@ def _newton_step(X: Features, point: _LinearPoint) -> Array:
         system.flat[:: n_features + 1] += 1.0
         try:
             return cho_solve(cho_factor(system), -point.gradient)
-        except LinAlgError:
+        except (LinAlgError, ValueError):  # not finite
             return -point.gradient
 
     def product(direction: Array) -> Array:
