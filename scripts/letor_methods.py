@@ -120,7 +120,8 @@ def _kept(model: Any) -> Fitted:
 
 def _size(model: Any) -> int:
     """Bytes of basis points and coefficients."""
-    return sum(function.points.nbytes + function.coef.nbytes for function in model.expansions())
+    points = model.best_estimator_.X_basis_  # none in a linear model
+    return model.coef_.nbytes + (0 if points is None else points.nbytes)
 
 
 METHODS = {

@@ -15,7 +15,7 @@ give them to the outermost call:
 ...     search = GridSearchCV(
 ...         make_pipeline(StandardScaler(), RankRLS()),
 ...         {"rankrls__alpha": [0.1, 1000.0]},
-...         scoring=ndcg_scorer(k=5),
+...         scoring=ndcg_scorer(k=5, gain="shifted"),
 ...         cv=GroupKFold(3),
 ...     ).fit(X, y, groups=queries)
 >>> search.best_params_, search.best_estimator_[-1].n_groups_
@@ -89,8 +89,9 @@ def ndcg_scorer(
     ----------
     k : int or None, default 10
         Places that count; None for all.
-    gain : str, default "linear"
-        What a point is worth, see :func:`rankpursuit.metrics.ndcg_error`.
+    gain : {"linear", "exponential", "shifted"}, default "linear"
+        Gain of a point: its grade; ``2^grade - 1``, as in LightGBM and LETOR; or its score minus
+        the lowest of its group, for scores of any scale.
     discount : {"standard", "letor"}, default "standard"
         See :func:`rankpursuit.metrics.ndcg_error`.
     empty : float or None, default 1

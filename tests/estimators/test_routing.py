@@ -33,7 +33,10 @@ from rankpursuit.metrics import (
 RANKERS = [*RANK_ONLY, *made("CombinedRankingRegressionPursuit")]
 SCORERS = {
     "group": (group_scorer(), pairwise_accuracy),
-    "ndcg": (ndcg_scorer(k=3), lambda *data: 1 - ndcg_error(*data, k=3)),
+    "ndcg": (
+        ndcg_scorer(k=3, gain="shifted"),
+        lambda *data: 1 - ndcg_error(*data, k=3, gain="shifted"),
+    ),
     "map": (map_scorer(threshold=5), lambda *data: mean_average_precision(*data, threshold=5)),
     "mrr": (mrr_scorer(threshold=5), lambda *data: mean_reciprocal_rank(*data, threshold=5)),
     "kendall": (kendall_scorer(variant="a"), lambda *data: kendall_tau(*data, variant="a")),
@@ -163,8 +166,8 @@ def test_a_scorer_that_no_groups_reach_refuses_and_tells_the_remedy(data, name):
 def test_a_scorer_of_whole_test_sets_needs_no_groups(data):
     X, y, _ = data
     model = RankRLS().fit(X, y)
-    found = ndcg_scorer(k=4, grouped=False)(model, X, y)
-    assert found == 1 - ndcg_error(y, model.predict(X), k=4)
+    found = ndcg_scorer(k=4, gain="shifted", grouped=False)(model, X, y)
+    assert found == 1 - ndcg_error(y, model.predict(X), k=4, gain="shifted")
     found = cross_validate(model, X, y, scoring=kendall_scorer(grouped=False))
     assert np.isfinite(found["test_score"]).all()
 
@@ -179,7 +182,7 @@ def test_a_scorer_of_whole_test_sets_lets_the_splitter_have_the_groups(routing, 
 
 
 def test_what_an_ndcg_scorer_counts_for_an_empty_group(routing):
-    X, y, groups = np.arange(4.0)[:, None], [0, 1, 1, 1], [0, 0, 1, 1]
+    X, y, groups = np.arange(4.0)[:, None], [0, 1, 0, 0], [0, 0, 1, 1]
     model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], groups)
     for empty, expected in ((1.0, 1.0), (0.0, 0.5), (None, 1.0)):
         assert ndcg_scorer(empty=empty)(model, X, y, groups=groups) == expected

@@ -62,7 +62,7 @@ def estimator_of(spec, values, problem):
         options["random_state"] = problem.tasks[0].generator("subset")
     if spec.method == "semi_supervised_ranking_pursuit":
         options["random_state"] = problem.tasks[0].generator("views")
-    if "group_weight" in ESTIMATORS[spec.method].constraints():
+    if "group_weight" in ESTIMATORS[spec.method]().get_params():
         options["group_weight"] = "pairs"
     chosen = {PARAMETERS.get(axis, axis): value for axis, value in values.items()}
     return ESTIMATORS[spec.method](**chosen, **options)

@@ -44,6 +44,7 @@ def data(name, grouped=True):
     y = X[:, 0] - 1e-4 * X[:, 1] ** 2 + 0.3 * rng.normal(size=60)
     if grouped:
         y += 2.0 * rng.normal(size=10)[groups]
+    y -= y.min()  # grades, of which NDCG is made
     if name.startswith("Semi"):
         y[rng.permutation(60)[:25]] = np.nan
     return X, y, groups if grouped else None

@@ -17,7 +17,8 @@ from rankpursuit.metrics import (
 )
 
 rng = np.random.default_rng(0)
-SCORES, STACK, GROUPS = rng.normal(size=12), rng.normal(size=(2, 3, 12)), np.repeat([0, 1, 2], 4)
+SCORES, STACK = np.abs(rng.normal(size=12)), rng.normal(size=(2, 3, 12))
+GROUPS = np.repeat([0, 1, 2], 4)
 EXPECTED = {
     "pairwise_accuracy": pairwise_accuracy,
     "ndcg": lambda y, f, groups: 1.0 - ndcg_error(y, f, groups),
