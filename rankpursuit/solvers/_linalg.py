@@ -133,14 +133,14 @@ class GrowingBasis:
 
 
 def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
-    """Solve ``(A + lambda I) x = y`` for many lambdas, with A positive semi-definite.
+    """Solve ``(A + lambda I) x = y`` for many lambdas and symmetric A, as a rule semi-definite.
 
     Bordered by its right-hand side, a matrix is reduced to tridiagonal form: ``A = Q T Q'`` with
     ``Q' y`` along the first axis. A tridiagonal system takes O(r) for each lambda, and Q is
     applied but never formed: a fifth of the work of an eigendecomposition, which is used only
     for matrices with negative eigenvalues and for lambdas within the rounding errors. Directions
-    in which A is negative by more than rounding get no part in the solution, nor do those with
-    eigenvalues below the rounding error of the largest if a lambda is below it too.
+    with eigenvalues below the rounding error of the largest get no part in the solution if lambda
+    is below it too.
 
     `matrix` has the shape (b, r, r), `right` (r,) or (b, r), `lambdas` (k,), the result (b, k, r).
     """
@@ -214,13 +214,16 @@ def _solve_tridiagonals(
 
 
 def _by_eigenvectors(matrix: Array, right: Array, lambdas: Array) -> Array:
-    """Solve the systems without their negative eigenvalues."""
+    """Solve the systems in their eigenvectors."""
     values, vectors = np.linalg.eigh(matrix)
     along = np.matmul(right[:, None, :], vectors)[:, 0, :]
-    along[values < -np.sqrt(EPS) * np.abs(values).max(axis=1, keepdims=True)] = 0.0
-    shifted = np.maximum(values, 0.0)[:, :, None] + lambdas
     noise = values.max(axis=1, initial=0.0, keepdims=True) * (EPS * values.shape[1])
     kept = (values > noise)[:, :, None] | (lambdas > noise)[:, None, :]
+    # Eigenvalues that rounding made negative count as zero, others are negative.
+    rounding = np.sqrt(EPS) * np.abs(values).max(axis=1, keepdims=True)
+    values = np.where(values < -rounding, values, np.maximum(values, 0.0))
+    shifted = values[:, :, None] + lambdas
+    kept &= shifted != 0.0
     shrunk = np.divide(along[:, :, None], shifted, out=np.zeros_like(shifted), where=kept)
     return np.matmul(vectors, shrunk).swapaxes(1, 2)
 

@@ -46,7 +46,8 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
-        Directions in which a kernel is truly negative get no weight.
+        Symmetric. Kernels that are not positive semi-definite are solved as they are, as in
+        scikit-learn's `KernelRidge`.
     scores : ndarray of shape (n,) or (b, n)
     lambdas : array-like of shape (k,)
         Positive. If one is below the rounding error of the largest eigenvalue, directions whose
@@ -85,7 +86,7 @@ def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferen
     """
     form = preferences.compact()
     half = form.root(kernel)
-    system = form.root(np.ascontiguousarray(half.T))
+    system = form.root(np.array(half.T, order="C"))  # a copy, that is overwritten
     system.flat[:: len(system) + 1] += lam
     try:
         factor = cho_factor(system, overwrite_a=True, check_finite=False)

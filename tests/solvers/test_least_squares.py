@@ -228,6 +228,14 @@ def test_solution_of_one_lambda_is_that_of_the_path(n_groups):
         np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_kernel_of_a_solution_is_not_changed(order):
+    problem = generic_problem(21, gammas=(0.5,))
+    kernel = np.array(problem.kernel[0], order=order)
+    rls_solution(kernel, problem.scores, 1.0, Pointwise(12))
+    np.testing.assert_array_equal(kernel, problem.kernel[0])
+
+
 def test_solution_of_a_kernel_that_rounding_makes_indefinite_is_that_of_the_path():
     kernel = -1e-3 * np.eye(5)
     found = rls_solution(kernel, np.arange(5.0), 1e-6, Pointwise(5))

@@ -146,10 +146,10 @@ def test_one_right_hand_side_serves_all_matrices():
     )
 
 
-def test_truly_negative_directions_get_no_part(eigenvectors):
+def test_truly_negative_directions_are_solved_as_they_are(eigenvectors):
     matrix = np.diag([2.0, 1.0, -0.5])[None]
     solved = solve_shifted(matrix, np.ones((1, 3)), [1.0])
-    np.testing.assert_allclose(solved[0, 0], [1 / 3, 1 / 2, 0.0])
+    np.testing.assert_allclose(solved[0, 0], [1 / 3, 1 / 2, 2.0])
     assert eigenvectors
 
 
