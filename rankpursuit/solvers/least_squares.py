@@ -127,10 +127,20 @@ def nested_rls_path(
     """
     lambdas = np.asarray(lambdas, dtype=np.float64)
     solved = np.zeros((len(columns), len(sizes), len(lambdas), subset.shape[2]))
+    target = preferences.root_vectors(np.atleast_2d(scores))
+    # A function without length that is not zero: the kernel is not positive semi-definite.
+    if np.any((np.einsum("bii->bi", subset) <= 0.0) & columns.any(axis=1)):
+        rooted = preferences.root(columns)
+        gram = np.matmul(rooted.swapaxes(1, 2), rooted)
+        right = np.matmul(target[:, None, :], rooted).swapaxes(1, 2)[:, None]
+        systems = gram[:, None] + lambdas[:, None, None] * subset[:, None]
+        for index, size in enumerate(sizes):
+            inverse = np.linalg.pinv(systems[..., :size, :size], hermitian=True)
+            solved[:, index, :, :size] = np.matmul(inverse, right[:, :, :size])[..., 0]
+        return solved
     orthonormal = whitening(subset)
     features = preferences.root(np.matmul(columns, orthonormal))
     moments = np.matmul(features.swapaxes(1, 2), features)
-    target = preferences.root_vectors(np.atleast_2d(scores))
     right = np.matmul(target[:, None, :], features)[:, 0]
     for index, size in enumerate(sizes):
         solved[:, index, :, :size] = solve_shifted(

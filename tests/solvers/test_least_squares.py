@@ -165,6 +165,19 @@ def test_sparse_rankrls_solves_its_normal_equations(size, n_groups):
             assert not own[:, r:].any()
 
 
+def test_sparse_rankrls_of_a_kernel_with_a_zero_diagonal_solves_its_normal_equations():
+    problem = generic_problem(9)
+    kernel = np.log(problem.kernel)  # minus squared distances
+    columns, inner = kernel[:, :, :4], kernel[:, :4, :4]
+    found = nested_rls_path(columns, inner, [4, 2], problem.scores, [0.1], problem.preferences)
+    for i in range(2):
+        for s, r in enumerate([4, 2]):
+            first = columns[i, :, :r]
+            gram = first.T @ problem.laplacian @ first + 0.1 * inner[i, :r, :r]
+            expected = np.linalg.solve(gram, first.T @ problem.laplacian @ problem.scores)
+            np.testing.assert_allclose(found[i, s, 0, :r], expected, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("regression", [False, True])
 def test_sparse_rankrls_with_all_points_is_rankrls(regression):
     problem = generic_problem(10, gammas=(0.5, 2.0))
