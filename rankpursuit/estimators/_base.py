@@ -387,7 +387,7 @@ def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: In
             "for instance by sklearn.preprocessing.StandardScaler or, with a few huge values, by "
             "QuantileTransformer in a pipeline, or choose another gamma",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -488,7 +488,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter out of its range or that does not fit another."""
-        for name in _parameter_names(type(self)):
+        for name in _parameter_names(type(self)):  # type: ignore[arg-type]
             allowed = self._constraints.get(name) or PARAMETERS[name]
             check_parameter(name, getattr(self, name), allowed)
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
@@ -587,9 +587,10 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return kernel
 
     def _resolve_gamma(self, X: NDArray[np.floating]) -> float | None:
-        entries = None
-        if isinstance(self.gamma, str) and self.kernel in WITH_GAMMA:
-            entries = RunningVariance.measure(X)
+        needed = (
+            isinstance(self.kernel, str) and self.kernel in WITH_GAMMA and self.gamma == "scale"
+        )
+        entries = RunningVariance.measure(X) if needed else None
         return resolve_gamma(self.kernel, self.gamma, X.shape[1], entries)
 
     def _check_symmetric(self, kernel: Array, of: Kernel | None = None) -> None:

@@ -86,7 +86,7 @@ def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferen
     """
     form = preferences.compact()
     half = form.root(kernel)
-    system = form.root(np.array(half.T, order="C"))  # a copy, that is overwritten
+    system = form.root(np.array(half.T, order="C"))  # a copy, which is overwritten
     system.flat[:: len(system) + 1] += lam
     try:
         factor = cho_factor(system, overwrite_a=True, check_finite=False)
