@@ -249,8 +249,7 @@ class SparseRankRLS(RankerMixin):
     points; a subset of as many points as features usually leaves none out.
 
     A point of the subset whose kernel function depends, to working precision, on those of the
-    points before it gets no weight. Without a positive semi-definite kernel that may be all of
-    them, as with "additive_chi2".
+    points before it gets no weight.
 
     Examples
     --------
