@@ -18,6 +18,21 @@ from scipy.stats import kendalltau
 
 from rankpursuit.labels import checked_labels
 
+__all__ = [
+    "Discount",
+    "Gain",
+    "Ties",
+    "Variant",
+    "disagreement_error",
+    "kendall_tau",
+    "mean_average_precision",
+    "mean_reciprocal_rank",
+    "ndcg_error",
+    "pairwise_accuracy",
+    "sparsity",
+    "squared_error",
+]
+
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 Flags = NDArray[np.bool_]
