@@ -673,6 +673,7 @@ def _rls_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
 
 
 def _rls_held_out(self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
+    """Solve each training part for all alphas, in the features if the kernel is linear."""
     X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
     kernels = None if plain._in_features else self._stack(X, every, every, gammas)
     for train, test in data.splits:
@@ -696,6 +697,7 @@ def _sparse_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
 def _sparse_held_out(
     self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
 ) -> Iterator[Array]:
+    """Solve nested subsets of each training part, in one random order."""
     sizes = axes["n_basis"].tolist()
     for train, test in data.splits:
         order = train[random_generator(plain.random_state).permutation(len(train))]
@@ -716,17 +718,15 @@ def _pursuit_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
     candidates = _candidates(plain, data)
     available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
     most = _most_basis(self.n_basis, 100, available, "raise n_candidates or cv")
-    axes = {"ridge": np.asarray(self.ridges, dtype=np.float64), "n_basis": np.arange(1, most + 1)}
-    return (
-        {"beta": np.asarray(self.betas, dtype=np.float64), **axes}
-        if hasattr(self, "betas")
-        else axes
-    )
+    betas = {"beta": np.asarray(self.betas, dtype=np.float64)} if hasattr(self, "betas") else {}
+    ridges = np.asarray(self.ridges, dtype=np.float64)
+    return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}
 
 
 def _pursuit_held_out(
     self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
 ) -> Iterator[Array]:
+    """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
     candidates, ridges, n_steps = _candidates(plain, data), axes["ridge"], len(axes["n_basis"])
     columns = self._stack(data.X, np.arange(len(data.y)), candidates, gammas)
     models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
@@ -793,6 +793,7 @@ def _split_setup(plain: Any, data: Data, split: Split) -> ViewSetup:
 def _views_held_out(
     self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
 ) -> Iterator[Array]:
+    """Follow the joint paths of each training part, whose views are set up anew."""
     ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
     for split in data.splits:
         setup = _split_setup(plain, data, split)
