@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         mrr_scorer,
         ndcg_scorer,
         sizes_from_groups,
-        to_onnx,
     )
 
 __all__ = [
@@ -58,7 +57,6 @@ __all__ = [
     "mrr_scorer",
     "ndcg_scorer",
     "sizes_from_groups",
-    "to_onnx",
 ]
 
 
@@ -69,3 +67,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(rankpursuit.estimators, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,20 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 REGULAR, IDENTITY, ONES = "regular", "identity", "ones"
-"""What :func:`classify_widths` calls a width."""
+"""Kinds of widths, see :func:`classify_widths`."""
 
 CACHED_ENTRIES = 2**16
-"""Numbers that are worked on at a time, 512 KB: two passes over them stay in the cache."""
+"""Numbers processed at a time, 512 KB: two passes over them stay in the cache."""
 
 _UNDERFLOW = -746.0
-"""Exponents below this one give exactly 0, for which ``np.exp`` takes many times as long as for
-others."""
+"""Exponents below this give exactly 0, for which ``np.exp`` takes many times as long."""
 
 _EPS = np.finfo(np.float64).eps
 
 
 def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Squared Euclidean distance of every row of `X` to every row of `Y`.
+    """Return the squared Euclidean distance of every row of `X` to every row of `Y`.
 
     Parameters
     ----------
@@ -37,8 +36,8 @@ def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
     left = np.asarray(X, dtype=np.float64)
     right = left if Y is None else np.asarray(Y, dtype=np.float64)
     # The expansion |x|^2 - 2xy + |y|^2 loses digits when the points lie far from the origin.
-    # A whole centre keeps it exact for whole numbers, so that rounding does not tell distances
-    # apart that are equal.
+    # A centre of integers keeps it exact for integers, so that rounding does not make equal
+    # distances differ.
     centre = np.round(right.mean(axis=0))
     right = right - centre
     # A product of an array with itself is rounded in another way than one of two arrays.
@@ -59,12 +58,12 @@ def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
 
 
 def gamma_from_width(width: ArrayLike) -> NDArray[np.float64]:
-    """``gamma`` of ``exp(-gamma d^2)`` for the width ``sigma`` of ``exp(-d^2 / (2 sigma^2))``."""
+    """Return gamma of ``exp(-gamma d^2)`` for the width sigma of ``exp(-d^2 / (2 sigma^2))``."""
     return 0.5 / np.square(np.asarray(width, dtype=np.float64))
 
 
 def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.float64]:
-    """Gaussian kernels ``exp(-gamma d^2)`` for many values of gamma.
+    """Return Gaussian kernels ``exp(-gamma d^2)`` for many values of gamma.
 
     Parameters
     ----------
@@ -88,10 +87,10 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
 
 
 class GaussianColumns:
-    """Gaussian functions around given points, for values at many blocks of others.
+    """Gaussian functions around given points, to be evaluated at many blocks of others.
 
-    They are those of :func:`squared_distances` and :func:`gaussian_stack` but for rounding, with
-    no more than one product of matrices and one pass over its entries.
+    They are those of :func:`squared_distances` and :func:`gaussian_stack` except for rounding,
+    with one product of matrices and one pass over its entries.
 
     Parameters
     ----------
@@ -149,14 +148,14 @@ class GaussianColumns:
 def function_values(
     kernel: NDArray[np.float64], coefficients: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Values ``K a`` of kernel expansions, all functions of a grid beside each kernel.
+    """Return the values ``K a`` of kernel expansions, all functions of a grid for each kernel.
 
     Parameters
     ----------
     kernel : ndarray of shape (b, m, n)
         Kernel values of m points with the n points of the expansions.
     coefficients : ndarray of shape (b, ..., n)
-        Any number of axes of a grid, or none.
+        With any number of axes of a grid, or none.
 
     Returns
     -------
@@ -170,13 +169,13 @@ def function_values(
 
 
 def classify_widths(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.str_]:
-    """Say which widths leave nothing to learn on these points.
+    """Return which widths leave nothing to learn on these points.
 
     Parameters
     ----------
     squared : ndarray of shape (m, n)
         Squared distances of the points to the dictionary; zeros (a point and itself) are
-        passed over.
+        skipped.
     gammas : array-like of shape (w,)
 
     Returns

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def checked_labels(groups: ArrayLike) -> NDArray:
-    """Check that labels can tell groups apart.
+    """Check the labels of groups.
 
     Parameters
     ----------
@@ -24,10 +24,10 @@ def checked_labels(groups: ArrayLike) -> NDArray:
     Raises
     ------
     ValueError
-        If a label is missing (NaN, NaT, None), which is no label of a group, or if labels of
-        different types stand side by side, where 1 and "1" may be meant to be one group.
+        If a label is missing (NaN, NaT, None), or if labels have different types: 1 and "1" may
+        be meant to be one group.
     """
-    # Numpy makes strings of a list of numbers and strings, so its items are looked at first.
+    # Numpy makes strings of a list of numbers and strings, so its items are checked first.
     labels = groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object)
     labels = np.asarray(labels)
     if labels.ndim != 1:
@@ -57,7 +57,7 @@ def _refuse_mixed(labels: NDArray) -> None:
 
 
 def _have_an_order(labels: NDArray) -> bool:
-    """Say whether the labels can be sorted, as dates and large whole numbers can."""
+    """Return whether the labels can be sorted, as dates and large integers can."""
     try:
         np.sort(labels)
     except TypeError:
@@ -66,7 +66,7 @@ def _have_an_order(labels: NDArray) -> bool:
 
 
 def _is_missing(label: Any) -> bool:
-    """Say whether a label is None, NaN, or what pandas has for those."""
+    """Return whether a label is None, NaN, or a missing value of pandas."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, Real | np.generic) and bool(label != label)

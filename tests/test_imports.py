@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "metrics": {"errors", "labels"},
     "writing": {"errors"},
     "solvers": GROUND,
-    "estimators": GROUND | {"solvers"},
+    "estimators": GROUND | {"solvers", "writing"},
     "datasets": {"errors", "visible", "writing"},
     "experiments": GROUND | {"visible", "wording", "writing", "solvers", "datasets"},
     "reporting": {"errors", "visible", "wording", "writing", "experiments"},

@@ -14,7 +14,7 @@ EXAMPLE = re.compile(r"<!-- tested -->\n```python\n(.*?)```\n```text\n(.*?)```",
 EXAMPLES = EXAMPLE.findall(README.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["library", "blocks"])
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["library", "routing", "blocks"])
 def test_an_example_prints_what_it_says(code, output):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):

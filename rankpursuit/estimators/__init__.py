@@ -9,23 +9,23 @@ from rankpursuit.estimators.cv import (
     SemiSupervisedRankingPursuitCV,
     SparseRankRLSCV,
 )
-from rankpursuit.estimators.groups import groups_from_sizes, sizes_from_groups
-from rankpursuit.estimators.loading import load_model
-from rankpursuit.estimators.onnx_export import to_onnx
+from rankpursuit.estimators.io import load_model
+from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
     RankingPursuit,
 )
 from rankpursuit.estimators.rank_svm import RankSVM
-from rankpursuit.estimators.ranking_scorers import (
+from rankpursuit.estimators.scorers import (
+    group_scorer,
+    groups_from_sizes,
     kendall_scorer,
     map_scorer,
     mrr_scorer,
     ndcg_scorer,
+    sizes_from_groups,
 )
-from rankpursuit.estimators.rls import RLS, RankRLS, SparseRankRLS
-from rankpursuit.estimators.scoring import group_scorer
 from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit
 
 __all__ = [
@@ -52,5 +52,4 @@ __all__ = [
     "mrr_scorer",
     "ndcg_scorer",
     "sizes_from_groups",
-    "to_onnx",
 ]

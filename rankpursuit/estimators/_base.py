@@ -1,64 +1,472 @@
-"""What all estimators share: parameters of a kernel, input checks, and models in files."""
+"""Base classes of all estimators: parameters, input checks, kernels, predictions, comparisons.
+
+:class:`KernelEstimator` has all that a function over a kernel needs. :class:`RankerMixin` adds what
+rankers share: groups, explicit pairs, and the pairwise accuracy as their score.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, check_non_negative
-
-import rankpursuit
-from rankpursuit.errors import ModelFileError
-from rankpursuit.estimators._constraints import Constraints, check_parameter
-from rankpursuit.estimators._expansion import Expansion
-from rankpursuit.estimators._kernels import (
-    GAMMA,
-    KERNEL_CONSTRAINTS,
-    NOT_NEGATIVE_ONLY,
-    POSITIVE_DEFINITE,
-    Array,
-    Gamma,
-    Kernel,
-    kernel_values,
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import (
+    check_is_fitted,
+    check_non_negative,
+    column_or_1d,
+    validate_data,
 )
-from rankpursuit.estimators._parameters import parameters, plain_parameters
-from rankpursuit.estimators._scaling import check_scores
-from rankpursuit.estimators._validation import validated, validated_scores
-from rankpursuit.estimators.model_file import Model, write_model
+
+from rankpursuit.estimators.io import save_model
+from rankpursuit.kernels import gaussian_stack, squared_distances
+from rankpursuit.labels import checked_labels
+from rankpursuit.metrics import pairwise_accuracy
+from rankpursuit.preferences import (
+    Blend,
+    GroupPreferences,
+    PairPreferences,
+    Pointwise,
+    Preferences,
+)
+from rankpursuit.solvers import add_up, grounded, nearest_scores
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Kernel = str | Callable[..., ArrayLike]
+GroupWeights = str | Mapping[Any, float]
+RandomState = int | np.random.Generator | np.random.RandomState | None
+Generator = np.random.Generator | np.random.RandomState
+
+KERNELS = (
+    "additive_chi2",
+    "chi2",
+    "cosine",
+    "laplacian",
+    "linear",
+    "poly",
+    "polynomial",
+    "rbf",
+    "sigmoid",
+)
+WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
+NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
+"""Kernels of histograms, whose features must not be negative."""
+BETWEEN_0_AND_1 = frozenset({"rbf", "laplacian", "chi2"})
+"""Kernels that are 1 for equal points and fall to 0 with their distance."""
+
+LARGE = 1e30
+"""Largest absolute kernel value or score. The solvers multiply fourth powers of the one by squares
+of the other, which stay finite."""
+MOST_UNEVEN = 1e12
+"""Largest ratio of two weights; more would leave no digits of the smaller one in a sum."""
+ASYMMETRIC = 1e-5
+"""Largest asymmetry of a kernel, relative to its largest value: that of single precision."""
+
+_BLOCK = 1 << 22
+"""Kernel values in memory at a time during a prediction: 32 MB."""
+_COPIED_ENTRIES = 1 << 20
+"""Entries of which a variance may hold a copy: 8 MB."""
+_FEW_ENTRIES = 1 << 16
+"""Up to this size the checks of scikit-learn take longer than a pass over the entries."""
 
 
-@parameters
-class KernelEstimator(RegressorMixin, BaseEstimator):
-    """Base of all estimators: functions over a kernel."""
+# Parameters
 
-    kernel: Kernel = "rbf"
-    degree: int = 3
-    coef0: float = 1.0
-    kernel_params: Mapping[str, Any] | None = None
 
-    _constraints: ClassVar[Constraints] = KERNEL_CONSTRAINTS
-    _dtypes: ClassVar[list[type]] = [np.float64]
-    """Kinds of numbers that training points may keep; others become the first."""
+class Constraint(NamedTuple):
+    """A kind of value that a parameter may have, and its description in messages."""
+
+    words: str
+    is_valid: Callable[[Any], bool]
+
+
+Constraints = Mapping[str, tuple[Constraint, ...]]
+"""For each parameter the kinds of values that it may have."""
+
+
+def is_integer(value: Any) -> bool:
+    """Return whether the value is an integer; a bool is none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float | np.floating)
+
+
+def number(low: float = -np.inf, high: float = np.inf, *, above: bool = False) -> Constraint:
+    """Accept a finite number from `low` to `high`, or only above `low`."""
+
+    def is_valid(value: Any) -> bool:
+        if not (is_integer(value) or (_is_float(value) and math.isfinite(value))):
+            return False
+        return (value > low if above else value >= low) and value <= high
+
+    if high < np.inf:
+        return Constraint(f"a number from {low:g} to {high:g}", is_valid)
+    if low == -np.inf:
+        return Constraint("a finite number", is_valid)
+    return Constraint(f"a number {'above' if above else 'of at least'} {low:g}", is_valid)
+
+
+def integer(low: int, high: int | None = None) -> Constraint:
+    """Accept an integer from `low` to `high`."""
+    words = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
+    return Constraint(
+        words, lambda value: is_integer(value) and low <= value <= (value if high is None else high)
+    )
+
+
+def choice(*options: str) -> Constraint:
+    """Accept one of some strings."""
+    listed = ", ".join(map(repr, options))
+    words = listed if len(options) == 1 else f"one of {listed}"
+    return Constraint(words, lambda value: isinstance(value, str) and value in options)
+
+
+def instance(types: Any, words: str) -> Constraint:
+    """Accept an object of some types."""
+    return Constraint(words, lambda value: isinstance(value, types))
+
+
+def several(each: Constraint) -> Constraint:
+    """Accept a list, tuple or 1-d array, not empty, of values of one kind."""
+
+    def is_valid(value: Any) -> bool:
+        if isinstance(value, np.ndarray):
+            value = list(value) if value.ndim == 1 else []
+        return isinstance(value, list | tuple) and len(value) > 0 and all(map(each.is_valid, value))
+
+    return Constraint(f"a list in which each is {each.words}", is_valid)
+
+
+NONE = instance(type(None), "None")
+CALLABLE = Constraint("a callable", callable)
+POSITIVE = (number(0.0, above=True),)
+NOT_NEGATIVE = (number(0.0),)
+FLAG = (instance(bool | np.bool_, "True or False"),)
+N_BASIS = (
+    integer(1),
+    Constraint(
+        "a float above 0 and of at most 1", lambda value: _is_float(value) and 0.0 < value <= 1.0
+    ),
+)
+PARAMETERS: Constraints = {
+    "C": POSITIVE,
+    "agreement": (choice("cumulative", "incremental"),),
+    "alpha": POSITIVE,
+    "alphas": (several(*POSITIVE),),
+    "beta": (number(0.0, 1.0),),
+    "betas": (several(number(0.0, 1.0)),),
+    "coef0": (number(),),
+    "degree": (integer(1),),
+    "fitting": (choice("basic", "backfit", "prefit"),),
+    "gamma": (*POSITIVE, choice("scale"), NONE),
+    "gammas": (several(*POSITIVE), NONE),
+    "group_weight": (
+        choice("pairs", "equal"),
+        instance(Mapping, "a mapping from labels to weights"),
+    ),
+    "kernel": (choice(*KERNELS, "precomputed"), CALLABLE),
+    "kernel_params": (instance(Mapping, "a mapping"), NONE),
+    "loss": (choice("hinge", "squared_hinge"),),
+    "n_basis": (*N_BASIS, NONE),
+    "n_candidates": (integer(1), NONE),
+    "n_views": (integer(1),),
+    "nu": NOT_NEGATIVE,
+    "nus": (several(*NOT_NEGATIVE),),
+    "random_state": (
+        integer(0, 2**32 - 1),
+        instance(np.random.Generator | np.random.RandomState, "a numpy generator"),
+        NONE,
+    ),
+    "repeat": FLAG,
+    "ridge": NOT_NEGATIVE,
+    "ridges": (several(*NOT_NEGATIVE),),
+    "scale": FLAG,
+    "selection": (choice("best", "sparsest"),),
+    "shared_basis": FLAG,
+    "tol": POSITIVE,
+    "views": (choice("points", "loss", "features"), instance(list | tuple, "a list of kernels")),
+}
+"""Constraints of all parameters; a class may have others for some."""
+
+
+def check_parameter(name: str, value: Any, allowed: Sequence[Constraint]) -> None:
+    """Raise a ValueError unless the value is of one of the allowed kinds."""
+    if not any(constraint.is_valid(value) for constraint in allowed):
+        *others, last = (constraint.words for constraint in allowed)
+        wanted = f"{', '.join(others)} or {last}" if others else last
+        shown = " ".join(repr(value).split())
+        shown = shown if len(shown) <= 100 else f"{shown[:100]}..."
+        raise ValueError(f"{name} must be {wanted}; got {shown}")
+
+
+@cache
+def _parameter_names(cls: Any) -> list[str]:
+    """Return the names of an estimator's parameters, which scikit-learn looks up every time."""
+    return cls._get_param_names()
+
+
+def random_generator(random_state: RandomState) -> Generator:
+    """Return a generator as it is; make one of anything else that scikit-learn takes."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return check_random_state(random_state)
+
+
+def draw_candidates(n_points: int, n_candidates: int | None, random_state: RandomState) -> Indices:
+    """Draw the training points whose kernel functions make up a dictionary, in rising order.
+
+    Each point gets a random key, and the smallest keys win: rows that come in blocks, in the same
+    order, get the same keys.
+    """
+    if n_candidates is None or n_candidates >= n_points:
+        return np.arange(n_points)
+    keys = random_generator(random_state).random(n_points)
+    return np.sort(np.argpartition(keys, n_candidates - 1)[:n_candidates])
+
+
+# Data
+
+
+def check_size(values: Array, what: str, remedy: str) -> None:
+    """Raise a ValueError unless values are finite, and all zero or of a size to compute with."""
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if not (largest == 0.0 or 1.0 / LARGE <= largest <= LARGE):
+        raise ValueError(
+            f"{what} must be finite, with a largest absolute value of 0 or between {1 / LARGE:g} "
+            f"and {LARGE:g}; got {largest:.3g}: {remedy}"
+        )
+
+
+def check_scores(y: Array) -> Array:
+    """Return the scores; raise a ValueError if they cannot be computed with."""
+    if not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity; leave points without a score out")
+    check_size(y, "y", "scale the scores")
+    return y
+
+
+def check_finite(*coefficients: Array) -> None:
+    """Raise a ValueError if coefficients of a fitted model are not finite."""
+    if not all(np.isfinite(part).all() for part in coefficients):
+        raise ValueError(
+            "the fit led to coefficients that are not finite: kernel values are too small or too "
+            "close to singular; scale the features, or raise alpha or ridge"
+        )
+
+
+def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
+    """Check the label of each point; one group if there are no groups."""
+    if groups is None:
+        return np.zeros(n_points, dtype=np.intp)
+    # As objects, so that a list of numbers and strings does not become one of strings.
+    column = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    labels = checked_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
+    if len(labels) != n_points:
+        raise ValueError(
+            f"groups must have one label for each of the {n_points} samples; got {len(labels)} "
+            "(groups_from_sizes makes labels of sizes)"
+        )
+    return labels
+
+
+def scored_part(
+    y: ArrayLike, predictions: ArrayLike, groups: ArrayLike | None
+) -> tuple[Array, Array, NDArray | None]:
+    """Leave out the points without a score, which NaN marks: of y, predictions and groups."""
+    scores = column_or_1d(y, dtype=np.float64, warn=True)
+    values = np.asarray(predictions, dtype=np.float64)
+    if values.shape[-1] != len(scores):
+        raise ValueError(f"y has {len(scores)} scores for {values.shape[-1]} samples of X")
+    scored = ~np.isnan(scores)
+    labels = None if groups is None else group_labels(groups, len(scores))[scored]
+    return scores[scored], values[..., scored], labels
+
+
+@dataclass(frozen=True)
+class RunningVariance:
+    """Number, mean, squared deviations and range of entries, mergeable across blocks."""
+
+    n_entries: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
 
     @classmethod
-    @cache
-    def constraints(cls) -> Constraints:
-        """Return what each parameter may be, from all classes that bring parameters in."""
-        declared = (vars(base).get("_constraints", {}) for base in reversed(cls.__mro__))
-        return {name: admitted for part in declared for name, admitted in part.items()}
+    def measure(cls, X: NDArray[np.floating]) -> Self:
+        """Measure all entries, with no copy of a large `X`, which may be a memory map."""
+        found = cls()
+        step = max(1, _COPIED_ENTRIES // max(1, X.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(X), step):
+                part = np.asarray(X[start : start + step], dtype=np.float64)
+                squares = float(part.var()) * part.size
+                low, high = float(part.min()), float(part.max())
+                found += cls(part.size, float(part.mean()), squares, low, high)
+        return found
+
+    def __add__(self, other: Self) -> Self:
+        if not self.n_entries or not other.n_entries:
+            return self if self.n_entries else other
+        n_entries = self.n_entries + other.n_entries
+        fraction, apart = other.n_entries / n_entries, other.mean - self.mean
+        return type(self)(
+            n_entries,
+            self.mean + fraction * apart,
+            self.squares + other.squares + apart * apart * fraction * self.n_entries,
+            min(self.low, other.low),
+            max(self.high, other.high),
+        )
+
+    @property
+    def variance(self) -> float:
+        """Variance; 1 if all entries are equal."""
+        return self.squares / self.n_entries if self.low < self.high else 1.0
+
+
+def resolve_gamma(
+    kernel: Kernel, gamma: float | str | None, n_features: int, entries: RunningVariance | None
+) -> float | None:
+    """Return the number that `gamma` stands for; None if the kernel has no gamma."""
+    if not (isinstance(kernel, str) and kernel in WITH_GAMMA):
+        return None
+    if gamma is None:
+        return 1.0 / n_features
+    if not isinstance(gamma, str):
+        return float(gamma)
+    assert entries is not None
+    scaled = n_features * entries.variance
+    if not 1.0 / LARGE**2 <= scaled <= LARGE**2:
+        raise ValueError(
+            f"gamma='scale' needs features of a usual size, got {scaled:.3g} as "
+            "their number times their variance; scale the features"
+        )
+    return 1.0 / scaled
+
+
+def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: Indices) -> None:
+    """Warn if nearly all kernel values of different points are 0, 1, or either.
+
+    Parameters
+    ----------
+    kernel : str or callable
+    gamma : float or None
+    values : ndarray of shape (n, r)
+        Of the training points with some of them; at most 64 x 64 are inspected.
+    columns : ndarray of shape (r,)
+        Indices of these points.
+    """
+    if not (isinstance(kernel, str) and kernel in BETWEEN_0_AND_1):
+        return
+    rows, some = (evenly(size) for size in values.shape)
+    seen = values if len(rows) == len(values) else values[rows]
+    seen = seen if len(some) == len(columns) else seen[:, some]
+    if np.count_nonzero((seen >= 1e-6) & (seen <= 1.0 - 1e-6)) > 0.01 * seen.size:
+        return
+    seen = seen[rows[:, None] != columns[some]]
+    if not seen.size:
+        return
+    zeros, ones = np.mean(seen < 1e-6), np.mean(seen > 1.0 - 1e-6)
+    if zeros + ones >= 0.99:
+        what = "0" if zeros >= 0.99 else "1" if ones >= 0.99 else "0 or 1"
+        warnings.warn(
+            f"nearly all values of the kernel {kernel!r} between different training points are "
+            f"{what} with gamma={gamma:.3g}, so that little can be learned; scale the features, "
+            "for instance by sklearn.preprocessing.StandardScaler or, with a few huge values, by "
+            "QuantileTransformer in a pipeline, or choose another gamma",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def evenly(size: int, most: int = 64) -> Indices:
+    """Return up to `most` of the numbers 0, ..., size - 1, evenly spread."""
+    return np.linspace(0, size - 1, most).astype(np.intp) if size > most else np.arange(size)
+
+
+def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array], *shape: int) -> Array:
+    """Evaluate a function at points block by block, in double precision.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (m, n_features)
+    n_columns : int
+        Numbers that the function holds for each point.
+    function : callable
+        Returns values of shape (rows, *shape) for some rows of X.
+
+    Returns
+    -------
+    ndarray of shape (m, *shape)
+        Of the type of X.
+    """
+    n_points = X.shape[0]
+    values = np.empty((n_points, *shape), dtype=X.dtype)
+    step = max(1, _BLOCK // max(1, n_columns))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, n_points, step):
+            rows = slice(start, start + step)
+            values[rows] = function(X[rows].astype(np.float64, copy=False))
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "X holds points where the predictions are not finite; scale the features as those of "
+            "the training points"
+        )
+    return values
+
+
+# Estimators
+
+
+class KernelEstimator(RegressorMixin, BaseEstimator):
+    """Base of all estimators: functions ``f(x) = sum_j coef_j k(x_j, x)`` over a kernel."""
+
+    _constraints: ClassVar[Constraints] = {}
+    """Constraints of parameters that differ from those of other classes."""
+    _min_samples: ClassVar[int] = 1
+    _dtypes: ClassVar[list[type]] = [np.float64]
+    """Types that training points may keep; others become the first."""
+    _has_linear_form: ClassVar[bool] = False
+    """Whether a linear kernel is solved in the weights of the features."""
+    __metadata_request__fit: ClassVar = {"groups": True}
+
+    n_features_in_: int
+    n_groups_: int | None
+    gamma_: Any
+    basis_: Any
+    coef_: Any
+    X_basis_: Any
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        gamma: float | str | None,
+        degree: int,
+        coef0: float,
+        kernel_params: Mapping[str, Any] | None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.sparse = self._in_features
         tags.input_tags.positive_only = bool(self._kernels_of_histograms())
         return tags
 
@@ -67,25 +475,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    @property
-    def _positive_definite(self) -> bool:
-        """Whether the kernel is known to be positive semi-definite on any points."""
-        if self.kernel in ("poly", "polynomial"):
-            return self.coef0 >= 0.0
-        return isinstance(self.kernel, str) and self.kernel in POSITIVE_DEFINITE
-
-    @property
-    def _takes_sparse(self) -> bool:
-        """Whether X may be sparse."""
-        return False
-
-    @property
-    def _admitted(self) -> dict[str, Any]:
-        """What training points may be."""
-        return {"dtype": self._dtypes, "sparse": self._takes_sparse}
+    def _in_features(self) -> bool:
+        """Whether the model is one weight for each feature, so that X may be sparse."""
+        return self._has_linear_form and isinstance(self.kernel, str) and self.kernel == "linear"
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
@@ -95,36 +487,53 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return [name for name in names if name in NOT_NEGATIVE_ONLY]
 
     def _check_parameters(self) -> None:
-        """Raise a ValueError for a parameter that is out of its range or does not fit another."""
-        for name, admitted in self.constraints().items():
-            check_parameter(name, getattr(self, name), admitted)
+        """Raise a ValueError for a parameter out of its range or that does not fit another."""
+        for name in _parameter_names(type(self)):  # type: ignore[arg-type]
+            allowed = self._constraints.get(name) or PARAMETERS[name]
+            check_parameter(name, getattr(self, name), allowed)
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(
                 "kernel_params are the keyword arguments of a kernel that is a callable; got "
                 f"{dict(self.kernel_params)!r} with kernel={self.kernel!r}"
             )
 
-    def _check_points(self, X: ArrayLike, *, min_samples: int = 1) -> Array:
+    def _validate(self, *data: Any, dtype: Any, **options: Any) -> Any:
+        """Return points, and scores if given, as scikit-learn checks them."""
+        sparse = self._in_features
+        if sp.issparse(data[0]) and not sparse:
+            raise TypeError(
+                "Sparse data was passed for X, which only RLS, RankRLS, SparseRankRLS and RankSVM "
+                "take, with kernel='linear'; pass X.toarray()"
+            )
+        return validate_data(
+            self, *data, dtype=dtype, accept_sparse="csr" if sparse else False, **options
+        )
+
+    def _check_points(self, X: ArrayLike) -> Any:
         """Check the parameters, and training points that come without scores."""
         self._check_parameters()
-        X = validated(self, X, ensure_min_samples=min_samples, **self._admitted)
+        X = self._validate(X, dtype=self._dtypes, ensure_min_samples=self._min_samples)
         return self._check_for_kernel(X)
 
-    def _check_scored(
-        self, X: ArrayLike, y: ArrayLike, *, min_samples: int = 1, reset: bool = True
-    ) -> tuple[Array, Array]:
-        """Check the parameters, and training points with their scores.
-
-        Without `reset`, the points must have the features of those before.
-        """
+    def _check_data(
+        self, X: ArrayLike, y: ArrayLike | None, *, reset: bool = True, min_samples: int = 0
+    ) -> tuple[Any, Array]:
+        """Check the parameters, and training points with their scores."""
         self._check_parameters()
-        X, y = validated_scores(self, X, y, min_samples=min_samples, reset=reset, **self._admitted)
-        y = np.asarray(y, dtype=np.float64)  # from strings, which may say "nan"
-        if np.isnan(y).any():
-            raise ValueError("y contains NaN; leave points without a score out")
-        return self._check_for_kernel(X), check_scores(y)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        least = min_samples or self._min_samples
+        if reset and _are_plain(X, y, least):
+            self.n_features_in_ = np.shape(X)[1]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            options = {"y_numeric": True, "ensure_min_samples": least, "reset": reset}
+            X, y = self._validate(X, y, dtype=self._dtypes, **options)
+        return self._check_for_kernel(X), check_scores(np.asarray(y, dtype=np.float64))
 
-    def _check_for_kernel(self, X: Array) -> Array:
+    def _check_for_kernel(self, X: Any) -> Any:
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "X must be square with kernel='precomputed': the kernel of the training points "
@@ -132,93 +541,362 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             )
         for name in self._kernels_of_histograms():
             check_non_negative(X, f"the kernel {name!r}")
+        if self._in_features:  # no kernel value is ever computed
+            largest = abs(X).max()
+            self._check_kernel_values(np.array([min(largest, LARGE) * largest]))
         return X
 
     def _kernel(
         self, X: Array, Y: Array, gamma: float | None, kernel: Kernel | None = None
     ) -> Array:
-        """Kernel values of the points `X` with the points `Y`, shape (len(X), len(Y))."""
-        return kernel_values(
-            self.kernel if kernel is None else kernel,
-            X,
-            Y,
-            gamma=gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
+        """Return the kernel values of the points `X` with `Y`, shape (len(X), len(Y))."""
+        kernel = self.kernel if kernel is None else kernel
+        if len(Y) == 0:  # a model without a basis function
+            return np.empty((len(X), 0))
+        if callable(kernel):
+            values = np.asarray(kernel(X, Y, **(self.kernel_params or {})), dtype=np.float64)
+            if values.shape != (len(X), len(Y)):
+                raise ValueError(
+                    "kernel must return one value for each pair of points, of the shape "
+                    f"{(len(X), len(Y))}; got {values.shape}"
+                )
+            return values
+        if kernel == "rbf" and gamma is not None:
+            return gaussian_stack(squared_distances(X, Y), [gamma])[0]
+        X, Y = (np.require(points, requirements="W") for points in (X, Y))  # "chi2" asks for it
+        options = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+        with np.errstate(over="ignore", invalid="ignore"):
+            return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **options)
+
+    def _check_kernel_values(self, values: Array, kernel: Kernel | None = None) -> None:
+        """Raise a ValueError if kernel values cannot be computed with."""
+        kernel = self.kernel if kernel is None else kernel
+        name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
+        check_size(
+            values, f"values of the kernel {name!r}", "scale the features, or lower gamma or degree"
         )
 
-    def _expansion(
-        self, kernel: Kernel, points: Array | None, coef: Array, gamma: float | None
-    ) -> Expansion:
-        return Expansion(kernel, points, coef, gamma, self.degree, self.coef0)
+    def _training_kernel(self, X: Array, columns: Indices, *, symmetric: bool = True) -> Array:
+        """Return the checked kernel values of the training points with some of them, (n, r)."""
+        self.gamma_ = self._resolve_gamma(X)
+        kernel = X[:, columns] if self._precomputed else self._kernel(X, X[columns], self.gamma_)
+        self._check_kernel_values(kernel)
+        if symmetric:
+            self._check_symmetric(kernel[columns])
+        warn_if_flat(self.kernel, self.gamma_, kernel, columns)
+        return kernel
 
-    @abstractmethod
+    def _resolve_gamma(self, X: NDArray[np.floating]) -> float | None:
+        needed = (
+            isinstance(self.kernel, str) and self.kernel in WITH_GAMMA and self.gamma == "scale"
+        )
+        entries = RunningVariance.measure(X) if needed else None
+        return resolve_gamma(self.kernel, self.gamma, X.shape[1], entries)
+
+    def _check_symmetric(self, kernel: Array, of: Kernel | None = None) -> None:
+        """Raise a ValueError if a custom kernel of points with themselves is not symmetric."""
+        if not (self._precomputed or callable(self.kernel if of is None else of)):
+            return
+        apart = float(np.abs(kernel - kernel.T).max(initial=0.0))
+        if apart > ASYMMETRIC * float(np.abs(kernel).max(initial=0.0)):
+            raise ValueError(
+                "kernel must be symmetric: its values of two training points, in one order and in "
+                f"the other, differ by up to {apart:.3g}; a pursuit without ridge takes such a "
+                "kernel"
+            )
+
+    def _preferences(self, labels: NDArray) -> Preferences:
+        """Return the quadratic form of points with these labels, which a regression ignores."""
+        return Pointwise(len(labels))
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Fit to scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,)
+            Scores.
+        groups : array-like of shape (n,), optional
+            Ignored: a regression method does not compare points.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_data(X, y)
+        return self._fit(X, y, self._preferences(group_labels(groups, len(y))))
+
+    def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
+        """Fit to checked scores in a quadratic form."""
+        raise NotImplementedError
+
+    def _keep(self, X: Array, basis: Indices, coef: Array) -> Self:
+        """Keep the expansion over the training points `basis`, in contiguous copies.
+
+        A model that is saved and loaded then computes with the same layout, to the same bit.
+        """
+        check_finite(coef)
+        self.basis_, self.coef_ = np.array(basis, order="C"), np.array(coef, order="C")
+        self.X_basis_ = None if self._precomputed else np.array(X[basis], order="C")
+        return self
+
+    def _keep_weights(self, weights: Array) -> Self:
+        """Keep the weights of the features; the basis functions are the features themselves."""
+        check_finite(weights)
+        self.gamma_, self.X_basis_ = None, None
+        self.basis_, self.coef_ = np.arange(len(weights)), np.array(weights, order="C")
+        return self
+
+    def _new_points(self, X: ArrayLike) -> Any:
+        """Check points to predict; those in single precision stay so."""
+        check_is_fitted(self)
+        return self._validate(X, reset=False, dtype=[np.float64, np.float32])
+
+    def _basis_values(self, X: Array) -> Array:
+        """Return the values of the basis functions at checked points, shape (m, n_basis)."""
+        if self.X_basis_ is None:
+            return X[:, self.basis_]
+        return self._kernel(X, self.X_basis_, self.gamma_)
+
     def predict(self, X: ArrayLike) -> Array:
-        """Predict the utility of new points."""
+        """Predict the utility of new points, block by block.
 
-    @abstractmethod
-    def expansions(self) -> list[Expansion]:
-        """Return the functions that were learned, whose mean is the prediction."""
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
 
-    @abstractmethod
-    def _learned(self) -> Model:
-        """Return what `predict` needs of what was learned."""
-
-    @abstractmethod
-    def _recall(self, model: Model) -> None:
-        """Take what `predict` needs."""
+        Returns
+        -------
+        ndarray of shape (m,)
+            In single precision if `X` is, and in double otherwise.
+        """
+        X = self._new_points(X)
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            weights = self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_
+            return predict_blocks(X, len(weights), lambda part: part @ weights)
+        n_basis = len(self.coef_)
+        return predict_blocks(X, n_basis, lambda part: self._basis_values(part) @ self.coef_)
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to a file: its basis points and coefficients, without pickle.
-
-        What only fitting needs is left out: prefixes of the path, costs, and parameters that are
-        no plain values. `rankpursuit.load_model` reads the file.
+        """Write the fitted model to a file, without pickle; needs the package `skops`.
 
         Parameters
         ----------
         path : path
+            A new file, or a regular file to replace; see :func:`rankpursuit.load_model`.
 
         Raises
         ------
         ModelFileError
-            If the kernel is a function of one's own, which a file cannot hold, or the file cannot
+            If a parameter is a function of your own, which a file cannot hold, or the file cannot
             be written.
         """
         check_is_fitted(self)
-        if any(map(callable, self._kernels_in_use())):
-            raise ModelFileError(f"{path}: a kernel that is a callable cannot be saved in a file")
-        learned = self._learned()
-        names = getattr(self, "feature_names_in_", None)
-        description = {
-            "class": type(self).__name__,
-            "rankpursuit": rankpursuit.__version__,
-            "parameters": plain_parameters(self.get_params(deep=False)),
-            "n_features_in": int(self.n_features_in_),
-            "feature_names_in": None if names is None else list(names),
-        }
-        write_model(Model(description | learned.description, learned.arrays), path)
+        save_model(self, path)
 
-    def _of_fit(self, name: str) -> Any:
-        """Return an attribute that a model has from its fit and a file does not keep."""
-        check_is_fitted(self)
-        if not hasattr(self, name):
-            raise NotFittedError(
-                f"this {type(self).__name__} was read from a file, which holds what predict needs "
-                "and nothing of the way to it; keep the fitted estimator itself, or fit it again"
+
+def _are_plain(X: Any, y: Any, min_samples: int) -> bool:
+    """Return whether small points and scores are arrays that all checks return as they are."""
+    return (
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.dtype == y.dtype == np.float64
+        and X.ndim == 2
+        and y.shape == X.shape[:1]
+        and 0 < X.size <= _FEW_ENTRIES
+        and len(X) >= min_samples
+        and bool(np.isfinite(X).all() and np.isfinite(y).all())
+    )
+
+
+class RankerMixin(KernelEstimator):
+    """Base of the rankers: they compare points inside groups, or of explicit pairs."""
+
+    group_weight: GroupWeights
+    _min_samples = 2
+    # A pipeline always offers sample weights, and fails if its last step has never heard of them.
+    __metadata_request__score: ClassVar = {"groups": True, "sample_weight": None}
+
+    def _preferences(self, labels: NDArray) -> Preferences:
+        """Return all pairs inside each group, of which there may be none."""
+        weight = self.group_weight
+        if isinstance(weight, str):
+            return GroupPreferences(labels, weight)
+        distinct = np.unique(labels).tolist()
+        missing = [label for label in distinct if label not in weight]
+        if missing:
+            raise ValueError(
+                f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
             )
-        return getattr(self, name)
+        values = check_weights("group_weight", [weight[label] for label in distinct], "group")
+        return GroupPreferences(labels, values)
 
-    def _new_points(self, X: ArrayLike, dtype: Any = np.float64) -> Any:
-        """Check points to predict; those in single precision stay so if `dtype` admits it."""
-        check_is_fitted(self)
-        return validated(self, X, reset=False, dtype=dtype, sparse=self._takes_sparse)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        pairs: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to the differences of scores inside each group, or of explicit pairs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,), optional
+            Scores. May be left out with `pairs`.
+        groups : array-like of shape (n,), optional
+            Labels or query ids: only points with the same one are compared. Default: all points.
+        pairs : array-like of shape (p, 2), optional
+            Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
+            to sample j. A pair may occur more than once and in both directions. Indices are those
+            of the rows of X, so a cross-validation that draws rows cannot pass pairs on.
+        weights : array-like of shape (p,), optional
+            Positive weights of the pairs. Default: all 1.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        With pairs the cost is ``sum_k w_k (d_k - (f_i - f_j))^2`` over the rows (i, j). The
+        difference ``d_k`` to be matched is ``y_i - y_j`` if there are scores, even one that
+        contradicts the pair, and otherwise 1. Rows about the same two samples are one comparison
+        with the sum of their weights and the weighted mean of their differences.
+        """
+        if pairs is None and weights is None:
+            if y is None:
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None; "
+                    "pass scores, or pairs of samples as pairs="
+                )
+            X, y = self._check_data(X, y)
+            preferences = self._preferences(group_labels(groups, len(y)))
+            self.n_groups_ = count_groups(preferences)
+            return self._fit(X, y, preferences)
+        if y is None:
+            X = self._check_points(X)
+        else:
+            X, y = self._check_data(X, y)
+        n_points, self.n_groups_ = X.shape[0], None
+        edges = add_up(*check_pairs(pairs, weights, groups, n_points))
+        scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
+        return self._fit(X, scores, PairPreferences(n_points, edges.pairs, edges.weights))
+
+    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
+        """Return the pairwise accuracy: the fraction of pairs in the right order.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        y : array-like of shape (m,)
+            True scores; points with NaN are skipped.
+        groups : array-like of shape (m,), optional
+            Only pairs inside a group count. Required if the model was fitted to several groups;
+            one label for all samples compares all of them.
+
+        Returns
+        -------
+        float
+            Between 0 and 1, over the pairs whose true scores differ; a pair tied in the prediction
+            counts half.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted to several groups and `groups` is missing.
+        """
+        y, prediction, labels = scored_part(y, self.predict(X), groups)
+        n_fitted = self.n_groups_
+        if n_fitted is not None and n_fitted > 1 and labels is None:
+            raise ValueError(
+                f"{type(self).__name__} was fitted to {n_fitted} groups but is scored without "
+                f"groups, so that points of different groups would be compared; {PASS_GROUPS}; if "
+                "all samples are of one group, pass one label for all of them"
+            )
+        if n_fitted == 1 and labels is not None and (n_labels := len(np.unique(labels))) > 1:
+            warnings.warn(
+                f"{type(self).__name__} is scored inside {n_labels} groups but was fitted without "
+                f"groups, so that it compared all samples with each other; {PASS_GROUPS}",
+                UserWarning,
+                stacklevel=2,
+            )
+        return float(pairwise_accuracy(y, prediction, labels))
 
 
-@parameters
-class OneWidth(KernelEstimator):
-    """Base of the estimators whose kernel has one gamma, if it has any."""
+PASS_GROUPS = (
+    "pass groups= to fit and score alike; through scikit-learn, call "
+    "sklearn.set_config(enable_metadata_routing=True) and pass groups= to fit and score of a "
+    "Pipeline or GridSearchCV, or params={'groups': ...} to cross_validate"
+)
 
-    gamma: Gamma = "scale"
 
-    _constraints: ClassVar[Constraints] = {"gamma": GAMMA}
+def count_groups(preferences: Preferences) -> int:
+    """Return the number of groups; raise a ValueError if they have no pair to learn from."""
+    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
+    assert isinstance(ranking, GroupPreferences)
+    if ranking.n_pairs == 0:
+        raise ValueError(
+            "groups leave no pair to learn from: every group has one sample only; give at least "
+            "one group two samples, or pass no groups to compare all samples"
+        )
+    return ranking.n_groups
+
+
+def check_weights(name: str, weights: ArrayLike, of_each: str) -> Array:
+    """Return positive weights; raise a ValueError unless sums of them keep their digits."""
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be one finite number for each {of_each}") from None
+    if not (np.isfinite(values).all() and (values > 0.0).all()):
+        raise ValueError(f"{name} must be positive finite numbers; leave out what has no weight")
+    low, high = values.min(initial=1.0), values.max(initial=1.0)
+    if not (low >= 1.0 / LARGE and high <= LARGE and values.max() <= MOST_UNEVEN * values.min()):
+        raise ValueError(
+            f"{name} must lie between {1.0 / LARGE:g} and {LARGE:g}, and the largest must be at "
+            f"most {MOST_UNEVEN:g} times the smallest; got {values.min():.3g} to "
+            f"{values.max():.3g}"
+        )
+    return values
+
+
+def check_pairs(
+    pairs: ArrayLike | None, weights: ArrayLike | None, groups: ArrayLike | None, n_points: int
+) -> tuple[Indices, Array]:
+    """Return explicit pairs of samples, shape (p, 2), and their weights, shape (p,)."""
+    if pairs is None:
+        raise ValueError("weights are those of explicit pairs; pass pairs= too")
+    if groups is not None:
+        raise ValueError("groups and pairs both say what is compared; pass one of them")
+    rows = np.asarray(pairs)
+    if rows.size == 0:
+        raise ValueError("pairs must hold at least one pair to learn from; got none")
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            "pairs must be integers of the shape (p, 2), a row (i, j) for each sample i that is "
+            f"preferred to a sample j; got {rows.dtype} of the shape {rows.shape}"
+        )
+    if rows.min() < 0 or rows.max() >= n_points:
+        raise ValueError(
+            f"pairs must hold indices of the {n_points} samples, from 0 to {n_points - 1}; got "
+            f"indices from {rows.min()} to {rows.max()}"
+        )
+    alone = np.flatnonzero(rows[:, 0] == rows[:, 1])
+    if len(alone):
+        raise ValueError(
+            f"pairs must compare different samples; row {alone[0]} compares sample "
+            f"{rows[alone[0], 0]} with itself"
+        )
+    if weights is None:
+        return rows.astype(np.intp), np.ones(len(rows))
+    if np.shape(weights) != (len(rows),):
+        raise ValueError(
+            f"weights must have one number for each of the {len(rows)} pairs; got the shape "
+            f"{np.shape(weights)}"
+        )
+    return rows.astype(np.intp), check_weights("weights", weights, "pair")

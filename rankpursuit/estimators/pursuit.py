@@ -1,42 +1,631 @@
-"""The pursuits with one function: kernel matching pursuit, ranking pursuit, and their blend."""
+"""The pursuits with one function: kernel matching pursuit, ranking pursuit, and their blend.
+
+All three follow one path of growing expansions, from the rows of a least-squares problem or from
+its Gram matrix. A Gram matrix is a sum over blocks of whole groups, so that a model can be learned
+from blocks: one at a time, from a file, or from the workers of a cluster.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array
 
-from rankpursuit.estimators._block_pursuit import BlockPursuit
-from rankpursuit.estimators._constraints import Constraints, Number
-from rankpursuit.estimators._docs import documented
-from rankpursuit.estimators._fitting import FitsOrder, FitsScores, Ranker
-from rankpursuit.estimators._parameters import parameters
-from rankpursuit.preferences import Blend, Preferences
+from rankpursuit.estimators._base import (
+    Array,
+    GroupWeights,
+    Indices,
+    Kernel,
+    KernelEstimator,
+    RandomState,
+    RankerMixin,
+    RunningVariance,
+    check_finite,
+    draw_candidates,
+    evenly,
+    group_labels,
+    random_generator,
+    resolve_gamma,
+    warn_if_flat,
+)
+from rankpursuit.kernels import GaussianColumns
+from rankpursuit.preferences import Blend, GroupPreferences, Preferences
+from rankpursuit.solvers import (
+    Columns,
+    Fitting,
+    GramSums,
+    PursuitPath,
+    choose_form,
+    count_basis,
+    is_exact,
+    pursue,
+    ridge_paths,
+    ridge_rows,
+    sum_rows,
+)
+
+Block = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
+"""Points, their scores, and their groups; a block holds all rows of its groups."""
+Blocks = Iterable[Block] | Callable[[], Iterable[Block]]
 
 
-@documented
-class KernelMatchingPursuit(FitsScores, BlockPursuit):
+@dataclass(frozen=True)
+class Dictionary:
+    """Candidates of a pursuit: the points whose kernel functions it chooses from.
+
+    Attributes
+    ----------
+    points : ndarray of shape (N, n_features)
+    rows : ndarray of shape (N,)
+        Their indices, which `basis_` reports.
+    gamma : float or None
+        That of the kernel.
+    """
+
+    points: Array
+    rows: Indices
+    gamma: float | None
+
+
+@dataclass(frozen=True)
+class BlockGram:
+    """Gram matrix of the rows of one or several blocks; those of other blocks are added by ``+``.
+
+    Attributes
+    ----------
+    sums : GramSums
+        Products of the rooted kernel columns with each other and with the scores.
+    n_groups, n_pairs : int
+        Numbers of groups and of pairs inside them.
+    labels : frozenset
+        Labels of the groups, to notice a group that two blocks have a part of.
+    """
+
+    sums: GramSums
+    n_groups: int
+    n_pairs: int
+    labels: frozenset[Any]
+
+    def __add__(self, other: BlockGram) -> BlockGram:
+        for label in self.labels & other.labels:
+            raise ValueError(
+                f"group {label!r} is split: an earlier block has rows of it too; a block must hold "
+                "all rows of its groups"
+            )
+        return BlockGram(
+            self.sums + other.sums,
+            self.n_groups + other.n_groups,
+            self.n_pairs + other.n_pairs,
+            self.labels | other.labels,
+        )
+
+    def __radd__(self, other: int) -> BlockGram:
+        return self  # the start of a sum
+
+
+class _Pursuit(KernelEstimator):
+    """Base of the pursuits with one function."""
+
+    _dtypes = [np.float64, np.float32]  # noqa: RUF012
+    __metadata_request__partial_fit: ClassVar = {"groups": True}
+
+    def __init__(
+        self,
+        n_basis: int | float | None = None,
+        *,
+        fitting: Fitting = "backfit",
+        repeat: bool = False,
+        ridge: float = 1.0,
+        n_candidates: int | None = 1000,
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        KernelEstimator.__init__(self, kernel, gamma, degree, coef0, kernel_params)
+        self.n_basis = n_basis
+        self.fitting = fitting
+        self.repeat = repeat
+        self.ridge = ridge
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.repeat and self.fitting != "basic":
+            raise ValueError(
+                f"repeat must be False with fitting={self.fitting!r}; only 'basic' fitting may "
+                "gain from choosing a function again"
+            )
+
+    def _path(
+        self,
+        problem: GramSums | tuple[Array, Array],
+        among: Array | None,
+        ridges: Sequence[float] | Array,
+        n_steps: int,
+    ) -> PursuitPath:
+        """Follow the paths for a stack of kernels and all ridges.
+
+        Parameters
+        ----------
+        problem : GramSums, or tuple of ndarrays of shape (w, m, N) and (m,)
+            The Gram matrices of w kernels, or the rows of their least-squares problems: kernel
+            columns of N candidates and scores, with the root of the preferences applied.
+        among : ndarray of shape (w, N, N) or None
+            Kernels of the candidates; None for the one ridge 0.
+        ridges : sequence of r floats
+        n_steps : int
+
+        Returns
+        -------
+        PursuitPath
+            Of w * r problems, those of a kernel's ridges next to each other.
+        """
+        if isinstance(problem, GramSums):
+            follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
+            return ridge_paths(problem, among, ridges, n_steps, **follow)
+        rows, target = problem
+        if among is not None:
+            rows, target = ridge_rows(rows, target, among, ridges)
+        return pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
+
+    def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
+        self.__dict__.pop("_blocks", None)
+        candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
+        n_steps = count_basis(self.n_basis, len(candidates))
+        form = choose_form(len(X), len(candidates), preferences, self.fitting)
+        if form != "rows" and not self._precomputed:
+            points = np.asarray(X[candidates], dtype=np.float64)
+            dictionary = Dictionary(points, candidates, self._resolve_gamma(X))
+            sums = self._sum(dictionary, X, scores, preferences)
+            path = self._path(sums, self._penalty(dictionary), [self.ridge], n_steps)
+            if form == "sums" or is_exact(path):
+                self._warn_if_flat(dictionary)
+                return self._keep_path(dictionary, path, n_steps)
+        X_double = np.asarray(X, dtype=np.float64)
+        kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
+        slim = preferences.slim(len(candidates))
+        rows = slim.root(kernel), slim.root(scores)
+        among = kernel[:, candidates] if self.ridge > 0.0 else None
+        path = self._path(rows, among, [self.ridge], n_steps)
+        dictionary = Dictionary(X_double[candidates], candidates, self.gamma_)
+        return self._keep_path(dictionary, path, n_steps)
+
+    def _sum(
+        self,
+        dictionary: Dictionary,
+        X: NDArray[np.floating],
+        scores: Array,
+        preferences: Preferences,
+    ) -> GramSums:
+        """Return the checked Gram matrix of some rows, which are never copied as a whole."""
+        points, gamma = dictionary.points, dictionary.gamma
+
+        def values(X: NDArray[np.floating], out: Array) -> None:
+            out[:] = self._kernel(np.asarray(X, dtype=np.float64), points, gamma)
+
+        columns: Columns = values
+        if isinstance(self.kernel, str) and self.kernel == "rbf" and gamma is not None:
+            columns = GaussianColumns(points, gamma)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = sum_rows(columns, len(points), X, scores, preferences)
+            self._check_kernel_values(np.sqrt(np.abs(np.einsum("bii->bi", sums.gram))))
+        return sums
+
+    def _penalty(self, dictionary: Dictionary) -> Array | None:
+        """Return the kernel of the candidates, shape (1, N, N), if there is a ridge."""
+        if self.ridge == 0.0:
+            return None
+        kernel = self._kernel(dictionary.points, dictionary.points, dictionary.gamma)
+        self._check_symmetric(kernel)
+        return kernel[None]
+
+    def _warn_if_flat(self, dictionary: Dictionary) -> None:
+        some = dictionary.points[evenly(len(dictionary.points))]
+        values = self._kernel(some, some, dictionary.gamma)
+        warn_if_flat(self.kernel, dictionary.gamma, values, np.arange(len(some)))
+
+    def _keep_path(self, dictionary: Dictionary, path: PursuitPath, n_steps: int) -> Self:
+        """Keep the one path of a fit."""
+        reached = int(path.n_steps[0])
+        chosen, staged = path.expansion(0)
+        check_finite(staged)
+        if self.n_basis is not None and reached < n_steps:
+            warn_early_end(reached, n_steps)
+        self._keep(dictionary.points, chosen, staged[-1] if reached else np.empty(0))
+        self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
+        self.staged_coef_ = np.array(staged, order="C")
+        self.cost_ = np.array(path.cost[0, : reached + 1])
+        return self
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+        """Predict with 1, 2, ... basis functions.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+        Yields
+        ------
+        ndarray of shape (m,)
+        """
+        values = self._basis_values(self._new_points(X).astype(np.float64, copy=False))
+        for coef in self.staged_coef_:
+            yield values @ coef
+
+    # Learning from blocks. Everything is computed on a copy of the model, which takes its place at
+    # the end: a block that is refused leaves the model as it was.
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        candidates: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more block of rows, in addition to all blocks before.
+
+        The model is that of all rows so far, to rounding. After `fit` or `fit_blocks`, it begins
+        anew.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        y : array-like of shape (m,)
+            Scores.
+        groups : array-like of shape (m,), optional
+            Only points with the same label are compared, so a block holds all rows of its groups.
+            Default: the block is one group. A regression method ignores it.
+        candidates : array-like of shape (N, n_features), optional
+            With the first block: the points whose functions make up the dictionary. Default:
+            `n_candidates` of the rows of the first block.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the block cannot be used: a group of it was in an earlier block, it has another
+            number of features, a value is not finite, it has no pair, or the kernel was changed
+            since the first block. The model stays as it was.
+
+        Notes
+        -----
+        `n_basis`, `fitting`, `repeat` and `ridge` may change between blocks. ``gamma="scale"``
+        takes the variance of the first block, or of `candidates`. The model keeps N x N numbers
+        for N candidates, and each call follows the whole path again: blocks of some thousand rows
+        take the least time.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rankpursuit import RankingPursuit
+        >>> rng = np.random.default_rng(0)
+        >>> model = RankingPursuit(n_basis=8, n_candidates=30, random_state=0)
+        >>> for day in range(3):
+        ...     X, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10) + 6 * day
+        ...     model = model.partial_fit(X, X[:, 0] + groups, groups)
+        >>> round(model.score(X, X[:, 0] + groups, groups), 2)
+        0.92
+        """
+        new, blocks = self._copy_for_blocks(), vars(self).get("_blocks")
+        settings = self._block_settings()
+        X, y, labels = new._check_block((X, y, groups), reset=blocks is None)
+        if blocks is None:
+            dictionary = new._draw([X])[0] if candidates is None else new._given(candidates)
+            total: Any = 0
+        else:
+            dictionary, total, before = blocks
+            changed = [
+                name
+                for name, value in settings.items()
+                if value is not before[name] and value != before[name]
+            ]
+            if changed:
+                raise ValueError(
+                    f"{changed[0]} was changed since the first block, whose sums depend on it; "
+                    "begin anew with fit, or with a clone of the model"
+                )
+            if candidates is not None:
+                raise ValueError("candidates are chosen with the first block; leave them out now")
+        total = total + new._block_gram(dictionary, X, y, labels)
+        new._fit_gram(dictionary, total)
+        new._blocks = dictionary, total, settings
+        return self._become(new)
+
+    def fit_blocks(self, blocks: Blocks, *, candidates: ArrayLike | None = None) -> Self:
+        """Fit to rows that come in blocks, of which one is in memory at a time.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y, groups), or a callable that returns one
+            A block holds all rows of its groups; see `partial_fit`. Candidates are drawn from all
+            rows, for which the blocks are read twice: pass a list, what `array_blocks`,
+            `parquet_blocks` and `letor_blocks` of `rankpursuit.datasets` return, or a function
+            that opens the blocks.
+        candidates : array-like of shape (N, n_features), optional
+            The points whose functions make up the dictionary; the blocks are then read once.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a block cannot be used; the message names it. The model stays as it was.
+
+        Notes
+        -----
+        Rows in the same order give the candidates of `fit`, and to rounding its model, however
+        they are cut into blocks. ``lambda: tqdm(blocks)`` shows the progress.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rankpursuit import RankingPursuit
+        >>> from rankpursuit.datasets import array_blocks
+        >>> rng = np.random.default_rng(0)
+        >>> X, groups = rng.normal(size=(400, 2)), np.repeat(np.arange(40), 10)
+        >>> model = RankingPursuit(8, ridge=0.0, n_candidates=30, random_state=0)
+        >>> blocks = array_blocks(X, X[:, 0], groups, rows=100)
+        >>> round(model.fit_blocks(blocks).score(X, X[:, 0], groups), 2)
+        0.95
+        """
+        new, n_rows = self._copy_for_blocks(), None
+        if candidates is None:
+            if not callable(blocks) and isinstance(blocks, Iterator):
+                raise ValueError(
+                    "blocks can be read only once, but drawing candidates from all rows takes a "
+                    "second pass: pass a function that opens the blocks anew, such as "
+                    "lambda: read(path), or pass candidates="
+                )
+            dictionary, n_rows = new._draw(X for X, _, _ in new._checked(blocks))
+        else:
+            dictionary = new._given(candidates)
+        total: Any = 0
+        for place, (X, y, labels) in enumerate(new._checked(blocks), start=1):
+            with _prefix_errors(f"block {place}"):
+                total = total + new._block_gram(dictionary, X, y, labels)
+        found = total.sums.n_rows if total else 0
+        if n_rows not in (None, found):
+            raise ValueError(
+                f"blocks had {n_rows} rows when they were first read and {found} the second time; "
+                "a callable must open them anew each time"
+            )
+        new._fit_gram(dictionary, total)
+        return self._become(new)
+
+    def block_gram(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, *, candidates: ArrayLike
+    ) -> BlockGram:
+        """Return the Gram matrix of one block, for `fit_gram`; the model stays as it is.
+
+        Gram matrices of blocks add up, by ``+`` and ``sum``, wherever they were computed.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        y : array-like of shape (m,)
+            Scores.
+        groups : array-like of shape (m,), optional
+            As in `partial_fit`: a block holds all rows of its groups.
+        candidates : array-like of shape (N, n_features)
+            The points whose functions make up the dictionary, the same for all blocks.
+
+        Returns
+        -------
+        BlockGram
+        """
+        new = self._copy_for_blocks()
+        X, y, labels = new._check_block((X, y, groups), reset=True)
+        return new._block_gram(new._given(candidates), X, y, labels)
+
+    def fit_gram(self, gram: BlockGram, candidates: ArrayLike) -> Self:
+        """Fit to the sum of the Gram matrices of all blocks.
+
+        Parameters
+        ----------
+        gram : BlockGram
+            The sum of what `block_gram` returned, with the same parameters and candidates.
+        candidates : array-like of shape (N, n_features)
+            The points whose functions make up the dictionary; `basis_` counts them.
+
+        Returns
+        -------
+        self
+        """
+        new = self._copy_for_blocks()
+        dictionary = new._given(candidates)
+        if gram.sums.products.shape[1] != len(dictionary.points):
+            raise ValueError(
+                f"candidates must be those of the Gram matrix, {gram.sums.products.shape[1]} "
+                f"points; got {len(dictionary.points)}"
+            )
+        new._fit_gram(dictionary, gram)
+        return self._become(new)
+
+    def _copy_for_blocks(self) -> Self:
+        self._check_parameters()
+        if self._precomputed:
+            raise ValueError(
+                "kernel='precomputed' holds values with all training points, and cannot be learned "
+                "from blocks; pass the kernel as a callable"
+            )
+        new = copy(self)
+        new.__dict__.pop("_blocks", None)
+        return new
+
+    def _become(self, new: Self) -> Self:
+        self.__dict__.clear()
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def _block_settings(self) -> dict[str, Any]:
+        """Return the parameters that the sums over blocks depend on."""
+        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
+        settings = {name: getattr(self, name, None) for name in names}
+        if isinstance(settings["group_weight"], Mapping):  # further groups may need further weights
+            settings["group_weight"] = "mapping"
+        return settings
+
+    def _checked(self, blocks: Blocks) -> Iterator[tuple[Any, Array, NDArray | None]]:
+        """Check one block after the other; the first one defines the number of features."""
+        if isinstance(blocks, str | PathLike):
+            raise ValueError(
+                "blocks must be blocks of rows, not the name of a file: letor_blocks(path) and "
+                "parquet_blocks(path) of rankpursuit.datasets read them from one"
+            )
+        opened = blocks() if callable(blocks) else blocks
+        if not isinstance(opened, Iterable):
+            raise ValueError(
+                f"blocks must be an iterable of (X, y, groups); got {type(opened).__name__}"
+            )
+        for place, block in enumerate(opened, start=1):
+            with _prefix_errors(f"block {place}"):
+                checked = self._check_block(block, reset=place == 1)
+            yield checked
+
+    def _check_block(self, block: Any, *, reset: bool) -> tuple[Any, Array, NDArray | None]:
+        """Return checked points, scores, and labels if the rows are labelled and compared."""
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+            alone = isinstance(block, np.ndarray)
+            raise ValueError(
+                f"a block must be (X, y, groups); got {type(block).__name__}"
+                + ("; a single block goes into a list, [(X, y, groups)]" if alone else "")
+            )
+        X, y, groups = (*block, None)[:3]
+        X, y = self._check_data(X, y, reset=reset, min_samples=1)
+        labels = group_labels(groups, len(X))
+        compared = isinstance(self, RankerMixin) and groups is not None
+        return X, y, labels if compared else None
+
+    def _draw(self, blocks: Iterable[NDArray[np.floating]]) -> tuple[Dictionary, int]:
+        """Draw candidates from the points of all blocks; return them and the number of rows."""
+        generator, entries, n_rows = random_generator(self.random_state), RunningVariance(), 0
+        kept: list[tuple[NDArray, ...]] = []
+        for X in blocks:
+            keys, rows = generator.random(len(X)), np.arange(n_rows, n_rows + len(X))
+            best = self._smallest(keys)
+            kept.append((keys[best], rows[best], np.array(X[best], dtype=np.float64)))
+            if self.n_candidates is not None:
+                joined = [np.concatenate(parts) for parts in zip(*kept, strict=True)]
+                best = self._smallest(joined[0])
+                kept = [tuple(part[best] for part in joined)]
+            n_rows += len(X)
+            entries += RunningVariance.measure(X)
+        if not kept:
+            raise ValueError("there are no blocks to learn from")
+        _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        order = np.argsort(rows)
+        gamma = resolve_gamma(self.kernel, self.gamma, points.shape[1], entries)
+        return Dictionary(points[order], rows[order], gamma), n_rows
+
+    def _smallest(self, keys: Array) -> Indices:
+        if self.n_candidates is None or self.n_candidates >= len(keys):
+            return np.arange(len(keys))
+        return np.argpartition(keys, self.n_candidates - 1)[: self.n_candidates]
+
+    def _given(self, candidates: ArrayLike) -> Dictionary:
+        """Check candidates that are given; they are counted among themselves."""
+        points = check_array(candidates, dtype=np.float64, input_name="candidates")
+        self.n_features_in_ = points.shape[1]
+        return Dictionary(
+            self._check_for_kernel(points), np.arange(len(points)), self._resolve_gamma(points)
+        )
+
+    def _block_gram(
+        self,
+        dictionary: Dictionary,
+        X: NDArray[np.floating],
+        scores: Array,
+        labels: NDArray | None,
+    ) -> BlockGram:
+        n_features = dictionary.points.shape[1]
+        if X.shape[1] != n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the candidates have {n_features} features"
+            )
+        form = self._preferences(np.zeros(len(X)) if labels is None else labels)
+        sums = self._sum(dictionary, X, scores, form)
+        ranking = form.preferences if isinstance(form, Blend) else form
+        distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
+        if not isinstance(ranking, GroupPreferences):
+            return BlockGram(sums, 0, 0, distinct)
+        return BlockGram(sums, ranking.n_groups, ranking.n_pairs, distinct)
+
+    def _fit_gram(self, dictionary: Dictionary, gram: BlockGram | int) -> None:
+        """Follow the path of a sum of Gram matrices, and keep it."""
+        if not isinstance(gram, BlockGram):
+            raise ValueError("there are no blocks to learn from")
+        if isinstance(self, RankerMixin):
+            self.n_groups_ = gram.n_groups
+            if not gram.n_pairs:
+                raise ValueError(
+                    "groups leave no pair to learn from: every group has one sample only; give at "
+                    "least one group two samples, or wait for a block that has them"
+                )
+        n_steps = count_basis(self.n_basis, len(dictionary.points))
+        path = self._path(gram.sums, self._penalty(dictionary), [self.ridge], n_steps)
+        self._warn_if_flat(dictionary)
+        self._keep_path(dictionary, path, n_steps)
+
+
+def warn_early_end(reached: int, asked: int) -> None:
+    """Warn that a path has fewer functions than were asked for."""
+    warnings.warn(
+        f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
+        "linearly independent and lowers the cost; the model uses what there is",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
+
+
+@contextmanager
+def _prefix_errors(where: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+class KernelMatchingPursuit(_Pursuit):
     """Kernel matching pursuit: a sparse expansion grown greedily by least squares on the scores.
 
     Parameters
     ----------
-    {n_basis, fitting, repeat, ridge, n_candidates, kernel_parameters, random_state}
+    n_basis : int, float or None, default None
+        Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
+    fitting, repeat, ridge, n_candidates, random_state : optional
+        The pursuit, as in :class:`RankingPursuit`.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    {basis_, coef_, staged_coef_, cost_, X_basis_, input_attributes}
+    basis_, coef_, staged_coef_, cost_, X_basis_, gamma_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
     RankingPursuit : The same on the differences of pairs.
     CombinedRankingRegressionPursuit : A blend of both.
     RLS : Regularised least squares with all points.
-
-    Notes
-    -----
-    {columns_note}
-
-    {memory_note}
 
     Examples
     --------
@@ -51,9 +640,7 @@ class KernelMatchingPursuit(FitsScores, BlockPursuit):
     """
 
 
-@documented
-@parameters
-class RankingPursuit(FitsOrder, BlockPursuit):
+class RankingPursuit(RankerMixin, _Pursuit):
     """Ranking pursuit: a sparse expansion grown greedily on the differences of pairs.
 
     Every step lowers ``(s - f)' L (s - f)``, the squared loss on all pairs inside a group, with
@@ -61,11 +648,55 @@ class RankingPursuit(FitsOrder, BlockPursuit):
 
     Parameters
     ----------
-    {n_basis, fitting, repeat, ridge, group_weight, n_candidates, kernel_parameters, random_state}
+    n_basis : int, float or None, default None
+        Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
+    fitting : {"basic", "backfit", "prefit"}, default "backfit"
+        Leave the earlier coefficients alone, as in the paper; refit them after every step; or
+        choose each function by the cost after the refit.
+    repeat : bool, default False
+        Whether "basic" may choose a function again; `n_basis` is then the number of choices.
+    ridge : float, default 1
+        Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel. The paper has
+        none, which is 0.
+    group_weight : {"pairs", "equal"} or mapping, default "equal"
+        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
+        for each label of `groups`.
+    n_candidates : int or None, default 1000
+        Number of training points, drawn at random, that make up the dictionary. None: all.
+    kernel : str or callable, default "rbf"
+        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
+    gamma : float, "scale" or None, default "scale"
+        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
+    degree : int, default 3
+        Degree of the polynomial kernel.
+    coef0 : float, default 1
+        Constant of the polynomial and the sigmoid kernel.
+    kernel_params : mapping or None, default None
+        Keyword arguments for a `kernel` that is a callable.
+    random_state : int, Generator, RandomState or None, default None
+        Draws the candidates.
 
     Attributes
     ----------
-    {basis_, coef_, staged_coef_, cost_, X_basis_, n_groups_, input_attributes}
+    basis_ : ndarray of shape (n_basis,)
+        Indices of the chosen training points, in the order of their choice: counted along the
+        blocks if there were any, or among candidates that were given.
+    coef_ : ndarray of shape (n_basis,)
+        Coefficients of the basis functions.
+    staged_coef_ : ndarray of shape (n_steps, n_basis)
+        Row p holds the coefficients after p + 1 steps.
+    cost_ : ndarray of shape (n_steps + 1,)
+        Training cost after 0, 1, 2, ... steps.
+    X_basis_ : ndarray of shape (n_basis, n_features) or None
+        The chosen points; None with a precomputed kernel.
+    gamma_ : float or None
+        The gamma in use; None for a kernel without one.
+    n_groups_ : int or None
+        Number of groups, 1 if there were none; None after explicit pairs.
+    n_features_in_ : int
+        Number of features of the training data.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if all are strings.
 
     See Also
     --------
@@ -77,15 +708,19 @@ class RankingPursuit(FitsOrder, BlockPursuit):
 
     Notes
     -----
-    {columns_note}
+    The functions of the dictionary are columns of a least-squares problem, so without a `ridge`
+    the kernel need be neither symmetric nor positive semi-definite.
 
-    {memory_note}
+    With at least four samples for each of the N candidates, and no explicit pairs, `fit` goes once
+    over the rows in blocks of 64 MB and keeps the N x N Gram matrix. Up to 2^25 kernel values of
+    samples with candidates, rows replace a Gram matrix that leaves too few digits, because chosen
+    functions nearly depend on each other. From a Gram matrix alone, a function of which less than
+    1e-5 is left outside of the span of the chosen ones is never chosen. Rows that do not fit into
+    memory may be a memory map for `fit`, come in blocks for `fit_blocks` or one at a time for
+    `partial_fit`, or lie on a cluster, see `block_gram`.
 
-    The defaults are what does well over data of different kinds, and then on data that took no
-    part in that choice (results/defaults.md): refitted, regularised, and each query counting by
-    its size and not by its pairs. The pursuit of the paper is
-    ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
-    :class:`RankingPursuitCV` chooses the ridge, the width and the number of functions.
+    The defaults do well over data of different kinds (results/defaults.md). The pursuit of the
+    paper is ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
 
     Examples
     --------
@@ -107,10 +742,40 @@ class RankingPursuit(FitsOrder, BlockPursuit):
     0.97
     """
 
+    def __init__(
+        self,
+        n_basis: int | float | None = None,
+        *,
+        fitting: Fitting = "backfit",
+        repeat: bool = False,
+        ridge: float = 1.0,
+        group_weight: GroupWeights = "equal",
+        n_candidates: int | None = 1000,
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        _Pursuit.__init__(
+            self,
+            n_basis,
+            fitting=fitting,
+            repeat=repeat,
+            ridge=ridge,
+            n_candidates=n_candidates,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            random_state=random_state,
+        )
+        self.group_weight = group_weight
 
-@documented
-@parameters
-class CombinedRankingRegressionPursuit(Ranker, BlockPursuit):
+
+class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
     """Combined ranking and regression pursuit (CRRP).
 
     Every step lowers ``(s - f)' (beta I + (1 - beta) L) (s - f)``: kernel matching pursuit for
@@ -118,25 +783,26 @@ class CombinedRankingRegressionPursuit(Ranker, BlockPursuit):
 
     Parameters
     ----------
-    {n_basis}
+    n_basis : int, float or None, default None
+        Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
     beta : float, default 0.5
         Weight of the regression part, from 0 to 1.
-    {fitting, repeat, ridge, group_weight, n_candidates, kernel_parameters, random_state}
+    fitting, repeat, ridge, group_weight, n_candidates, random_state : optional
+        The pursuit, as in :class:`RankingPursuit`.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    {basis_, coef_, staged_coef_, cost_, X_basis_, n_groups_, input_attributes}
+    basis_, coef_, staged_coef_, cost_, X_basis_, gamma_, n_groups_
+        As in :class:`RankingPursuit`.
+    n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
     KernelMatchingPursuit : The regression part alone.
     RankingPursuit : The ranking part alone.
-
-    Notes
-    -----
-    {columns_note}
-
-    {memory_note}
 
     Examples
     --------
@@ -148,25 +814,58 @@ class CombinedRankingRegressionPursuit(Ranker, BlockPursuit):
     array([2.4, 7.1])
     """
 
-    beta: float = 0.5
+    def __init__(
+        self,
+        n_basis: int | float | None = None,
+        *,
+        beta: float = 0.5,
+        fitting: Fitting = "backfit",
+        repeat: bool = False,
+        ridge: float = 1.0,
+        group_weight: GroupWeights = "equal",
+        n_candidates: int | None = 1000,
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        _Pursuit.__init__(
+            self,
+            n_basis,
+            fitting=fitting,
+            repeat=repeat,
+            ridge=ridge,
+            n_candidates=n_candidates,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            random_state=random_state,
+        )
+        self.beta = beta
+        self.group_weight = group_weight
 
-    _constraints: ClassVar[Constraints] = {"beta": (Number(low=0.0, high=1.0),)}
+    def _preferences(self, labels: NDArray) -> Preferences:
+        return Blend(super()._preferences(labels), self.beta)
 
-    @documented
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(  # type: ignore[override]
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Self:
         """Fit to scores, and to their order inside each group.
 
         Parameters
         ----------
-        {X_train, scores, groups}
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,)
+            Scores.
+        groups : array-like of shape (n,), optional
+            Labels or query ids: only points with the same one are compared. Default: all points.
 
         Returns
         -------
         self
         """
-        X, y = self._check_scored(X, y, min_samples=2)
-        return self._learn(X, y, Blend(self._compared(groups, len(X)), self.beta))
-
-    def _block_form(self, labels: NDArray) -> Preferences:
-        """Return the blend of both parts for points with these labels."""
-        return Blend(super()._block_form(labels), self.beta)
+        return super().fit(X, y, groups)

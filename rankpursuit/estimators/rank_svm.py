@@ -1,48 +1,46 @@
-"""RankSVM."""
+"""RankSVM: a hinge loss on every pair."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import field
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from rankpursuit.estimators._comparisons import (
-    checked_pairs,
-    checked_target,
+from rankpursuit.estimators._base import (
+    Array,
+    GroupWeights,
+    Kernel,
+    RankerMixin,
+    check_pairs,
+    count_groups,
+    group_labels,
 )
-from rankpursuit.estimators._constraints import POSITIVE, Choice, Constraints
-from rankpursuit.estimators._docs import documented
-from rankpursuit.estimators._fitting import Ranker
-from rankpursuit.estimators._kernels import Array
-from rankpursuit.estimators._linear import LinearModel
-from rankpursuit.estimators._ordered import Order, OrderOfPairs, OrderOfScores
-from rankpursuit.estimators._parameters import parameters
-from rankpursuit.estimators._scaling import shifted
-from rankpursuit.solvers import rank_svm_path, rank_svm_weights
-from rankpursuit.solvers.features import linear_kernel
-from rankpursuit.solvers.judgements import add_up_ordered
-from rankpursuit.solvers.rank_svm import Loss
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers import (
+    GroupedPairs,
+    ListedPairs,
+    Loss,
+    OrderedPairs,
+    add_up_ordered,
+    linear_kernel,
+    rank_svm_path,
+    rank_svm_weights,
+)
 
-FEWEST_POINTS, FEW_POINTS = 200, 1000
-"""Up to so many, a linear kernel is solved in the points: always, and if they are fewer than the
-features or it is not solved otherwise."""
-LARGEST_C = 1e300
-"""C times the size of the kernel counts as at most this, and as at least one over it."""
+_FEWEST_POINTS, _FEW_POINTS = 200, 1000
+"""Largest numbers of points for which a linear kernel is solved in the points: in any case, and
+with at least as many features."""
 
 
-@documented
-@parameters
-class RankSVM(Ranker, LinearModel):
+class RankSVM(RankerMixin):
     """Ranking support vector machine: a hinge loss on every pair inside a group.
 
     Minimises ``a' K a / 2 + C sum w_ij max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
-    higher score than j, weighted as `group_weight` says, or as `fit` is told. Time and memory grow
-    with the number of pairs, but no kernel of pairs is ever formed; with a linear kernel the pairs
-    are counted by sorting, and time and memory grow with the number of points.
+    higher score than j.
 
     Parameters
     ----------
@@ -50,19 +48,22 @@ class RankSVM(Ranker, LinearModel):
         Weight of the loss; positive.
     loss : {"hinge", "squared_hinge"}, default "hinge"
         Loss of a pair: its slack, or the square of that, which is solved faster.
-    {group_weight, kernel_parameters}
     tol : float, default 1e-3
-        Relative duality gap at which the solution is good enough. If it is not reached, the best
-        solution that was met is kept, and a ConvergenceWarning names its gap.
+        Relative duality gap to reach. If it is not reached, a ConvergenceWarning names the gap.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankRLS`.
 
     Attributes
     ----------
     basis_ : ndarray of shape (n_basis,)
-        The training points with a coefficient other than zero; with a linear kernel all
-        features.
-    {coef_, X_basis_, n_groups_, input_attributes}
+        Indices of the training points with a coefficient other than zero; with a linear kernel of
+        all features.
+    coef_ : ndarray of shape (n_basis,)
+        Their coefficients; with a linear kernel the weights of the features.
     duality_gap_ : float
         Relative duality gap of the solution.
+    X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankRLS`.
 
     See Also
     --------
@@ -70,13 +71,10 @@ class RankSVM(Ranker, LinearModel):
 
     Notes
     -----
-    {linear_note}
-
-    With a kernel that is not positive definite, the problem is not convex: the solution is where
-    the solver stopped, and a warning says so. "additive_chi2" does no harm, for it is positive
-    definite on differences. Pairs that no function of the kernel separates have dual variables of
-    the size of C: from about 1e12 times the inverse of the kernel values on, they cannot be told
-    to a small gap in double precision.
+    Time and memory grow with the number of pairs, but no kernel of pairs is ever formed. With a
+    linear kernel the pairs are counted by sorting, time and memory grow with the number of points,
+    and X may be sparse. With a kernel that is not positive semi-definite the problem is not convex:
+    the solution is where the solver stopped, and a warning reports its gap.
 
     Examples
     --------
@@ -97,17 +95,27 @@ class RankSVM(Ranker, LinearModel):
     True
     """
 
-    C: float = field(default=1.0, kw_only=False)
-    loss: Loss = "hinge"
-    tol: float = 1e-3
+    _has_linear_form = True
 
-    _constraints: ClassVar[Constraints] = {
-        "C": POSITIVE,
-        "loss": (Choice.of(Loss),),
-        "tol": POSITIVE,
-    }
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        loss: Loss = "hinge",
+        tol: float = 1e-3,
+        group_weight: GroupWeights = "equal",
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.group_weight = group_weight
 
-    @documented
     def fit(
         self,
         X: ArrayLike,
@@ -121,15 +129,16 @@ class RankSVM(Ranker, LinearModel):
 
         Parameters
         ----------
-        {X_train}
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
         y : array-like of shape (n,), optional
-            Scores; ties produce no pair. Not with `pairs`, which say the order themselves.
-        {groups}
+            Scores; ties produce no pair. Not with `pairs`, which give the order themselves.
+        groups : array-like of shape (n,), optional
+            Labels or query ids: only points with the same one are compared. Default: all points.
         pairs : array-like of shape (p, 2), optional
             Instead of scores, the order of some pairs: a row (i, j) says that sample i is
             preferred to sample j. The weights of a row that occurs more than once add up, and
-            (i, j) and (j, i) are two pairs, each with its loss. The indices are those of the
-            rows of X, so a cross-validation that draws rows cannot pass pairs on.
+            (i, j) and (j, i) are two pairs, each with its loss. Indices are those of the rows of
+            X, so a cross-validation that draws rows cannot pass pairs on.
         weights : array-like of shape (p,), optional
             Positive weights of the pairs' losses. Default: all 1.
 
@@ -138,18 +147,37 @@ class RankSVM(Ranker, LinearModel):
         self
         """
         if pairs is None and weights is None:
-            X, y = self._check_scored(X, checked_target(self, y), min_samples=2)
-            order: Order = OrderOfScores(y, self._compared(groups, len(y)))
+            if y is None:
+                raise ValueError(
+                    "RankSVM requires y to be passed, but the target y is None; pass scores, or "
+                    "pairs of samples as pairs="
+                )
+            X, scores = self._check_data(X, y)
+            within = self._preferences(group_labels(groups, len(scores)))
+            assert isinstance(within, GroupPreferences)
+            self.n_groups_ = count_groups(within)
         else:
-            X, self.n_groups_ = self._check_points(X, min_samples=2), None
-            told = checked_pairs(pairs, weights, groups, X.shape[0])
+            X, self.n_groups_ = self._check_points(X), None
+            listed = add_up_ordered(*check_pairs(pairs, weights, groups, X.shape[0]))
             if y is not None:
                 raise ValueError("y and pairs both say what is preferred; pass one of them")
-            order = OrderOfPairs(X.shape[0], *add_up_ordered(*told))
-        if self._is_linear:
-            self._fit_linear(X, order)
+        n_points, n_features = X.shape
+        few = n_points <= (_FEW_POINTS if n_points <= n_features else _FEWEST_POINTS)
+        if self._in_features and not few:
+            if self.n_groups_ is None:
+                compared: Any = ListedPairs(n_points, *listed)
+            else:
+                compared = GroupedPairs(scores, within.codes, within.point_weights)
+            solved = rank_svm_weights(X, compared, float(self.C), loss=self.loss, tol=self.tol)
+            self.duality_gap_ = float(solved.gap)
+            self._keep_weights(solved.weights)
         else:
-            self._fit_kernel(X, order)
+            if self.n_groups_ is None:
+                ordered = OrderedPairs(n_points, *listed)
+            else:
+                pair_weights = within.pair_weights()
+                ordered = OrderedPairs.of_scores(scores, within.pairs(), pair_weights)
+            self._fit_points(X, ordered)
         if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
@@ -159,30 +187,17 @@ class RankSVM(Ranker, LinearModel):
             )
         return self
 
-    def _fit_kernel(self, X: Array, order: Order) -> None:
-        kernel, exponent = self._training_kernel(X, np.arange(len(X)))
-        C = self._scaled_C(exponent)
-        path = rank_svm_path(kernel[None], order.listed(), [C], loss=self.loss, tol=self.tol)
-        self.duality_gap_ = float(path.gap[0, 0])
-        coef = shifted(path.coefficients[0, 0], -exponent)
-        support = np.flatnonzero(coef)
-        self._keep(X, support, coef[support])
-
-    def _fit_linear(self, X: Any, order: Order) -> None:
-        """Solve in the weights of the features, or in few points."""
-        points, exponent = self._scaled_points(X)
-        C, (n_points, n_features) = self._scaled_C(exponent), points.shape
-        weights, gap = np.zeros(n_features), np.inf
-        if n_points > (FEW_POINTS if n_points <= n_features else FEWEST_POINTS):
-            solved = rank_svm_weights(points, order.compared(), C, loss=self.loss, tol=self.tol)
-            weights, gap = solved.weights, solved.gap
-        if not gap <= self.tol and n_points <= FEW_POINTS:
-            kernel = linear_kernel(points, points)[None]
-            path = rank_svm_path(kernel, order.listed(), [C], loss=self.loss, tol=self.tol)
-            if path.gap[0, 0] < gap:
-                weights, gap = points.T @ path.coefficients[0, 0], path.gap[0, 0]
-        self.duality_gap_ = float(gap)
-        self._keep_weights(weights, -exponent // 2)
-
-    def _scaled_C(self, exponent: int) -> float:
-        return float(np.clip(shifted(float(self.C), exponent), 1.0 / LARGEST_C, LARGEST_C))
+    def _fit_points(self, X: Any, ordered: OrderedPairs) -> None:
+        """Solve in the coefficients of the training points."""
+        if self._in_features:
+            kernel: Array = linear_kernel(X, X)
+            self._check_kernel_values(kernel)
+        else:
+            kernel = self._training_kernel(X, np.arange(len(X)))
+        path = rank_svm_path(kernel[None], ordered, [float(self.C)], loss=self.loss, tol=self.tol)
+        coef, self.duality_gap_ = path.coefficients[0, 0], float(path.gap[0, 0])
+        if self._in_features:
+            self._keep_weights(X.T @ coef)
+        else:
+            support = np.flatnonzero(coef)
+            self._keep(X, support, coef[support])

@@ -1,45 +1,81 @@
-"""Semi-supervised ranking pursuit."""
+"""Semi-supervised ranking pursuit: one function for each view, which agree on unscored points."""
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import ClassVar, Self
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from rankpursuit.estimators._comparisons import group_preferences, weighted_groups
-from rankpursuit.estimators._constraints import FLAG, NOT_NEGATIVE, Choice, Constraints
-from rankpursuit.estimators._dealing import (
-    check_number_of_views,
-    check_size_of_views,
-    deal_losses,
+from rankpursuit.estimators._base import (
+    CALLABLE,
+    KERNELS,
+    N_BASIS,
+    Array,
+    Constraints,
+    GroupWeights,
+    Indices,
+    Kernel,
+    RandomState,
+    RankerMixin,
+    RunningVariance,
+    check_finite,
+    check_parameter,
+    check_scores,
+    choice,
+    count_groups,
+    draw_candidates,
+    group_labels,
+    predict_blocks,
+    random_generator,
+    resolve_gamma,
+    warn_if_flat,
 )
-from rankpursuit.estimators._dictionary import draw_candidates
-from rankpursuit.estimators._docs import documented
-from rankpursuit.estimators._flat_kernels import warn_of_flat_kernel
-from rankpursuit.estimators._kernels import Array
-from rankpursuit.estimators._parameters import RandomState, parameters, random_generator
-from rankpursuit.estimators._pursuit_base import (
-    DICTIONARY_CONSTRAINTS,
-    LARGEST_RIDGE,
-    warn_of_early_end,
-)
-from rankpursuit.estimators._scaling import exponent_of, overflow_found_later, shifted
-from rankpursuit.estimators._scored import checked_scores
-from rankpursuit.estimators._view_functions import FunctionsOfViews
+from rankpursuit.estimators.pursuit import warn_early_end
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers import coregularised_pursuit, count_basis, ridge_rows
-from rankpursuit.solvers.coregularised import Agreement, JointFitting
-from rankpursuit.solvers.coregularised.views import split_features, split_points
+from rankpursuit.solvers import (
+    Agreement,
+    CoregularisedPath,
+    JointFitting,
+    coregularised_pursuit,
+    count_basis,
+    ridge_rows,
+    split_features,
+    split_points,
+)
 
-LARGEST_NU = 1e30
-"""A larger one counts as this: beside it the loss has no digit left already."""
+VIEW_KERNEL = (choice(*KERNELS), CALLABLE)
+
+MOST_BYTES = 8 << 30
+"""Memory that a fit may take, about."""
+COPIES = 6
+"""Copies of its kernel values that a fit holds at once, as measured."""
 
 
-@documented
-@parameters
-class SemiSupervisedRankingPursuit(FunctionsOfViews):
+@dataclass(frozen=True)
+class ViewSetup:
+    """What each view is made of, as indices of the training points or features.
+
+    Attributes
+    ----------
+    points, losses : list of ndarray
+        For each view the points of its dictionary, and the scored points of its loss.
+    agreeing : ndarray
+        The points on which the views are to agree.
+    features : list of ndarray
+        For each view the features that it sees.
+    """
+
+    points: list[Indices]
+    losses: list[Indices]
+    agreeing: Indices
+    features: list[Indices]
+
+
+class SemiSupervisedRankingPursuit(RankerMixin):
     """Ranking pursuit with several functions that agree with each other on unscored points.
 
     Each view has its own function. All fit the scored points, and the pursuit also lowers
@@ -48,35 +84,39 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     Parameters
     ----------
     n_basis : int or float, default 0.5
-        Number of basis functions of each view, or a share in (0, 1] of its dictionary.
+        Number of basis functions of each view, or a fraction in (0, 1] of its dictionary.
     nu : float, default 1
-        Weight of the agreement; above 1e30 it counts as that.
+        Weight of the agreement.
+    ridge : float, default 0
+        Weight of a penalty ``a' K a`` of each view, which needs positive semi-definite kernels;
+        the paper has none.
     n_views : int, default 2
-        Number of views: at most one for each point or feature that is dealt out, and no more
-        than 2 GB of kernel values and differences of every two views.
+        Number of views: at most one for each point or feature that is dealt out.
     views : {"points", "loss", "features"} or list of kernels, default "points"
-        What sets the views apart. "points": the points are dealt out, and each view is an
-        expansion over its own scored and unscored points. "loss": the same, and the loss of each
-        view is over its own scored points only. "features": the features are dealt out. A list
-        of `n_views` kernels (names or callables): one for each view, in place of `kernel`.
+        What sets the views apart: dictionaries over different points; the same and losses over
+        different scored points; different features; or a kernel for each view, by name or as a
+        callable.
     shared_basis : bool, default False
-        Choose the same point for all views at every step; time is then linear in the number of
-        unscored points. Only with views that share their points: features or kernels.
+        Choose the same point for all views at every step; only with views that share their
+        points: features or kernels.
     fitting : {"basic", "backfit"}, default "basic"
         Whether a step refits all coefficients of all views jointly.
-    {agreement}
-    ridge : float, default 0
-        Weight of a penalty ``a' K a`` of each view; the paper has none. It needs a symmetric
-        kernel.
-    {group_weight}
+    agreement : {"cumulative", "incremental"}, default "cumulative"
+        Whether a step is chosen to bring the whole functions together or only its increments.
     n_candidates : int or None, default None
-        Number of training points, drawn at random, that are dealt out to the dictionaries.
-        Memory grows as samples times candidates. None: all points.
-    {kernel_parameters, dealing_state}
+        Number of training points, drawn at random, that are dealt out to the dictionaries. Memory
+        grows as samples times candidates; more than 8 GB are refused. None: all points.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
+    random_state : int, Generator, RandomState or None, default None
+        Draws the candidates and deals out points or features.
 
     Attributes
     ----------
-    {functions_of_views}
+    basis_ : list of ndarray of shape (n_basis,)
+        For each view the indices of the chosen training points, in the order of their choice.
+    coef_ : list of ndarray of shape (n_basis,)
+        For each view its coefficients.
     staged_coef_ : list of ndarray of shape (n_basis, n_basis)
         For each view, row p holds the coefficients after p + 1 steps.
     cost_ : ndarray of shape (n_basis + 1,)
@@ -84,11 +124,11 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     view_features_ : list of ndarray
         For each view the features that it sees.
     X_basis_ : list of ndarray of shape (n_basis, n_features), or None
-        For each view the features of its basis points; None with a precomputed kernel.
+        For each view its chosen points; None with a precomputed kernel.
     gamma_ : list of float or None
-        For each view the gamma in use, from the features that it sees; None for a kernel
-        without one.
-    {n_groups_, n_features_in_, feature_names_in_}
+        For each view the gamma in use, from the features that it sees.
+    n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -96,11 +136,8 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
 
     Notes
     -----
-    The functions of the dictionaries are columns of a least-squares problem, so the kernels need
-    not be positive definite.
-
-    Kernel values of all samples with the dictionaries are in memory: learning from blocks, by
-    `fit_blocks`, `partial_fit` or `fit_on_cluster`, is for the pursuits with one function.
+    Kernel values of all samples with the dictionaries are in memory: learning from blocks is for
+    the pursuits with one function.
 
     Examples
     --------
@@ -115,34 +152,68 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
     ((60, 2), 0.89)
     """
 
-    n_basis: int | float = field(default=0.5, kw_only=False)
-    nu: float = 1.0
-    ridge: float = 0.0
-    shared_basis: bool = False
-    fitting: JointFitting = "basic"
-    agreement: Agreement = "cumulative"
-    n_candidates: int | None = None
-    random_state: RandomState = None
-
     _constraints: ClassVar[Constraints] = {
-        **DICTIONARY_CONSTRAINTS,
-        "nu": NOT_NEGATIVE,
-        "ridge": NOT_NEGATIVE,
-        "shared_basis": FLAG,
-        "fitting": (Choice.of(JointFitting),),
-        "agreement": (Choice.of(Agreement),),
+        "n_basis": N_BASIS,
+        "fitting": (choice("basic", "backfit"),),
     }
+
+    def __init__(
+        self,
+        n_basis: int | float = 0.5,
+        *,
+        nu: float = 1.0,
+        ridge: float = 0.0,
+        n_views: int = 2,
+        views: str | Sequence[Kernel] = "points",
+        shared_basis: bool = False,
+        fitting: JointFitting = "basic",
+        agreement: Agreement = "cumulative",
+        group_weight: GroupWeights = "equal",
+        n_candidates: int | None = None,
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
+        self.n_basis = n_basis
+        self.nu = nu
+        self.ridge = ridge
+        self.n_views = n_views
+        self.views = views
+        self.shared_basis = shared_basis
+        self.fitting = fitting
+        self.agreement = agreement
+        self.group_weight = group_weight
+        self.n_candidates = n_candidates
+        self.random_state = random_state
 
     @property
     def _deals_points(self) -> bool:
         return isinstance(self.views, str) and self.views in ("points", "loss")
 
+    def _kernels_in_use(self) -> tuple[Kernel, ...]:
+        return (self.kernel,) if isinstance(self.views, str) else tuple(self.views)
+
+    def _kernel_of(self, view: int) -> Kernel:
+        return self.kernel if isinstance(self.views, str) else self.views[view]
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if not isinstance(self.views, str):
+            if len(self.views) != self.n_views:
+                raise ValueError(
+                    f"views holds {len(self.views)} kernels, but n_views is {self.n_views}; give "
+                    "one kernel for each view"
+                )
+            for place, kernel in enumerate(self.views):
+                check_parameter(f"views[{place}]", kernel, VIEW_KERNEL)
         if self._precomputed and not self._deals_points:
             raise ValueError(
-                "views must be 'points' or 'loss' with kernel='precomputed': other views need "
-                "the features"
+                "views must be 'points' or 'loss' with kernel='precomputed': other views need the "
+                "features"
             )
         if self.shared_basis and self._deals_points:
             raise ValueError(
@@ -150,108 +221,268 @@ class SemiSupervisedRankingPursuit(FunctionsOfViews):
                 "or a list of kernels"
             )
 
-    @documented
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(  # type: ignore[override]
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Self:
         """Fit to the order of the scored points inside each group.
 
         Parameters
         ----------
-        {X_train}
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
         y : array-like of shape (n,)
             Scores; NaN marks an unscored point. Without any, the views agree on the scored
             points.
-        {groups}
+        groups : array-like of shape (n,), optional
+            Labels or query ids: only points with the same one are compared. Default: all points.
 
         Returns
         -------
         self
         """
-        X = self._check_points(X, min_samples=2)
-        y, labels = checked_scores(X, y), self._group_labels(groups, len(X))
-        scored = ~np.isnan(y)
-        if np.count_nonzero(scored) < 2:
-            raise ValueError("y must hold at least two scores; NaN marks an unscored point")
-        where, agreeing = self._agreeing(scored, labels)
-        points, losses = self._deal(X, scored, labels)
-        forms = [weighted_groups(labels[loss], self.group_weight) for loss in losses]
-        n_steps = count_basis(self.n_basis, min(len(own) for own in points))
-        of_scores = exponent_of(y[scored])
-        with overflow_found_later():
-            kernels, of_kernels = self._dictionaries(X, points)
-            target = shifted(y, -of_scores)
-            ridges = [min(shifted(float(self.ridge), -e), LARGEST_RIDGE) for e in of_kernels]
-            penalised = [
-                ridge_rows(
-                    form.root(kernel[None, loss]),
-                    form.root(target[loss]),
-                    kernel[None, own],
-                    [ridge],
-                )
-                for form, kernel, loss, own, ridge in zip(
-                    forms, kernels, losses, points, ridges, strict=True
-                )
-            ]
-            path = coregularised_pursuit(
-                [dictionary for dictionary, _ in penalised],
-                [agreeing.root(kernel[None, where]) for kernel in kernels],
-                [rows for _, rows in penalised],
-                [min(float(self.nu), LARGEST_NU)],
-                n_steps,
-                fitting=self.fitting,
-                agreement=self.agreement,
-                shared=self.shared_basis,
-            )
-        warn_of_early_end(int(path.n_steps[0, 0]), n_steps)
-        self._keep(X, path, points, [of_scores - of_kernel for of_kernel in of_kernels])
-        self.cost_ = np.array(shifted(path.cost[0, 0, : path.n_steps[0, 0] + 1], 2 * of_scores))
+        X = self._check_points(X)
+        y, labels = check_partly_scored(X, y), group_labels(groups, len(X))
+        setup = self._set_up(X, ~np.isnan(y), labels)
+        gammas = self._gammas(X, setup.features)
+        kernels = []
+        for view, own in enumerate(setup.points):
+            kernel = self._view_kernel(X, own, setup.features[view], gammas[view], view)
+            self._check_kernel_values(kernel, self._kernel_of(view))
+            if self.ridge > 0.0:
+                self._check_symmetric(kernel[own], self._kernel_of(view))
+            warn_if_flat(self._kernel_of(view), gammas[view], kernel, own)
+            kernels.append(kernel[None])
+        n_steps = count_basis(self.n_basis, min(map(len, setup.points)))
+        path = self._path(kernels, y, labels, setup, [self.ridge], [self.nu], n_steps)
+        reached = int(path.n_steps[0, 0])
+        if reached < n_steps:
+            warn_early_end(reached, n_steps)
+        staged = [
+            np.array(path.coefficients(view)[0, 0, :reached, :reached], order="C")
+            for view in range(self.n_views)
+        ]
+        check_finite(*staged)
+        chosen = path.selected[0, 0, :reached]
+        self.n_groups_ = len(np.unique(labels))
+        self.view_features_, self.gamma_, self.staged_coef_ = setup.features, gammas, staged
+        self.coef_ = [own[-1] if reached else np.empty(0) for own in staged]
+        self.basis_ = [own[chosen[:, view]] for view, own in enumerate(setup.points)]
+        self.X_basis_ = None
+        if not self._precomputed:
+            self.X_basis_ = [np.array(X[basis], order="C") for basis in self.basis_]
+        self.cost_ = np.array(path.cost[0, 0, : reached + 1])
         return self
 
-    def _dictionaries(
-        self, X: Array, points: list[NDArray[np.intp]]
-    ) -> tuple[list[Array], list[int]]:
-        """Kernel values of each view, of a size to compute with, and the powers of two left out."""
-        kernels, exponents = [], []
-        for view, own in enumerate(points):
-            kernel = X[:, own] if self._precomputed else self._kernel_at(X, X[own], view)
-            warn_of_flat_kernel(self._kernel_of(view), self.gamma_[view], kernel, own)
-            exponents.append(exponent_of(kernel))
-            kernels.append(shifted(kernel, -exponents[-1]))
-        return kernels, exponents
+    def _path(
+        self,
+        kernels: Sequence[Array],
+        scores: Array,
+        labels: NDArray,
+        setup: ViewSetup,
+        ridges: Sequence[float] | Array,
+        nus: Sequence[float] | Array,
+        n_steps: int,
+    ) -> CoregularisedPath:
+        """Follow the joint paths for a stack of kernels and all ridges and nus.
 
-    def _agreeing(
-        self, scored: NDArray[np.bool_], labels: NDArray
-    ) -> tuple[NDArray[np.intp], GroupPreferences]:
-        """Points on which the views agree, and their form: the scored ones if there are no others.
+        Parameters
+        ----------
+        kernels : sequence of ndarrays of shape (w, n, N_v)
+            For each view, kernels of the n points with those of its dictionary.
+        scores : ndarray of shape (n,)
+            Those of unscored points are never read.
+        labels : ndarray of shape (n,)
+        setup : ViewSetup
+        ridges : sequence of r floats
+        nus : sequence of k floats
+        n_steps : int
 
-        A ValueError if no pair is scored.
+        Returns
+        -------
+        CoregularisedPath
+            Of w * r dictionaries, those of a kernel's ridges next to each other, and k nus.
         """
-        common, unscored = group_preferences(labels[scored], self.group_weight), ~scored
-        agreeing = weighted_groups(labels[unscored], self.group_weight)
-        if agreeing.n_pairs == 0:
-            return np.flatnonzero(scored), common
-        return np.flatnonzero(unscored), agreeing
+        dictionaries, targets = [], []
+        for kernel, own, loss in zip(kernels, setup.points, setup.losses, strict=True):
+            form = self._preferences(labels[loss])
+            rows, target = form.root(kernel[:, loss]), form.root(scores[loss])
+            rows, target = ridge_rows(rows, target, kernel[:, own], ridges)
+            dictionaries.append(rows)
+            targets.append(target)
+        common = self._preferences(labels[setup.agreeing])
+        agreeing = [common.root(kernel[:, setup.agreeing]) for kernel in kernels]
+        return coregularised_pursuit(
+            dictionaries,
+            [np.repeat(rows, len(ridges), axis=0) for rows in agreeing],
+            targets,
+            nus,
+            n_steps,
+            fitting=self.fitting,
+            agreement=self.agreement,
+            shared=self.shared_basis,
+        )
 
-    def _deal(
-        self, X: Array, scored: NDArray[np.bool_], labels: NDArray
-    ) -> tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]]:
-        """Set up the views; return of each its dictionary points and the points of its loss."""
+    def _set_up(self, X: Array, scored: NDArray[np.bool_], labels: NDArray) -> ViewSetup:
+        """Draw the candidates, and deal points, losses or features out to the views."""
+        count_groups(self._preferences(labels[scored]))
         generator = random_generator(self.random_state)
         candidates = draw_candidates(len(X), self.n_candidates, generator)
-        check_number_of_views(
-            self.n_views,
-            len(candidates) if self._deals_points else None,
-            X.shape[1] if self.views == "features" else None,
-        )
-        check_size_of_views(self.n_views, len(X), len(candidates), dealt=self._deals_points)
-        points = [candidates] * self.n_views
-        losses = [np.flatnonzero(scored)] * self.n_views
-        self.view_features_ = [np.arange(X.shape[1])] * self.n_views
+        self._check_views(len(X), len(candidates), X.shape[1])
+        points, losses = [candidates] * self.n_views, [np.flatnonzero(scored)] * self.n_views
+        features = [np.arange(X.shape[1])] * self.n_views
         if self._deals_points:
             parts = split_points(scored[candidates], self.n_views, generator)
             points = [candidates[part] for part in parts]
         if self.views == "loss":
-            losses = deal_losses(scored, labels, points, generator)
+            losses = _deal_losses(scored, labels, points, generator)
         if self.views == "features":
-            self.view_features_ = split_features(X.shape[1], self.n_views, generator)
-        self.gamma_ = self._gammas(X)
-        return points, losses
+            features = split_features(X.shape[1], self.n_views, generator)
+        unscored = np.flatnonzero(~scored)
+        within = GroupPreferences(labels[unscored])
+        return ViewSetup(
+            points, losses, unscored if within.n_pairs else np.flatnonzero(scored), features
+        )
+
+    def _check_views(self, n_points: int, n_candidates: int, n_features: int) -> None:
+        """Raise a ValueError if views have nothing each, or take too much memory."""
+        if self._deals_points and n_candidates < self.n_views:
+            raise ValueError(
+                f"n_views={self.n_views} views need at least as many points; got {n_candidates}: "
+                "lower n_views or add samples or candidates"
+            )
+        if self.views == "features" and n_features < self.n_views:
+            raise ValueError(
+                f"n_views={self.n_views} views need at least as many features; got {n_features}: "
+                "lower n_views or use views='points'"
+            )
+        kernel_values = n_points * n_candidates * (1 if self._deals_points else self.n_views)
+        differences = n_points * self.n_views * (self.n_views - 1) // 2
+        n_bytes = 8 * (COPIES * kernel_values + differences)
+        if n_bytes > MOST_BYTES:
+            raise ValueError(
+                f"{self.n_views} views of {n_points} samples with {n_candidates} candidates take "
+                f"about {n_bytes / 2**30:.0f} GB, of at most {MOST_BYTES / 2**30:.0f}; lower "
+                "n_candidates or n_views"
+            )
+
+    def _gammas(self, X: Array, features: list[Indices]) -> list[float | None]:
+        """Return the gamma of each view, from the features that it sees."""
+        gammas = []
+        for view, own in enumerate(features):
+            entries = RunningVariance.measure(X[:, own]) if isinstance(self.gamma, str) else None
+            gammas.append(resolve_gamma(self._kernel_of(view), self.gamma, len(own), entries))
+        return gammas
+
+    def _view_kernel(
+        self, X: Array, own: Indices, features: Indices, gamma: float | None, view: int
+    ) -> Array:
+        """Return one view's kernel values of the training points with some of them."""
+        if self._precomputed:
+            return X[:, own]
+        return self._kernel(X[:, features], X[np.ix_(own, features)], gamma, self._kernel_of(view))
+
+    def _view_values(self, X: Array) -> list[Array]:
+        """Return the values of each view's basis functions at checked points."""
+        if self.X_basis_ is None:
+            return [X[:, basis] for basis in self.basis_]
+        views = zip(self.X_basis_, self.view_features_, self.gamma_, strict=True)
+        return [
+            self._kernel(X[:, features], points[:, features], gamma, self._kernel_of(view))
+            for view, (points, features, gamma) in enumerate(views)
+        ]
+
+    def view_predict(self, X: ArrayLike) -> Array:
+        """Predict with the function of each view.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+        Returns
+        -------
+        ndarray of shape (m, n_views)
+            In single precision if `X` is, and in double otherwise.
+        """
+
+        def values(part: Array) -> Array:
+            return _side_by_side(self._view_values(part), self.coef_)
+
+        X = self._new_points(X)
+        return predict_blocks(X, sum(map(len, self.coef_)), values, self.n_views)
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Predict with the mean of the views' functions.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            In single precision if `X` is, and in double otherwise.
+        """
+
+        def values(part: Array) -> Array:
+            return _side_by_side(self._view_values(part), self.coef_).mean(axis=1)
+
+        X = self._new_points(X)
+        return predict_blocks(X, sum(map(len, self.coef_)), values)
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+        """Predict with 1, 2, ... basis functions in each view.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+        Yields
+        ------
+        ndarray of shape (m,)
+        """
+        values = self._view_values(self._new_points(X).astype(np.float64, copy=False))
+        for coefs in zip(*self.staged_coef_, strict=True):
+            yield _side_by_side(values, coefs).mean(axis=1)
+
+
+def check_partly_scored(X: Array, y: ArrayLike | None) -> Array:
+    """Return the checked scores of points, of which NaN marks those that are missing."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    scores = column_or_1d(y, dtype=np.float64, warn=True)
+    check_consistent_length(X, scores)
+    if np.isinf(scores).any():
+        raise ValueError("y contains infinity; NaN marks an unscored point")
+    if np.count_nonzero(~np.isnan(scores)) < 2:
+        raise ValueError("y must hold at least two scores; NaN marks an unscored point")
+    check_scores(scores[~np.isnan(scores)])
+    return scores
+
+
+def _side_by_side(values: Sequence[Array], coefs: Sequence[Array]) -> Array:
+    """Return the values of the views' functions, shape (m, M)."""
+    return np.column_stack([own @ coef for own, coef in zip(values, coefs, strict=True)])
+
+
+def _deal_losses(
+    scored: NDArray[np.bool_],
+    labels: NDArray,
+    dictionaries: list[Indices],
+    generator: np.random.Generator | np.random.RandomState,
+) -> list[Indices]:
+    """Return for each view the scored points of its loss, in rising order.
+
+    They are those of its dictionary and, where only some points are candidates, its part of the
+    others.
+    """
+    others = np.setdiff1d(np.arange(len(scored)), np.concatenate(dictionaries))
+    parts = split_points(scored[others], len(dictionaries), generator)
+    losses = []
+    for view, (own, part) in enumerate(zip(dictionaries, parts, strict=True)):
+        points = np.union1d(own, others[part])
+        losses.append(points[scored[points]])
+        if GroupPreferences(labels[losses[-1]]).n_pairs == 0:
+            raise ValueError(
+                f"views='loss' leaves view {view} without a pair of scored points to learn from; "
+                "lower n_views, score more points, or use views='points'"
+            )
+    return losses

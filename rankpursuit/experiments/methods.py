@@ -48,10 +48,11 @@ from rankpursuit.solvers import (
     ridge_rows,
     rls_path,
 )
-from rankpursuit.solvers.coregularised import Agreement, JointFitting
-from rankpursuit.solvers.coregularised.aggregation import (
+from rankpursuit.solvers.coregularised import (
     AGGREGATIONS,
     Aggregation,
+    Agreement,
+    JointFitting,
     weighted_mean,
 )
 from rankpursuit.solvers.pursuit import Fitting
@@ -475,7 +476,7 @@ register_metric(
     task="Top of the ranking",
 )
 def _ndcg(scores: Array, predictions: Array) -> Any:
-    return ndcg_error(scores, predictions, k=10)
+    return ndcg_error(scores, predictions, k=10, gain="shifted")
 
 
 # Least squares and RankSVM

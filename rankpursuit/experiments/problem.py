@@ -21,7 +21,7 @@ from rankpursuit.kernels import (
     squared_distances,
 )
 from rankpursuit.metrics import disagreement_error
-from rankpursuit.solvers.coregularised.views import split_features, split_points
+from rankpursuit.solvers.coregularised import split_features, split_points
 
 Array = NDArray[np.float64]
 WidthParameter = Literal["sigma", "gamma"]

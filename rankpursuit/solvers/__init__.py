@@ -1,52 +1,109 @@
-"""The algorithms of the paper as pure functions on arrays, whole paths over stacks of kernels."""
+"""The algorithms of the paper as pure functions on arrays, whole paths over stacks of kernels.
 
-from rankpursuit.solvers.coregularised import CoregularisedPath, coregularised_pursuit
-from rankpursuit.solvers.linear_rls import rls_weights, sparse_rls_weights
+:mod:`~rankpursuit.solvers.pursuit` has the greedy engine of the pursuits with one function,
+:mod:`~rankpursuit.solvers.coregularised` that with one function for each view,
+:mod:`~rankpursuit.solvers.least_squares` RLS and RankRLS, and
+:mod:`~rankpursuit.solvers.rank_svm` RankSVM.
+"""
+
+from rankpursuit.solvers.coregularised import (
+    AGGREGATIONS,
+    Aggregation,
+    Agreement,
+    CoregularisedPath,
+    JointFitting,
+    Views,
+    coregularised_pursuit,
+    split_features,
+    split_points,
+    weighted_mean,
+)
+from rankpursuit.solvers.least_squares import (
+    Edges,
+    add_up,
+    add_up_ordered,
+    grounded,
+    linear_kernel,
+    nearest_scores,
+    nested_rls_path,
+    rls_path,
+    rls_solution,
+    rls_weights,
+    sparse_rls_path,
+    sparse_rls_weights,
+)
 from rankpursuit.solvers.pursuit import (
+    Columns,
+    Fitting,
+    GramSums,
     PursuitPath,
+    choose_form,
     count_basis,
+    is_exact,
     pursue,
     pursue_gram,
-    pursue_held_out,
     pursue_stack,
     ridge_gram,
+    ridge_paths,
     ridge_rows,
+    sum_rows,
 )
 from rankpursuit.solvers.rank_svm import (
+    Compared,
+    GroupedPairs,
+    LinearRankSVM,
+    ListedPairs,
+    Loss,
     OrderedPairs,
     RankSVMPath,
     rank_svm_path,
     rank_svm_weights,
 )
-from rankpursuit.solvers.rls import (
-    nested_rls_path,
-    rls_path,
-    rls_solution,
-    sparse_rls_path,
-)
-from rankpursuit.solvers.rls_held_out import rls_held_out, sparse_rls_held_out
 
 __all__ = [
+    "AGGREGATIONS",
+    "Aggregation",
+    "Agreement",
+    "Columns",
+    "Compared",
     "CoregularisedPath",
+    "Edges",
+    "Fitting",
+    "GramSums",
+    "GroupedPairs",
+    "JointFitting",
+    "LinearRankSVM",
+    "ListedPairs",
+    "Loss",
     "OrderedPairs",
     "PursuitPath",
     "RankSVMPath",
+    "Views",
+    "add_up",
+    "add_up_ordered",
+    "choose_form",
     "coregularised_pursuit",
     "count_basis",
+    "grounded",
+    "is_exact",
+    "linear_kernel",
+    "nearest_scores",
     "nested_rls_path",
     "pursue",
     "pursue_gram",
-    "pursue_held_out",
     "pursue_stack",
     "rank_svm_path",
     "rank_svm_weights",
     "ridge_gram",
+    "ridge_paths",
     "ridge_rows",
-    "rls_held_out",
     "rls_path",
     "rls_solution",
     "rls_weights",
-    "sparse_rls_held_out",
     "sparse_rls_path",
     "sparse_rls_weights",
+    "split_features",
+    "split_points",
+    "sum_rows",
+    "weighted_mean",
 ]

@@ -85,7 +85,12 @@ def errors(folds: list[Fold], draw: Draw, number: int) -> Array:
             own = test.groups == query
             if np.ptp(test.y[own]) > 0.0:
                 both = test.y[own], np.array(predicted)[:, own]
-                found.append([np.mean(disagreement_error(*both)), np.mean(ndcg_error(*both, k=10))])
+                found.append(
+                    [
+                        np.mean(disagreement_error(*both)),
+                        np.mean(ndcg_error(*both, k=10, gain="shifted")),
+                    ]
+                )
     return np.array(found).T
 
 

@@ -61,7 +61,9 @@ def searched(
         for number, parameters in enumerate(grid):
             model = build(**parameters, **most).fit(*(array[inside] for array in train))
             found = model.staged(X, stages) if stages else [model.predict(X)]
-            scores[number] += 1.0 - np.asarray(ndcg_error(y, np.array(found), groups, k=10))
+            scores[number] += 1.0 - np.asarray(
+                ndcg_error(y, np.array(found), groups, k=10, gain="shifted")
+            )
     best, at = np.unravel_index(scores.argmax(), scores.shape)
     chosen = grid[best] | ({"n_estimators": stages[at]} if stages else {})
     model = build(**chosen).fit(*train)
@@ -152,7 +154,8 @@ def chosen_by(ranker: type, *sizes: Any, **options: Any) -> Callable[[Queries], 
 
 def expansion_bytes(model: Any) -> int:
     """Return the bytes of basis points and coefficients."""
-    return sum(function.points.nbytes + function.coef.nbytes for function in model.expansions())
+    points = model.best_estimator_.X_basis_  # none in a linear model
+    return model.coef_.nbytes + (0 if points is None else points.nbytes)
 
 
 def rank_rls(train: Queries) -> Fitted:

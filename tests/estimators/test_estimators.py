@@ -1,9 +1,11 @@
 """What holds for every estimator."""
 
+import pickle
+
 import numpy as np
 import pytest
 import sklearn
-from all_estimators import ALL, PURSUITS, RANK_ONLY, id_of, made
+from all_estimators import ALL, CROSS_VALIDATED, PURSUITS, RANK_ONLY, id_of, made
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
@@ -11,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import rankpursuit
 from rankpursuit import (
     RLS,
     CombinedRankingRegressionPursuit,
@@ -196,3 +199,92 @@ def test_groups_without_a_pair_are_refused(data, estimator):
     X, y, _ = data
     with pytest.raises(ValueError, match="groups leave no pair"):
         clone(estimator).fit(X, y, np.arange(40))
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+def test_one_row_has_the_prediction_that_it_has_among_others(data, estimator):
+    X, y, groups = data
+    model = clone(estimator).fit(X, y, groups)
+    together = model.predict(X)
+    alone = np.concatenate([model.predict(X[i : i + 1]) for i in range(40)])
+    coefficients = model.coef_ if isinstance(model.coef_, list) else [model.coef_]
+    terms = sum(np.abs(part).sum() for part in coefficients)  # no Gaussian is above 1
+    np.testing.assert_allclose(alone, together, rtol=0.0, atol=1e-12 * terms)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+@pytest.mark.parametrize("fitting", ["basic", "backfit"])
+def test_a_model_that_was_saved_predicts_the_same_to_the_last_bit(data, estimator, fitting):
+    X, y, groups = data
+    model = clone(estimator)
+    if "fitting" in model.get_params():
+        model.set_params(fitting=fitting)
+    for points in (X, np.asfortranarray(X)):
+        model.fit(points, y, groups)
+        loaded = pickle.loads(pickle.dumps(model))
+        assert model.predict(X).tobytes() == loaded.predict(X).tobytes()
+        for name in ("coef_", "staged_coef_", "cost_", "basis_", "X_basis_"):
+            value = getattr(model, name, [])
+            for part in value if isinstance(value, list) else [value]:
+                assert part.flags["C_CONTIGUOUS"], name
+
+
+@pytest.mark.parametrize("estimator", RANK_ONLY, ids=id_of)
+def test_groups_of_one_beside_others_are_passed_over(data, estimator):
+    X, y, groups = data
+    alone = np.where(np.arange(40) < 5, 100 + np.arange(40), groups)
+    assert np.isfinite(clone(estimator).fit(X, y, alone).predict(X)).all()
+
+
+@pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
+def test_a_penalty_by_an_asymmetric_kernel_is_refused(data, estimator):
+    _, y, groups = data
+    kernel = np.random.default_rng(0).normal(size=(40, 40))
+    model = clone(estimator).set_params(kernel="precomputed", ridge=1.0)
+    with pytest.raises(ValueError, match="kernel must be symmetric"):
+        model.fit(kernel, y, groups)
+
+
+def test_kernels_in_single_precision_are_symmetric_enough(data):
+    X, y, groups = data
+    kernel = (X @ X.T).astype(np.float32)
+    kernel[3, 5] *= np.float32(1.0 + 1e-6)
+    RankRLS(kernel="precomputed").fit(kernel, y, groups)
+
+
+@pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
+def test_repeated_choices_are_kept_once_each(data, estimator):
+    X, y, groups = data
+    model = clone(estimator).set_params(
+        n_basis=200, fitting="basic", repeat=True, ridge=0.0, n_candidates=12, random_state=0
+    )
+    model.fit(X, y, groups)
+    assert len(model.staged_coef_) == 200
+    assert len(set(model.basis_)) == len(model.basis_) <= 12
+    assert model.staged_coef_.shape == (200, len(model.basis_))
+    staged = list(model.staged_predict(X))
+    np.testing.assert_array_equal(staged[-1], model.predict(X))
+    for steps in (1, 7, 60):
+        short = clone(model).set_params(n_basis=steps).fit(X, y, groups)
+        np.testing.assert_allclose(short.predict(X), staged[steps - 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [*ALL, *CROSS_VALIDATED], ids=id_of)
+def test_values_that_cannot_be_computed_with_are_one_clear_error(data, estimator):
+    X, y, groups = data
+    for factor in (1e40, 1e-40):
+        with pytest.raises(ValueError, match=r"y must be finite, with a largest absolute value of"):
+            clone(estimator).fit(X, factor * y, groups)
+    with pytest.raises(ValueError, match="y contains infinity"):
+        clone(estimator).fit(X, np.where(groups == 1, np.inf, y), groups)
+    model = clone(estimator).set_params(kernel="precomputed")
+    for factor in (1e40, 1e-40):
+        with pytest.raises(ValueError, match="values of the kernel 'precomputed' must be finite"):
+            model.fit(factor * (X @ X.T), y, groups)
+    if "gamma" in model.get_params():
+        with pytest.raises(ValueError, match="gamma='scale' needs features of a usual size"):
+            clone(estimator).fit(1e200 * X, y, groups)
+
+
+def test_every_public_name_is_listed_for_completion():
+    assert set(rankpursuit.__all__) <= set(dir(rankpursuit))

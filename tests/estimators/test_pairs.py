@@ -203,9 +203,9 @@ GOOD = [(0, 1), (2, 1)]
 BAD = [
     ({"pairs": []}, "pairs must hold at least one pair"),
     ({"pairs": np.empty((0, 2), dtype=int)}, "pairs must hold at least one pair"),
-    ({"pairs": [(0, 1, 2)]}, r"pairs must be whole numbers of the shape \(p, 2\)"),
-    ({"pairs": [0, 1]}, r"pairs must be whole numbers of the shape \(p, 2\)"),
-    ({"pairs": [(0.0, 1.0)]}, r"whole numbers of the shape \(p, 2\), .* got float64"),
+    ({"pairs": [(0, 1, 2)]}, r"pairs must be integers of the shape \(p, 2\)"),
+    ({"pairs": [0, 1]}, r"pairs must be integers of the shape \(p, 2\)"),
+    ({"pairs": [(0.0, 1.0)]}, r"integers of the shape \(p, 2\), .* got float64"),
     ({"pairs": [(0, 40)]}, "indices of the 40 samples, from 0 to 39; got indices from 0 to 40"),
     ({"pairs": [(-1, 0)]}, "indices of the 40 samples, from 0 to 39; got indices from -1 to 0"),
     ({"pairs": [(0, 1), (2, 2)]}, "row 1 compares sample 2 with itself"),

@@ -27,11 +27,16 @@ from rankpursuit.metrics import (
     mean_average_precision,
     mean_reciprocal_rank,
     ndcg_error,
+    pairwise_accuracy,
 )
 
 RANKERS = [*RANK_ONLY, *made("CombinedRankingRegressionPursuit")]
 SCORERS = {
-    "ndcg": (ndcg_scorer(k=3), lambda *data: 1 - ndcg_error(*data, k=3)),
+    "group": (group_scorer(), pairwise_accuracy),
+    "ndcg": (
+        ndcg_scorer(k=3, gain="shifted"),
+        lambda *data: 1 - ndcg_error(*data, k=3, gain="shifted"),
+    ),
     "map": (map_scorer(threshold=5), lambda *data: mean_average_precision(*data, threshold=5)),
     "mrr": (mrr_scorer(threshold=5), lambda *data: mean_reciprocal_rank(*data, threshold=5)),
     "kendall": (kendall_scorer(variant="a"), lambda *data: kendall_tau(*data, variant="a")),
@@ -71,8 +76,8 @@ def test_a_pipeline_scores_inside_groups(routing, data, estimator):
     model = make_pipeline(StandardScaler(), clone(estimator)).fit(X, y, groups=groups)
     inside = model[-1].score(model[:-1].transform(X), y, groups)
     assert model.score(X, y, groups=groups) == inside
-    with pytest.warns(UserWarning, match="fitted to 5 groups but is scored without groups"):
-        assert model.score(X, y) != inside
+    with pytest.raises(ValueError, match="fitted to 5 groups but is scored without groups"):
+        model.score(X, y)
 
 
 @each_ranker
@@ -161,8 +166,8 @@ def test_a_scorer_that_no_groups_reach_refuses_and_tells_the_remedy(data, name):
 def test_a_scorer_of_whole_test_sets_needs_no_groups(data):
     X, y, _ = data
     model = RankRLS().fit(X, y)
-    found = ndcg_scorer(k=4, grouped=False)(model, X, y)
-    assert found == 1 - ndcg_error(y, model.predict(X), k=4)
+    found = ndcg_scorer(k=4, gain="shifted", grouped=False)(model, X, y)
+    assert found == 1 - ndcg_error(y, model.predict(X), k=4, gain="shifted")
     found = cross_validate(model, X, y, scoring=kendall_scorer(grouped=False))
     assert np.isfinite(found["test_score"]).all()
 
@@ -177,7 +182,7 @@ def test_a_scorer_of_whole_test_sets_lets_the_splitter_have_the_groups(routing, 
 
 
 def test_what_an_ndcg_scorer_counts_for_an_empty_group(routing):
-    X, y, groups = np.arange(4.0)[:, None], [0, 1, 1, 1], [0, 0, 1, 1]
+    X, y, groups = np.arange(4.0)[:, None], [0, 1, 0, 0], [0, 0, 1, 1]
     model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], groups)
     for empty, expected in ((1.0, 1.0), (0.0, 0.5), (None, 1.0)):
         assert ndcg_scorer(empty=empty)(model, X, y, groups=groups) == expected
@@ -197,6 +202,7 @@ def test_a_scorer_can_be_pickled_and_cloned(name):
         (map_scorer, {"empty": "none"}, "empty: expected"),
         (mrr_scorer, {"k": -1}, "k: expected"),
         (kendall_scorer, {"variant": "c"}, "variant: expected"),
+        (group_scorer, {"ties": "none"}, "ties: expected"),
     ],
 )
 def test_wrong_options_are_refused_before_any_fold(make, options, said):
@@ -209,7 +215,7 @@ def test_groups_given_to_the_step_by_name_but_lost_to_its_score_are_told(data, e
     X, y, groups = data
     model = make_pipeline(StandardScaler(), clone(estimator))
     model.fit(X, y, **{f"{model.steps[-1][0]}__groups": groups})
-    with pytest.warns(UserWarning, match="fitted to 5 groups but is scored without groups"):
+    with pytest.raises(ValueError, match="fitted to 5 groups but is scored without groups"):
         model.score(X, y, groups=groups)  # which scikit-learn drops without the routing
 
 
@@ -274,33 +280,6 @@ def test_predictions_have_the_precision_of_the_points_and_are_computed_in_double
         np.testing.assert_array_equal(got, expected.astype(np.float32))
 
 
-@each_ranker
-def test_a_search_that_keeps_the_groups_to_itself_is_warned_of(data, estimator):
-    X, y, groups = data
-    lost = f"{id_of(estimator)} is fitted without the groups that the search was given"
-    search = GridSearchCV(clone(estimator), {"kernel": ["rbf"]}, cv=GroupKFold(2))
-    for model in (search, make_search_of_pipeline(estimator)):
-        with pytest.warns(UserWarning, match=lost) as caught:
-            model.fit(X, y, groups=groups)
-        assert "set_config(enable_metadata_routing=True)" in str(caught[0].message)
-    with pytest.warns(UserWarning, match=lost):
-        cross_validate(clone(estimator), X, y, groups=groups, cv=GroupKFold(2))
-
-
-def make_search_of_pipeline(estimator):
-    pipeline = make_pipeline(StandardScaler(), clone(estimator))
-    return GridSearchCV(pipeline, {"standardscaler__with_mean": [True]}, cv=GroupKFold(2))
-
-
-def test_workers_do_not_hide_that_a_search_keeps_the_groups(data):
-    X, y, groups = data
-    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2), n_jobs=2, refit=False)
-    with pytest.warns(UserWarning, match="without the groups that the search was given"):
-        search.fit(X, y, groups=groups)
-    with pytest.warns(UserWarning, match="without the groups that the search was given"):
-        cross_validate(RankRLS(), X, y, groups=groups, cv=GroupKFold(2), n_jobs=2)
-
-
 def test_groups_that_reach_fit_by_another_name_are_not_lost(data):
     X, y, groups = data
     pipeline, folds = make_pipeline(StandardScaler(), RankRLS()), GroupKFold(2)
@@ -312,28 +291,3 @@ def test_groups_that_reach_fit_by_another_name_are_not_lost(data):
             RankRLS(), X, y, groups=groups, cv=folds, params={"groups": groups}, scoring="r2"
         )
     assert search.best_estimator_[-1].n_groups_ == 5
-
-
-def test_searches_without_groups_or_that_pass_them_on_are_not_warned_of(data, routing):
-    X, y, groups = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
-        with sklearn.config_context(enable_metadata_routing=False):
-            GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=2).fit(X, y)
-            cross_validate(RankRLS(), X, y, cv=2)
-            cross_validate(RLS(), X, y, groups=groups, cv=GroupKFold(2))
-
-
-def test_a_scorer_of_groups_tells_that_a_search_kept_the_groups_to_itself(data):
-    X, y, groups = data
-    search = GridSearchCV(RLS(), {"alpha": [1.0]}, scoring=group_scorer(), cv=GroupKFold(2))
-    with pytest.warns(UserWarning, match="scorer did not get the groups"):
-        search.fit(X, y, groups=groups)
-
-
-def test_a_scorer_of_groups_says_nothing_where_there_are_none(data):
-    X, y, _ = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        GridSearchCV(RLS(), {"alpha": [1.0]}, scoring=group_scorer(), cv=2).fit(X, y)

@@ -3,7 +3,7 @@ import pytest
 
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 from rankpursuit.kernels import gaussian_stack, squared_distances
-from rankpursuit.solvers.coregularised.views import split_points
+from rankpursuit.solvers.coregularised import split_points
 
 
 @pytest.fixture
@@ -157,3 +157,23 @@ def test_scores_that_cannot_be_learned_from_are_refused(data):
         model.fit(X, few)
     with pytest.raises(ValueError, match="y contains infinity"):
         model.fit(X, np.where(np.isnan(y), np.inf, y))
+
+
+@pytest.mark.parametrize("views", ["points", [lambda X, Y: X @ Y.T + X[:, :1], "rbf"]])
+def test_a_penalty_needs_a_symmetric_kernel(data, views):
+    X, y, _ = data
+    kernel = "rbf" if isinstance(views, list) else "precomputed"
+    X = X if isinstance(views, list) else np.random.default_rng(0).normal(size=(36, 36))
+    model = SemiSupervisedRankingPursuit(n_basis=3, views=views, kernel=kernel, random_state=0)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="kernel must be symmetric"):
+        model.set_params(ridge=1.0).fit(X, y)
+
+
+def test_more_memory_than_allowed_is_refused_before_any_is_taken(data):
+    X, y, _ = data
+    many = np.tile(X, (600, 1))
+    with pytest.raises(ValueError, match=r"21600 samples with 21600 candidates take about 21 GB"):
+        SemiSupervisedRankingPursuit().fit(many, np.tile(y, 600))
+    with pytest.raises(ValueError, match=r"100000 views of .* lower n_candidates or n_views"):
+        SemiSupervisedRankingPursuit(n_views=10**5, views=["rbf"] * 10**5).fit(X, y)

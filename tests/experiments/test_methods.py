@@ -23,7 +23,7 @@ from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import load_results
 from rankpursuit.solvers import pursue
-from rankpursuit.solvers.coregularised.views import split_points
+from rankpursuit.solvers.coregularised import split_points
 
 ESTIMATORS = {
     "rls": rankpursuit.RLS,
@@ -72,7 +72,7 @@ def estimator_of(spec, values, problem):
         options["random_state"] = problem.tasks[0].generator("subset")
     if spec.method == "semi_supervised_ranking_pursuit":
         options["random_state"] = problem.tasks[0].generator("views")
-    if "group_weight" in ESTIMATORS[spec.method].constraints():
+    if "group_weight" in ESTIMATORS[spec.method]().get_params():
         options["group_weight"] = "pairs"
     chosen = {PARAMETERS.get(axis, axis): value for axis, value in values.items()}
     return ESTIMATORS[spec.method](**chosen, **options)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankpursuit.estimators.cv._choice import ScoreTable
+from rankpursuit.estimators.cv import ScoreTable
 
 
 def table(scores, **axes):

@@ -6,7 +6,7 @@ from scipy.stats import kendalltau
 from sklearn.metrics import make_scorer, mean_absolute_error, mean_squared_error, r2_score
 
 from rankpursuit import RankingPursuitCV, group_scorer, kendall_scorer, ndcg_scorer
-from rankpursuit.estimators.cv._scoring import Judge
+from rankpursuit.estimators.cv import stacked_metric
 from rankpursuit.metrics import (
     disagreement_error,
     kendall_tau,
@@ -17,7 +17,8 @@ from rankpursuit.metrics import (
 )
 
 rng = np.random.default_rng(0)
-SCORES, STACK, GROUPS = rng.normal(size=12), rng.normal(size=(2, 3, 12)), np.repeat([0, 1, 2], 4)
+SCORES, STACK = np.abs(rng.normal(size=12)), rng.normal(size=(2, 3, 12))
+GROUPS = np.repeat([0, 1, 2], 4)
 EXPECTED = {
     "pairwise_accuracy": pairwise_accuracy,
     "ndcg": lambda y, f, groups: 1.0 - ndcg_error(y, f, groups),
@@ -34,29 +35,14 @@ EXPECTED = {
 @pytest.mark.parametrize("name", EXPECTED)
 @pytest.mark.parametrize("groups", [None, GROUPS])
 def test_a_name_is_the_metric_of_each_prediction(name, groups):
-    found = Judge(name)(SCORES, STACK, groups)
+    found = stacked_metric(name)(SCORES, STACK, groups)
     assert found.shape == (2, 3)
     for place in np.ndindex(2, 3):
         assert found[place] == pytest.approx(EXPECTED[name](SCORES, STACK[place], groups))
 
 
 def test_scores_that_do_not_differ_leave_no_r2():
-    assert np.isnan(Judge("r2")(np.ones(12), STACK, None)).all()
-
-
-def test_a_function_of_stacks_is_called_once_for_a_stack():
-    shapes = []
-
-    def metric(y, predictions, groups):
-        shapes.append(predictions.shape)
-        return pairwise_accuracy(y, predictions, groups)
-
-    judge = Judge(metric)
-    for _ in range(2):
-        found = judge(SCORES, STACK, GROUPS)
-    np.testing.assert_allclose(found, pairwise_accuracy(SCORES, STACK, GROUPS))
-    assert shapes.count((6, 12)) == 2
-    assert len(shapes) == 5  # before that, two predictions apart and together
+    assert np.isnan(stacked_metric("r2")(np.ones(12), STACK, None)).all()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +50,7 @@ def test_a_function_of_stacks_is_called_once_for_a_stack():
 )
 def test_a_function_that_takes_no_groups_is_told_so(metric):
     with pytest.raises(ValueError, match="scoring must take three arguments"):
-        Judge(metric)
+        stacked_metric(metric)
 
 
 def test_a_function_of_one_prediction_is_called_for_each():
@@ -75,7 +61,7 @@ def test_a_function_of_one_prediction_is_called_for_each():
         return np.corrcoef(y, np.asarray(predictions).ravel()[:12])[0, 1]
 
     for metric in (tau, wrong_on_stacks):
-        found = Judge(metric)(SCORES, STACK, None)
+        found = stacked_metric(metric)(SCORES, STACK, None)
         for place in np.ndindex(2, 3):
             assert found[place] == pytest.approx(metric(SCORES, STACK[place], None))
 
@@ -85,7 +71,7 @@ def test_a_function_of_one_prediction_is_called_for_each():
     [
         (ndcg_scorer(2), EXPECTED["ndcg@2"]),
         (kendall_scorer(), kendall_tau),
-        (group_scorer(), lambda y, f, groups: 1.0 - disagreement_error(y, f, groups)),
+        (group_scorer(), pairwise_accuracy),
         (
             make_scorer(mean_absolute_error, greater_is_better=False),
             lambda y, f, groups: -np.abs(y - f).mean(),
@@ -94,16 +80,16 @@ def test_a_function_of_one_prediction_is_called_for_each():
     ids=["ndcg", "kendall", "group", "of scikit-learn"],
 )
 def test_a_scorer_scores_predictions_with_their_groups_and_needs_no_routing(scorer, expected):
-    found = Judge(scorer)(SCORES, STACK, GROUPS)
+    found = stacked_metric(scorer)(SCORES, STACK, GROUPS)
     for place in np.ndindex(2, 3):
         assert found[place] == pytest.approx(expected(SCORES, STACK[place], GROUPS))
 
 
 def test_a_scorer_of_groups_without_groups_tells_the_remedy():
     with pytest.raises(ValueError, match="grouped=False"):
-        Judge(ndcg_scorer())(SCORES, STACK, None)
+        stacked_metric(ndcg_scorer())(SCORES, STACK, None)
     expected = EXPECTED["ndcg@2"](SCORES, STACK[0, 0], None)
-    assert Judge(ndcg_scorer(2, grouped=False))(SCORES, STACK[0, :1], None) == expected
+    assert stacked_metric(ndcg_scorer(2, grouped=False))(SCORES, STACK[0, :1], None) == expected
 
 
 def test_faults_of_a_metric_are_told():
@@ -111,7 +97,7 @@ def test_faults_of_a_metric_are_told():
         raise ZeroDivisionError("by the metric")
 
     with pytest.raises(ZeroDivisionError, match="by the metric"):
-        Judge(metric)(SCORES, STACK, None)
+        stacked_metric(metric)(SCORES, STACK, None)
 
 
 def test_the_choice_follows_the_metric(data):

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
 
-from rankpursuit.estimators.cv._splits import checked_splits, cuts_no_group
-from rankpursuit.solvers.folds import Split, blocks_of
+from rankpursuit.estimators.cv import Split, common_blocks, make_splits
 
 X, Y = np.arange(12.0)[:, None], np.arange(12.0)
 GROUPS = np.repeat(["a", "b", "c", "d"], 3)
@@ -19,7 +18,7 @@ def test_a_number_of_folds_never_splits_a_group(labels, n_folds):
     if len(np.unique(groups)) < n_folds:
         return
     points = np.zeros((len(groups), 1))
-    splits = checked_splits(n_folds, points, np.arange(len(groups), dtype=float), groups)
+    splits = make_splits(n_folds, points, np.arange(len(groups), dtype=float), groups)
     assert len(splits) == n_folds
     for train, test in splits:
         assert not set(groups[train]) & set(groups[test])
@@ -27,8 +26,9 @@ def test_a_number_of_folds_never_splits_a_group(labels, n_folds):
     assert np.array_equal(
         np.sort(np.concatenate([test for _, test in splits])), np.arange(len(groups))
     )
-    assert cuts_no_group(splits, groups)
-    assert len(blocks_of(splits, len(groups))) == n_folds
+    blocks = common_blocks(splits, groups)
+    assert len(blocks) == n_folds
+    assert sorted(np.concatenate(blocks)) == list(range(len(groups)))
 
 
 def same(splits, others):
@@ -38,33 +38,33 @@ def same(splits, others):
 
 
 def test_splits_are_the_same_every_time_and_those_of_scikit_learn():
-    same(checked_splits(3, X, Y, GROUPS), list(GroupKFold(3).split(X, Y, GROUPS)))
+    same(make_splits(3, X, Y, GROUPS), list(GroupKFold(3).split(X, Y, GROUPS)))
     shuffled = KFold(4, shuffle=True, random_state=0)
-    same(checked_splits(4, X, Y, None), list(shuffled.split(X)))
+    same(make_splits(4, X, Y, None), list(shuffled.split(X)))
     predefined = PredefinedSplit(np.repeat([0, 1, -1], 4))
-    same(checked_splits(predefined, X, Y, None), list(predefined.split()))
+    same(make_splits(predefined, X, Y, None), list(predefined.split()))
 
 
 def test_splits_may_come_from_an_iterable_of_indices_or_masks():
     expected = list(KFold(3).split(X))
-    same(checked_splits(iter(expected), X, Y, None), expected)
+    same(make_splits(iter(expected), X, Y, None), expected)
     masks = [(np.isin(Y, train), np.isin(Y, test)) for train, test in expected]
-    same(checked_splits(masks, X, Y, None), expected)
+    same(make_splits(masks, X, Y, None), expected)
 
 
 def test_unscored_points_are_in_every_training_part_and_in_no_test_part():
     y = np.where(np.arange(12) % 3 == 0, np.nan, Y)
     unscored = np.flatnonzero(np.isnan(y))
     for cv in (2, GroupKFold(2), list(GroupKFold(2).split(X, Y, GROUPS))):
-        for train, test in checked_splits(cv, X, y, GROUPS):
+        for train, test in make_splits(cv, X, y, GROUPS):
             assert set(unscored) <= set(train)
             assert not set(unscored) & set(test)
 
 
 def test_groups_partly_in_a_training_part_are_noticed():
     whole, cut = Split(np.arange(6), np.arange(6, 9)), Split(np.arange(5), np.arange(6, 9))
-    assert cuts_no_group([whole], GROUPS)
-    assert not cuts_no_group([whole, cut], GROUPS)
+    assert common_blocks([whole, whole], GROUPS) is not None
+    assert common_blocks([whole, cut], GROUPS) is None
 
 
 HALVES = [(range(6), range(6, 12)), (range(6, 12), range(6))]
@@ -86,4 +86,4 @@ BAD = [
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
 def test_bad_splits_are_refused(cv, groups, message):
     with pytest.raises(ValueError, match=message):
-        checked_splits(cv, X, Y, groups)
+        make_splits(cv, X, Y, groups)

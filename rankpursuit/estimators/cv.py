@@ -1,0 +1,1397 @@
+"""Cross-validation along paths: every estimator with its parameters chosen by itself.
+
+For each fold and width one path gives the predictions of the held-out points over the whole grid.
+What a family of methods does is two functions: the axes of its grid, and its held-out predictions.
+Everything else, from folds and scores to the choice and its plot, is in one base class.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from rankpursuit.estimators._base import (
+    CALLABLE,
+    NONE,
+    WITH_GAMMA,
+    Array,
+    Constraint,
+    Constraints,
+    GroupWeights,
+    Indices,
+    Kernel,
+    KernelEstimator,
+    RandomState,
+    RankerMixin,
+    RunningVariance,
+    choice,
+    count_groups,
+    draw_candidates,
+    group_labels,
+    integer,
+    predict_blocks,
+    random_generator,
+    resolve_gamma,
+    several,
+)
+from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
+from rankpursuit.estimators.pursuit import (
+    CombinedRankingRegressionPursuit,
+    KernelMatchingPursuit,
+    RankingPursuit,
+)
+from rankpursuit.estimators.semi_supervised import (
+    SemiSupervisedRankingPursuit,
+    ViewSetup,
+    check_partly_scored,
+)
+from rankpursuit.kernels import function_values, gaussian_stack, squared_distances
+from rankpursuit.metrics import (
+    disagreement_error,
+    kendall_tau,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_error,
+    pairwise_accuracy,
+    squared_error,
+)
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers import Agreement, Fitting, GramSums, JointFitting
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Numbers = Sequence[float] | NDArray[np.floating]
+Gammas = NDArray[np.floating] | Sequence[None]
+Grid = Mapping[str, NDArray[Any]]
+"""Values of each axis but gamma, by the name of its parameter."""
+Metric = Callable[..., Any]
+"""A function of scores (m,), predictions (m,) and groups (m,) or None; more is better."""
+Selection = Literal["best", "sparsest"]
+
+PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
+"""Default ridges or alphas."""
+WIDTHS = 4.0 ** np.arange(-3, 3)
+"""Default gammas, as multiples of "scale"."""
+SIMPLER = {"n_basis": 1, "ridge": -1, "alpha": -1, "gamma": 1, "nu": -1}
+"""Axes by their importance to simplicity: 1 if smaller values are simpler, -1 if larger ones."""
+TIED = 1e-12
+"""Relative difference up to which means are equal, so that rounding does not choose."""
+
+_AT_ONCE = 1 << 25
+"""Kernels of several widths are computed together up to this many numbers."""
+
+
+class Split(NamedTuple):
+    """Points to learn from and points to judge by, as indices in rising order."""
+
+    train: Indices
+    test: Indices
+
+
+@dataclass(frozen=True)
+class Data:
+    """Checked training data with scaled features, and its splits."""
+
+    X: Array
+    y: Array
+    labels: NDArray
+    splits: list[Split]
+
+
+# Metrics
+
+
+def _r2(scores: Array, predictions: Array, groups: NDArray | None) -> Any:
+    variance = float(np.var(scores))
+    if variance == 0.0:
+        return np.full(predictions.shape[:-1], np.nan)
+    return 1.0 - squared_error(scores, predictions) / variance
+
+
+def _ndcg(*data: Any, k: int | None = None) -> Any:
+    return 1.0 - ndcg_error(*data, k=k)
+
+
+_TOP_METRICS: dict[str, Metric] = {
+    "map": mean_average_precision,
+    "mrr": mean_reciprocal_rank,
+    "ndcg": _ndcg,
+}
+"""Metrics of all places, or of the first k with the suffix ``@k``."""
+_METRICS: dict[str, Metric] = {
+    "disagreement": lambda *data: -disagreement_error(*data),
+    "kendall": kendall_tau,
+    "neg_mean_squared_error": lambda scores, values, groups: -squared_error(scores, values),
+    "pairwise_accuracy": pairwise_accuracy,
+    "r2": _r2,
+    **_TOP_METRICS,
+}
+"""Metrics by name, all for stacks of predictions."""
+
+
+def metric_named(name: str) -> Metric | None:
+    """Return the metric of this name, None if there is none."""
+    top = re.fullmatch(r"(\w+)@([1-9]\d*)", name)
+    if top and top[1] in _TOP_METRICS:
+        return partial(_TOP_METRICS[top[1]], k=int(top[2]))
+    return _METRICS.get(name)
+
+
+class _Predicts(RegressorMixin, BaseEstimator):
+    """A fitted model in the eyes of a scorer, which returns given predictions."""
+
+    def __init__(self, predictions: Array) -> None:
+        self.predictions = predictions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Array) -> Array:
+        """Return the predictions, which are of these points."""
+        return self.predictions
+
+
+def stacked_metric(scoring: Any) -> Metric:
+    """Return a function of scores (m,), predictions (..., m) and groups that scores each.
+
+    Parameters
+    ----------
+    scoring : str, scorer or callable
+        A scorer gets the groups if it requests them; a callable is called once for each point of
+        the grid.
+    """
+    if isinstance(scoring, str):
+        found = metric_named(scoring)
+        assert found is not None
+        return found
+    if hasattr(scoring, "set_score_request"):
+        asks = bool(scoring.get_metadata_routing().consumes("score", ["groups"]))
+
+        def one(scores: Array, prediction: Array, groups: NDArray | None) -> float:
+            passed = {"groups": groups} if asks and groups is not None else {}
+            with config_context(enable_metadata_routing=True):
+                return scoring(_Predicts(prediction), np.empty((len(scores), 0)), scores, **passed)
+
+    else:
+        one = scoring
+        try:
+            inspect.signature(scoring).bind(None, None, None)
+        except TypeError:
+            raise ValueError(
+                "scoring must take three arguments: scores, predictions, and groups, which are "
+                f"None if there are none; {_name_of(scoring)} does not"
+            ) from None
+
+    def each(scores: Array, predictions: Array, groups: NDArray | None) -> Array:
+        found = [
+            float(one(scores, prediction, groups))
+            for prediction in predictions.reshape(-1, predictions.shape[-1])
+        ]
+        return np.reshape(found, predictions.shape[:-1])
+
+    return each
+
+
+def _name_of(metric: Metric) -> str:
+    return str(getattr(metric, "__name__", type(metric).__name__)).replace("_", " ")
+
+
+_METRIC_NAME = Constraint(
+    f"one of {', '.join(map(repr, [*_METRICS, *(f'{name}@10' for name in _TOP_METRICS)]))} "
+    "(any number of places)",
+    lambda value: isinstance(value, str) and metric_named(value) is not None,
+)
+_SPLITS = Constraint(
+    "a splitter of scikit-learn or an iterable of pairs of training and test indices",
+    lambda value: (
+        not isinstance(value, str | bytes)
+        and (hasattr(value, "split") or isinstance(value, Iterable))
+    ),
+)
+
+
+# Splits
+
+
+def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Split]:
+    """Split the scored points; unscored ones, whose score is NaN, are in every training part.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        A number of folds and a splitter split the scored points.
+    X : ndarray of shape (n, n_features)
+    y : ndarray of shape (n,)
+    labels : ndarray of shape (n,) or None
+        Groups, if there are any.
+
+    Returns
+    -------
+    list of Split
+
+    Raises
+    ------
+    ValueError
+        If a split cuts a group, or has nothing to learn from or to judge by.
+    """
+    scored = ~np.isnan(y)
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        found = [_read_split(place, split, len(y)) for place, split in enumerate(cv)]
+    else:
+        rows = np.flatnonzero(scored)
+        own = None if labels is None else labels[rows]
+        splitter = cv if hasattr(cv, "split") else _folds(cv, len(rows), own)
+        parts = splitter.split(X[rows], y[rows], own)
+        found = [(rows[train], rows[test]) for train, test in parts]
+    splits = [
+        Split(np.union1d(train, np.flatnonzero(~scored)), np.unique(test[scored[test]]))
+        for train, test in found
+    ]
+    if len(splits) < 2:
+        raise ValueError(f"cv must give at least two splits; got {len(splits)}")
+    for place, (train, test) in enumerate(splits):
+        learned = train[scored[train]]
+        if len(learned) == 0 or len(test) == 0:
+            raise ValueError(
+                f"cv must leave scores to learn from and to judge by; split {place} has none in "
+                "one of its parts"
+            )
+        if len(np.intersect1d(learned, test)):
+            raise ValueError(
+                f"cv must hold out what it judges by; split {place} has samples in both of its "
+                "parts"
+            )
+        cut = [] if labels is None else np.intersect1d(labels[learned], labels[test]).tolist()
+        if cut:
+            raise ValueError(
+                f"cv must keep groups whole; split {place} has group {cut[0]!r} in both of its "
+                "parts: use a number of folds, GroupKFold or another splitter of groups"
+            )
+    return splits
+
+
+def _folds(n_folds: int, n_points: int, labels: NDArray | None) -> GroupKFold | KFold:
+    n_parts, parts = (n_points, "samples") if labels is None else (len(np.unique(labels)), "groups")
+    if n_parts < n_folds:
+        raise ValueError(
+            f"cv={n_folds} folds need at least as many {parts} with scores; got n_{parts} = "
+            f"{n_parts}: lower cv or add {parts}"
+        )
+    if labels is not None:
+        return GroupKFold(n_folds)
+    # Points are often sorted by their scores, and then a fold of neighbours is like no other.
+    return KFold(n_folds, shuffle=True, random_state=0)
+
+
+def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices]:
+    """Read a split: two arrays of indices, or masks, of all rows."""
+    try:
+        train, test = (np.arange(n_points)[np.asarray(part)] for part in split)
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv must hold pairs of training and test indices of the {n_points} samples; "
+            f"split {place} is none"
+        ) from error
+    return train, test
+
+
+def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | None:
+    """Return blocks of points that are in the training parts of the same splits.
+
+    None if a group has points in several blocks, or if there are more blocks than splits: then
+    nothing is saved by adding up blocks.
+    """
+    inside = np.zeros((len(labels), len(splits)), dtype=bool)
+    for place, split in enumerate(splits):
+        inside[split.train, place] = True
+    patterns, codes = np.unique(inside, axis=0, return_inverse=True)
+    codes = codes.reshape(-1)
+    in_groups = len(np.unique(np.rec.fromarrays([labels, codes])))
+    if len(patterns) > len(splits) + 1 or in_groups > len(np.unique(labels)):
+        return None
+    return [np.flatnonzero(codes == code) for code in range(len(patterns))]
+
+
+# Scores of a grid, and the choice
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores of every fold at every point of a grid.
+
+    A fold without any score, because there is nothing to judge by in it, does not count.
+
+    Parameters
+    ----------
+    axes : mapping
+        Values of each axis of the grid, by its name, in the order of the axes of `scores`.
+    scores : ndarray of shape (k, *lengths of the axes)
+        Of k folds; more is better, NaN where there is no score.
+    """
+
+    axes: Mapping[str, NDArray[Any]]
+    scores: Array
+
+    @cached_property
+    def _counted(self) -> Array:
+        return self.scores[~np.isnan(self.scores).all(axis=tuple(range(1, self.scores.ndim)))]
+
+    @cached_property
+    def mean(self) -> Array:
+        """Mean over the folds."""
+        if len(self._counted) == 0:
+            raise ValueError(
+                "scoring has no value in any fold: no test part has scores that differ, inside a "
+                "group if there are groups; use fewer folds or another metric"
+            )
+        return self._counted.mean(axis=0)
+
+    @cached_property
+    def standard_error(self) -> Array:
+        """Standard error of the mean over the folds; zero if only one fold counts."""
+        n_folds = len(self._counted)
+        if n_folds < 2:
+            return np.zeros(self.scores.shape[1:])
+        return self._counted.std(axis=0, ddof=1) / np.sqrt(n_folds)
+
+    def choose(self, selection: Selection) -> tuple[int, ...]:
+        """Return the place of the best point, or of the simplest within one standard error of it.
+
+        Equal means go to the simpler point: fewer functions, then the larger penalty, then the
+        smoother kernel.
+        """
+        mean = np.where(np.isnan(self.mean), -np.inf, self.mean)
+        best = self._simplest(mean >= mean.max() - TIED * abs(mean.max()))
+        if selection == "best":
+            return best
+        least = mean[best] - self.standard_error[best]
+        return self._simplest(mean >= least - TIED * abs(least))
+
+    def _simplest(self, allowed: NDArray[np.bool_]) -> tuple[int, ...]:
+        places, names = np.argwhere(allowed), list(self.axes)
+        keys = [
+            SIMPLER[name] * self.axes[name][places[:, names.index(name)]].astype(np.float64)
+            for name in SIMPLER
+            if name in names
+        ]
+        keys.append(-self.mean[allowed])
+        first = np.lexsort(keys[::-1])[0]
+        return tuple(int(place) for place in places[first])
+
+    def params_at(self, place: tuple[int, ...]) -> dict[str, Any]:
+        """Return the parameters of a point of the grid."""
+        pairs = zip(self.axes.items(), place, strict=True)
+        return {name: values[index].item() for (name, values), index in pairs}
+
+    def results(self) -> dict[str, NDArray[Any]]:
+        """Return a column for each axis and each figure, a row for each point of the grid."""
+        mesh = np.meshgrid(*self.axes.values(), indexing="ij")
+        lowered = -np.where(np.isnan(self.mean), -np.inf, self.mean)
+        columns = {
+            **{f"param_{name}": values for name, values in zip(self.axes, mesh, strict=True)},
+            "mean_test_score": self.mean,
+            "std_test_score": self._counted.std(axis=0),
+            "standard_error": self.standard_error,
+            "rank_test_score": 1 + np.searchsorted(np.sort(lowered, axis=None), lowered),
+            **{f"split{place}_test_score": fold for place, fold in enumerate(self.scores)},
+        }
+        return {name: values.ravel() for name, values in columns.items()}
+
+
+# The base class
+
+
+class _PathCV(KernelEstimator):
+    """Base of the estimators that choose their parameters by cross-validation."""
+
+    _estimator: ClassVar[Any]
+    _grid: ClassVar[Callable[..., dict[str, NDArray[Any]]]]
+    """Values of each axis but gamma, of a plain estimator and data."""
+    _held_out: ClassVar[Callable[..., Iterator[Array]]]
+    """For each split the predictions of its test part, shape (len(gammas), *axes, m)."""
+    _path_axis: ClassVar[str] = "n_basis"
+    _constraints: ClassVar[Constraints] = {
+        "n_basis": (integer(1), NONE),
+        "cv": (integer(2), _SPLITS),
+        "scoring": (_METRIC_NAME, CALLABLE),
+    }
+    _partly_scored: ClassVar[bool] = False
+    _min_samples = 2
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        gammas: Numbers | None,
+        degree: int,
+        coef0: float,
+        kernel_params: Mapping[str, Any] | None,
+        scale: bool,
+        cv: Any,
+        scoring: str | Metric,
+        selection: Selection,
+    ) -> None:
+        self.kernel = kernel
+        self.gammas = gammas
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.scale = scale
+        self.cv = cv
+        self.scoring = scoring
+        self.selection = selection
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Choose the parameters by cross-validation, and fit to all points with them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,)
+            Scores.
+        groups : array-like of shape (n,), optional
+            A label for each point, of a user or a query. Folds are made of whole groups, and a
+            ranker compares only points with the same label. Default, and with one label for all:
+            all points are compared, and folds are made of single points.
+
+        Returns
+        -------
+        self
+        """
+        if self._partly_scored:
+            X = self._check_points(X)
+            y = check_partly_scored(X, y)
+        else:
+            X, y = self._check_data(X, y)
+        labels = group_labels(groups, len(X))
+        several_groups = bool(np.any(labels != labels[0]))
+        plain = self._plain()
+        plain._check_parameters()
+        _check_learnable(plain, y, labels)
+        splits = make_splits(self.cv, X, y, labels if several_groups else None)
+        self.scaler_ = self._fitted_scaler(X)
+        data = Data(self._scaled(X), y, labels, splits)
+        table = self._score_grid(plain, data, several_groups)
+        place = table.choose(self.selection)
+        self.cv_results_ = table.results()
+        self.best_index_ = int(np.ravel_multi_index(place, table.mean.shape))
+        self.best_score_ = float(table.mean[place])
+        self.best_params_ = table.params_at(place)
+        self._table, self._place = table, place
+        model = clone(plain).set_params(**self.best_params_).fit(data.X, y, groups)
+        self.best_estimator_ = model
+        self.basis_, self.coef_ = model.basis_, model.coef_
+        if isinstance(model, RankerMixin):
+            self.n_groups_ = model.n_groups_
+        return self
+
+    def _plain(self) -> Any:
+        """Return the estimator itself, with all parameters that are not chosen, and one seed."""
+        own, names = self.get_params(deep=False), self._estimator().get_params()
+        shared = {name: own[name] for name in names if name in own and name != "n_basis"}
+        if "random_state" in shared and not isinstance(shared["random_state"], int | np.integer):
+            generator = random_generator(shared["random_state"])
+            shared["random_state"] = int(generator.choice(1 << 31))
+        return self._estimator(**shared)
+
+    def _fitted_scaler(self, X: Array) -> StandardScaler | None:
+        if not self.scale or self._precomputed:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaler = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
+        if not np.isfinite(scaler.scale_).all():
+            raise ValueError("X has features whose variance is not finite; divide them")
+        return scaler
+
+    def _scaled(self, X: Array) -> Array:
+        return X if self.scaler_ is None else self.scaler_.transform(X)
+
+    def _score_grid(self, plain: Any, data: Data, several_groups: bool) -> ScoreTable:
+        """Score the held-out points of every split over the whole grid."""
+        metric, axes = stacked_metric(self.scoring), self._grid(plain, data)
+        gammas = self._gamma_grid(data.X)
+        lengths = [len(values) for values in axes.values()]
+        scores = np.empty((len(data.splits), len(gammas), *lengths))
+        n_points, n_columns = len(data.y), getattr(plain, "n_candidates", None) or len(data.y)
+        n_penalties = np.prod([len(axes[name]) for name in axes if name != "n_basis"])
+        room = n_points * min(n_points, n_columns) * (len(data.splits) + 2 + n_penalties)
+        together = max(1, int(_AT_ONCE // room))
+        for start in range(0, len(gammas), together):
+            part = slice(start, start + together)
+            held_out = self._held_out(plain, data, gammas[part], axes)
+            for place, ((_, test), values) in enumerate(zip(data.splits, held_out, strict=True)):
+                labels = data.labels[test] if several_groups else None
+                scores[place, part] = metric(data.y[test], values, labels)
+        if gammas[0] is None:
+            return ScoreTable(axes, scores[:, 0])
+        return ScoreTable({"gamma": np.asarray(gammas), **axes}, scores)
+
+    def _gamma_grid(self, X: Array) -> Gammas:
+        names = [kernel for kernel in self._kernels_in_use() if isinstance(kernel, str)]
+        if not WITH_GAMMA.intersection(names):
+            return [None]
+        if self.gammas is not None:
+            return np.asarray(self.gammas, dtype=np.float64)
+        scale = resolve_gamma("rbf", "scale", X.shape[1], RunningVariance.measure(X))
+        assert scale is not None
+        return scale * WIDTHS
+
+    def _stack(self, X: Array, rows: Indices, columns: Indices, gammas: Gammas) -> Array:
+        """Return the kernels of some points with others, (len(gammas), len(rows), len(columns))."""
+        if self._precomputed:
+            stack = X[None, rows[:, None], columns]
+        elif isinstance(self.kernel, str) and self.kernel == "rbf":
+            squared = squared_distances(X[rows], X[columns])
+            stack = gaussian_stack(squared, np.asarray(gammas, dtype=np.float64))
+        else:
+            stack = np.stack([self._kernel(X[rows], X[columns], gamma) for gamma in gammas])
+        self._check_kernel_values(stack)
+        return stack
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Predict the utility of new points with the chosen model.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            In single precision if `X` is, and in double otherwise.
+        """
+        X, model = self._new_points(X), self.best_estimator_
+        return predict_blocks(X, X.shape[1], lambda part: model.predict(self._scaled(part)))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the score against the number of basis functions, or the weight of the regulariser.
+
+        The line is the mean over the folds with the other parameters as chosen, the band one
+        standard error, and the dot the choice.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. Default: axes of a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(figsize=(6.0, 3.8), layout="constrained")
+        table, chosen, axis = self._table, self._place, self._path_axis
+        at = list(table.axes).index(axis)
+        through: tuple[Any, ...] = (*chosen[:at], slice(None), *chosen[at + 1 :])
+        values, place = table.axes[axis], chosen[at]
+        mean, error = table.mean[through], table.standard_error[through]
+        band: dict[str, Any] = {"color": "#1f6fb2", "alpha": 0.2, "linewidth": 0}
+        ax.fill_between(values, mean - error, mean + error, label="one standard error", **band)
+        marker = "." if len(values) < 30 else ""
+        ax.plot(values, mean, color="#1f6fb2", marker=marker, label="mean")
+        if self.selection == "sparsest":
+            best = table.choose("best")
+            least = table.mean[best] - table.standard_error[best]
+            line: dict[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1}
+            ax.axhline(least, label="best minus its standard error", **line)
+        label = f"chosen: {values[place]:.4g}"
+        ax.plot(values[place], mean[place], "o", color="#c0392b", label=label)
+        ax.set_xlabel("number of basis functions")
+        if axis == "alpha":
+            ax.set_xscale("log")
+            ax.set_xlabel("alpha (weight of the regulariser)")
+        others = [
+            f"{name} = {value:.3g}" for name, value in self.best_params_.items() if name != axis
+        ]
+        ax.set_title(", ".join(others))
+        ax.set_ylabel(self.scoring if isinstance(self.scoring, str) else _name_of(self.scoring))
+        ax.grid(color="0.9")
+        ax.set_axisbelow(True)
+        ax.legend(frameon=False)
+        return ax
+
+
+def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
+    """Raise a ValueError if no scores differ, inside a group for a ranker."""
+    scored = ~np.isnan(y)
+    if isinstance(plain, RankerMixin):
+        count_groups(plain._preferences(labels[scored]))
+        if not np.any(GroupPreferences(labels[scored]).root(y[scored])):
+            raise ValueError(
+                "y must hold different scores inside a group to learn an order from; all are equal"
+            )
+    elif np.ptp(y) == 0.0:
+        raise ValueError("y must hold different scores to learn from; all are equal")
+
+
+def _most_basis(asked: int | None, default: int, available: int, remedy: str) -> int:
+    """Return the largest number of basis functions; raise a ValueError if there are fewer."""
+    if asked is not None and asked > available:
+        raise ValueError(
+            f"n_basis={asked} is more than the {available} candidates of the smallest training "
+            f"part; lower n_basis or {remedy}"
+        )
+    return min(default, available) if asked is None else int(asked)
+
+
+def _staged_predict(self: Any, X: ArrayLike) -> Iterator[Array]:
+    """Predict with 1, 2, ... basis functions, up to the chosen number.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+    Yields
+    ------
+    ndarray of shape (m,)
+    """
+    X = self._new_points(X).astype(np.float64, copy=False)
+    yield from self.best_estimator_.staged_predict(self._scaled(X))
+
+
+# Each family: the axes of its grid, and its held-out predictions
+
+
+def _rls_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    return {"alpha": np.asarray(self.alphas, dtype=np.float64)}
+
+
+def _rls_held_out(self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
+    """Solve each training part for all alphas, in the features if the kernel is linear."""
+    X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
+    kernels = None if plain._in_features else self._stack(X, every, every, gammas)
+    for train, test in data.splits:
+        if kernels is None:
+            columns, new = X[train], X[None, test]
+        else:
+            columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
+        form = plain._preferences(data.labels[train])
+        yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
+
+
+def _sparse_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    available = min(len(train) for train, _ in data.splits)
+    asked = None if self.n_basis is None else max(self.n_basis)
+    most = _most_basis(asked, 1000, available, "raise cv")
+    halved = sorted({max(1, most >> halving) for halving in range(5)})
+    sizes = halved if self.n_basis is None else self.n_basis
+    return {"n_basis": np.asarray(sizes, dtype=np.intp), **_rls_grid(self, plain, data)}
+
+
+def _sparse_held_out(
+    self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
+) -> Iterator[Array]:
+    """Solve nested subsets of each training part, in one random order."""
+    sizes = axes["n_basis"].tolist()
+    for train, test in data.splits:
+        order = train[random_generator(plain.random_state).permutation(len(train))]
+        subset = order[: max(sizes)]
+        columns, among, new = (
+            self._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
+        )
+        form = plain._preferences(data.labels[train])
+        coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
+        yield function_values(new, coef)
+
+
+def _candidates(plain: Any, data: Data) -> Indices:
+    return draw_candidates(len(data.y), plain.n_candidates, plain.random_state)
+
+
+def _pursuit_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    candidates = _candidates(plain, data)
+    available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
+    most = _most_basis(self.n_basis, 100, available, "raise n_candidates or cv")
+    betas = {"beta": np.asarray(self.betas, dtype=np.float64)} if hasattr(self, "betas") else {}
+    ridges = np.asarray(self.ridges, dtype=np.float64)
+    return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}
+
+
+def _pursuit_held_out(
+    self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
+) -> Iterator[Array]:
+    """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
+    candidates, ridges, n_steps = _candidates(plain, data), axes["ridge"], len(axes["n_basis"])
+    columns = self._stack(data.X, np.arange(len(data.y)), candidates, gammas)
+    models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
+    grams = [_training_grams(model, columns, data) for model in models or [plain]]
+    for (train, test), *found in zip(data.splits, *grams, strict=True):
+        own = np.flatnonzero(np.isin(candidates, train))
+        among = columns[:, candidates[own][:, None], own]
+        new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
+        values = []
+        for model, sums in zip(models or [plain], found, strict=True):
+            gram, products = sums.gram[:, own[:, None], own], sums.products[:, own]
+            part = GramSums(gram, products, sums.square, sums.n_rows)
+            staged = model._path(part, among, ridges, n_steps).predict(new)
+            missing = n_steps - staged.shape[1]  # a path that ends keeps its last prediction
+            staged = np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge") if missing else staged
+            values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
+        yield np.stack(values, axis=1) if models else values[0]
+
+
+def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums]:
+    """Return the Gram matrix of the training part of every split.
+
+    If splits share blocks of whole groups, as folds do, that of each block is computed once, and
+    those of the retained blocks are added up.
+    """
+
+    def gram(rows: Indices) -> GramSums:
+        form = model._preferences(data.labels[rows])
+        rooted, target = form.root(columns[:, rows]), form.root(data.y[rows])
+        products = np.matmul(target, rooted)
+        square = float(target @ target)
+        return GramSums(np.matmul(rooted.swapaxes(1, 2), rooted), products, square, len(rows))
+
+    labels = data.labels if isinstance(model, RankerMixin) else np.arange(len(data.y))
+    blocks = common_blocks(data.splits, labels)
+    if blocks is None:
+        yield from (gram(train) for train, _ in data.splits)
+        return
+    grams = [gram(block) for block in blocks]
+    for train, _ in data.splits:
+        kept = np.isin([block[0] for block in blocks], train)
+        yield reduce(add, (part for part, inside in zip(grams, kept, strict=True) if inside))
+
+
+def _views_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    sizes = [len(own) for split in data.splits for own in _split_setup(plain, data, split).points]
+    remedy = "raise n_candidates or cv, or lower n_views"
+    most = _most_basis(self.n_basis, 50, min(sizes), remedy)
+    return {
+        "ridge": np.asarray(self.ridges, dtype=np.float64),
+        "nu": np.asarray(self.nus, dtype=np.float64),
+        "n_basis": np.arange(1, most + 1),
+    }
+
+
+def _split_setup(plain: Any, data: Data, split: Split) -> ViewSetup:
+    """Set up the views of a training part, with indices of all training data."""
+    train = split.train
+    setup = plain._set_up(data.X[train], ~np.isnan(data.y[train]), data.labels[train])
+    points, losses = ([train[own] for own in part] for part in (setup.points, setup.losses))
+    return ViewSetup(points, losses, train[setup.agreeing], setup.features)
+
+
+def _views_held_out(
+    self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
+) -> Iterator[Array]:
+    """Follow the joint paths of each training part, whose views are set up anew."""
+    ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
+    for split in data.splits:
+        setup = _split_setup(plain, data, split)
+        kernels = []
+        for view, (own, features) in enumerate(zip(setup.points, setup.features, strict=True)):
+            stack = [plain._view_kernel(data.X, own, features, gamma, view) for gamma in gammas]
+            kernels.append(np.stack(stack))
+            self._check_kernel_values(kernels[-1], plain._kernel_of(view))
+        path = plain._path(kernels, data.y, data.labels, setup, ridges, nus, len(n_basis))
+        new = [np.repeat(kernel[:, split.test], len(ridges), axis=0) for kernel in kernels]
+        values = path.predict_mean(new, n_basis)
+        yield values.reshape(len(gammas), len(ridges), *values.shape[1:])
+
+
+# The estimators
+
+
+class RLSCV(_PathCV):
+    """Regularised least squares with alpha and gamma chosen by cross-validation.
+
+    Parameters
+    ----------
+    alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
+        Weights of the regulariser to try; positive.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`; `scoring` is the mean squared error by default.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
+
+    See Also
+    --------
+    RLS : The same with given parameters.
+    RankRLSCV : The same on the differences of pairs.
+    KernelMatchingPursuitCV : A sparse expansion for the same scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RLSCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.0, 6.0, size=(100, 1))
+    >>> model = RLSCV().fit(X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=100))
+    >>> model.predict([[0.5], [1.5]]).round(1)
+    array([0.5, 1. ])
+    """
+
+    _estimator = RLS
+    _grid = _rls_grid
+    _held_out = _rls_held_out
+    _path_axis = "alpha"
+
+    def __init__(
+        self,
+        alphas: Numbers = PENALTIES,
+        *,
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        cv: Any = 5,
+        scoring: str | Metric = "neg_mean_squared_error",
+        selection: Selection = "best",
+    ) -> None:
+        super().__init__(
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
+        )
+        self.alphas = alphas
+
+
+class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
+    """RankRLS with alpha and gamma chosen by cross-validation.
+
+    Parameters
+    ----------
+    alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
+        Weights of the regulariser to try; positive.
+    group_weight : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
+
+    See Also
+    --------
+    RankRLS : The same with given parameters.
+    SparseRankRLSCV : The same on a random subset of regressors.
+    RankingPursuitCV : A sparse expansion for the same cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RankRLSCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.normal(size=(100, 2)), np.repeat(np.arange(10), 10)
+    >>> y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=100) + 10 * groups
+    >>> model = RankRLSCV().fit(X, y, groups)
+    >>> model.best_params_["alpha"], round(model.best_score_, 2)
+    (0.01, 0.92)
+    """
+
+    _estimator = RankRLS
+    _grid = _rls_grid
+    _held_out = _rls_held_out
+    _path_axis = "alpha"
+
+    def __init__(
+        self,
+        alphas: Numbers = PENALTIES,
+        *,
+        group_weight: GroupWeights = "equal",
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        cv: Any = 5,
+        scoring: str | Metric = "pairwise_accuracy",
+        selection: Selection = "best",
+    ) -> None:
+        super().__init__(
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
+        )
+        self.alphas = alphas
+        self.group_weight = group_weight
+
+
+class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
+    """RankRLS on a random subset of regressors, with its size and the rest by cross-validation.
+
+    Parameters
+    ----------
+    n_basis : list of int or None, default None
+        Sizes of the subset to try. None: five sizes, each half of the next, up to 1000 or the
+        smallest training part.
+    alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
+        Weights of the regulariser to try; positive.
+    group_weight, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
+
+    See Also
+    --------
+    SparseRankRLS : The same with given parameters.
+    RankRLSCV : The same with all points as regressors.
+    RankingPursuitCV : Chooses its regressors one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import SparseRankRLSCV
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = SparseRankRLSCV(n_basis=[5, 10, 20], random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> model.best_params_["n_basis"], model.basis_.shape
+    (20, (20,))
+    """
+
+    _estimator = SparseRankRLS
+    _grid = _sparse_grid
+    _held_out = _sparse_held_out
+    _constraints: ClassVar[Constraints] = {
+        **_PathCV._constraints,
+        "n_basis": (several(integer(1)), NONE),
+    }
+
+    def __init__(
+        self,
+        n_basis: Sequence[int] | None = None,
+        alphas: Numbers = PENALTIES,
+        *,
+        group_weight: GroupWeights = "equal",
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        cv: Any = 5,
+        scoring: str | Metric = "pairwise_accuracy",
+        selection: Selection = "best",
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
+        )
+        self.n_basis = n_basis
+        self.alphas = alphas
+        self.group_weight = group_weight
+        self.random_state = random_state
+
+
+class KernelMatchingPursuitCV(_PathCV):
+    """Kernel matching pursuit with its number of functions, ridge and gamma by cross-validation.
+
+    Parameters
+    ----------
+    n_basis : int or None, default None
+        Largest number of basis functions: every number up to it is tried. None: at most 100.
+    ridges, fitting, n_candidates, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`; `scoring` is the mean squared error by default.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
+
+    See Also
+    --------
+    KernelMatchingPursuit : The same with given parameters.
+    RankingPursuitCV : The same on the differences of pairs.
+    RLSCV : Regularised least squares with all points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import KernelMatchingPursuitCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.0, 6.0, size=(100, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=100)
+    >>> model = KernelMatchingPursuitCV(n_basis=20, selection="sparsest").fit(X, y)
+    >>> model.best_params_["n_basis"], round(model.score(X, y), 2)
+    (4, 0.98)
+    """
+
+    _estimator = KernelMatchingPursuit
+    _grid = _pursuit_grid
+    _held_out = _pursuit_held_out
+    staged_predict = _staged_predict
+
+    def __init__(
+        self,
+        n_basis: int | None = None,
+        *,
+        ridges: Numbers = PENALTIES,
+        fitting: Fitting = "backfit",
+        n_candidates: int | None = 1000,
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        cv: Any = 5,
+        scoring: str | Metric = "neg_mean_squared_error",
+        selection: Selection = "best",
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
+        )
+        self.n_basis = n_basis
+        self.ridges = ridges
+        self.fitting = fitting
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+
+
+class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+    """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
+
+    All numbers of functions are judged from one path a fold.
+
+    Parameters
+    ----------
+    n_basis : int or None, default None
+        Largest number of basis functions: every number up to it is tried. None: at most 100.
+    ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
+        Weights to try of a penalty ``a' K a``.
+    fitting : {"basic", "backfit", "prefit"}, default "backfit"
+        Leave the earlier coefficients alone; refit them after every step; or choose each function
+        by the cost after the refit.
+    group_weight : {"pairs", "equal"} or mapping, default "equal"
+        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
+        for each label of `groups`.
+    n_candidates : int or None, default 1000
+        Number of training points, drawn at random, that make up the dictionary; a fold has those
+        that it does not hold out. None: all.
+    kernel : str or callable, default "rbf"
+        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
+    gammas : list of float or None, default None
+        Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
+        times ``1 / (n_features * X.var())``.
+    degree : int, default 3
+        Degree of the polynomial kernel.
+    coef0 : float, default 1
+        Constant of the polynomial and the sigmoid kernel.
+    kernel_params : mapping or None, default None
+        Keyword arguments for a `kernel` that is a callable.
+    scale : bool, default True
+        Whether features are first centred, unless the kernel is one of histograms, and divided by
+        their standard deviation.
+    cv : int, splitter or iterable, default 5
+        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
+        test indices.
+    scoring : str or callable, default "pairwise_accuracy"
+        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
+        the last three also with a number of places as in ``"ndcg@10"``, "r2",
+        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
+    selection : {"best", "sparsest"}, default "best"
+        The highest mean over the folds, or the sparsest model within one standard error of it.
+    random_state : int, Generator, RandomState or None, default None
+        Draws the candidates.
+
+    Attributes
+    ----------
+    cv_results_ : dict of ndarray
+        A row for each point of the grid: parameters, mean, deviation and error of the folds.
+    best_params_ : dict
+        The chosen parameters.
+    best_score_ : float
+        Their mean score over the folds.
+    best_index_ : int
+        Their row in ``cv_results_``.
+    best_estimator_ : estimator
+        The model with them, fitted to all training data with scaled features.
+    basis_ : ndarray of shape (n_basis,)
+        Indices of the training points of the basis functions, in the order of their choice.
+    coef_ : ndarray of shape (n_basis,)
+        Their coefficients.
+    n_groups_ : int
+        Number of groups, 1 if there were none.
+    scaler_ : StandardScaler or None
+        Scales the features; None if nothing is scaled.
+    n_features_in_ : int
+        Number of features of the training data.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if all are strings.
+
+    See Also
+    --------
+    RankingPursuit : The same with given parameters.
+    KernelMatchingPursuitCV : The same on the scores of single points.
+    CombinedRankingRegressionPursuitCV : A blend of both.
+    RankRLSCV : Regularised least squares on the same differences.
+
+    Notes
+    -----
+    Nothing of a held-out fold takes part in a fold's model: neither its scores nor, as centres of
+    basis functions, its points. Only the standard deviations of the features and the unit of the
+    default gammas are those of all training points. A fold in which the metric has no value, since
+    no scores differ there, does not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RankingPursuitCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.normal(size=(200, 2)), np.repeat(np.arange(20), 10)
+    >>> y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=200) + 10 * groups
+    >>> model = RankingPursuitCV(n_basis=30, selection="sparsest").fit(X, y, groups)
+    >>> model.best_params_["n_basis"], round(model.best_score_, 2)
+    (10, 0.92)
+
+    The whole grid, as a table:
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(model.cv_results_)
+    >>> len(table), len(table.param_gamma.unique()), len(table.param_ridge.unique())
+    (900, 6, 5)
+    """
+
+    _estimator = RankingPursuit
+    _grid = _pursuit_grid
+    _held_out = _pursuit_held_out
+    staged_predict = _staged_predict
+
+    def __init__(
+        self,
+        n_basis: int | None = None,
+        *,
+        ridges: Numbers = PENALTIES,
+        fitting: Fitting = "backfit",
+        group_weight: GroupWeights = "equal",
+        n_candidates: int | None = 1000,
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        cv: Any = 5,
+        scoring: str | Metric = "pairwise_accuracy",
+        selection: Selection = "best",
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
+        )
+        self.n_basis = n_basis
+        self.ridges = ridges
+        self.fitting = fitting
+        self.group_weight = group_weight
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+
+
+class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+    """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
+
+    Parameters
+    ----------
+    n_basis : int or None, default None
+        Largest number of basis functions: every number up to it is tried. None: at most 100.
+    betas : list of float, default (0.0, 0.5, 1.0)
+        Weights to try of the regression part, from 0, ranking alone, to 1, regression alone.
+    ridges, fitting, group_weight, n_candidates, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuitCV`.
+
+    See Also
+    --------
+    CombinedRankingRegressionPursuit : The same with given parameters.
+    KernelMatchingPursuitCV : The regression part alone.
+    RankingPursuitCV : The ranking part alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import CombinedRankingRegressionPursuitCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.0, 3.0, size=(100, 1))
+    >>> model = CombinedRankingRegressionPursuitCV(n_basis=10, scoring="r2")
+    >>> model.fit(X, np.exp(X[:, 0])).predict([[1.0], [2.0]]).round(1)
+    array([2.7, 7.4])
+    """
+
+    _estimator = CombinedRankingRegressionPursuit
+    _grid = _pursuit_grid
+    _held_out = _pursuit_held_out
+    staged_predict = _staged_predict
+
+    def __init__(
+        self,
+        n_basis: int | None = None,
+        *,
+        betas: Numbers = (0.0, 0.5, 1.0),
+        ridges: Numbers = PENALTIES,
+        fitting: Fitting = "backfit",
+        group_weight: GroupWeights = "equal",
+        n_candidates: int | None = 1000,
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        cv: Any = 5,
+        scoring: str | Metric = "pairwise_accuracy",
+        selection: Selection = "best",
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
+        )
+        self.n_basis = n_basis
+        self.betas = betas
+        self.ridges = ridges
+        self.fitting = fitting
+        self.group_weight = group_weight
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+
+
+class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+    """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
+
+    Folds are of the scored points; all unscored points stay in every training part.
+
+    Parameters
+    ----------
+    n_basis : int or None, default None
+        Largest number of basis functions of each view: every number up to it is tried. None: at
+        most 50.
+    nus : list of float, default (0.1, 1.0, 10.0)
+        Weights of the agreement to try.
+    n_views : int, default 2
+        Number of views.
+    views : {"points", "loss", "features"} or list of kernels, default "points"
+        What sets the views apart, see :class:`SemiSupervisedRankingPursuit`.
+    shared_basis : bool, default False
+        Choose the same point for all views at every step.
+    fitting : {"basic", "backfit"}, default "backfit"
+        Whether a step refits all coefficients of all views jointly.
+    agreement : {"cumulative", "incremental"}, default "cumulative"
+        Whether a step is chosen to bring the whole functions together or only its increments.
+    n_candidates : int or None, default 200
+        Number of points of a training part, drawn at random, that are dealt out to the
+        dictionaries; a step compares all pairs of their functions. None: all points.
+    ridges, group_weight, random_state : optional
+        The method, as in :class:`RankingPursuitCV`.
+    kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
+        The search, as in :class:`RankingPursuitCV`.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
+        The search, as in :class:`RankingPursuitCV`.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`SemiSupervisedRankingPursuit`.
+
+    See Also
+    --------
+    SemiSupervisedRankingPursuit : The same with given parameters.
+    RankingPursuitCV : The same with one function, which the scored points alone determine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import SemiSupervisedRankingPursuitCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] + X[:, 1]
+    >>> scores = np.where(np.arange(60) < 30, y, np.nan)
+    >>> model = SemiSupervisedRankingPursuitCV(n_basis=5, random_state=0).fit(X, scores)
+    >>> model.best_params_["n_basis"], round(model.score(X, y), 2)
+    (2, 0.94)
+    """
+
+    _estimator = SemiSupervisedRankingPursuit
+    _grid = _views_grid
+    _held_out = _views_held_out
+    _partly_scored = True
+    staged_predict = _staged_predict
+    _constraints: ClassVar[Constraints] = {
+        **_PathCV._constraints,
+        "fitting": (choice("basic", "backfit"),),
+    }
+
+    def __init__(
+        self,
+        n_basis: int | None = None,
+        *,
+        nus: Numbers = (0.1, 1.0, 10.0),
+        ridges: Numbers = PENALTIES,
+        n_views: int = 2,
+        views: str | Sequence[Kernel] = "points",
+        shared_basis: bool = False,
+        fitting: JointFitting = "backfit",
+        agreement: Agreement = "cumulative",
+        group_weight: GroupWeights = "equal",
+        n_candidates: int | None = 200,
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        cv: Any = 5,
+        scoring: str | Metric = "pairwise_accuracy",
+        selection: Selection = "best",
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
+        )
+        self.n_basis = n_basis
+        self.nus = nus
+        self.ridges = ridges
+        self.n_views = n_views
+        self.views = views
+        self.shared_basis = shared_basis
+        self.fitting = fitting
+        self.agreement = agreement
+        self.group_weight = group_weight
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+
+    def _kernels_in_use(self) -> tuple[Kernel, ...]:
+        return (self.kernel,) if isinstance(self.views, str) else tuple(self.views)

@@ -1,0 +1,99 @@
+"""Fitted models in files, by `skops`: no pickle, and nothing but known types is loaded."""
+
+from __future__ import annotations
+
+from copy import copy
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from rankpursuit.errors import ModelFileError, OutputError
+from rankpursuit.writing import write_atomically
+
+TRUSTED = ("rankpursuit.estimators.", "sklearn.metrics.", "sklearn.model_selection.")
+"""Modules whose types a file may hold, next to the estimators and arrays that skops trusts."""
+
+
+def save_model(model: Any, path: str | Path) -> None:
+    """Write a fitted estimator to a file, whole or not at all; see `KernelEstimator.save`."""
+    model = copy(model)
+    vars(model).pop("_blocks", None)  # sums that only further blocks need
+    skops = _skops()
+    own = [name for name, value in model.get_params(deep=False).items() if _is_custom(value)]
+    if own:
+        raise ModelFileError(
+            f"{path}: {own[0]} is a callable of your own, which cannot be saved in a file; keep "
+            "the model with joblib, see the guide"
+        )
+    try:
+        write_atomically(Path(path), skops.dumps(model))
+    except OutputError as error:
+        raise ModelFileError(str(error)) from error
+
+
+def _is_custom(value: Any) -> bool:
+    """Return whether a parameter is, or lists, a function that a file cannot hold."""
+    if isinstance(value, list | tuple):
+        return any(map(_is_custom, value))
+    module = getattr(value, "__module__", None) or ""
+    return isinstance(value, FunctionType) and not module.startswith(TRUSTED)
+
+
+def load_model(path: str | Path) -> Any:
+    """Read a model that `save` of an estimator wrote.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    estimator
+        The estimator that was saved. To learn from further blocks by `partial_fit`, keep the
+        estimator itself: a file has no sums over blocks.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, if it is damaged or no model, or if it holds types that do not
+        belong to a model of this package.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, pathlib
+    >>> from rankpursuit import RankingPursuit, load_model
+    >>> X = np.linspace(0.0, 3.0, 31)[:, None]
+    >>> model = RankingPursuit(n_basis=4).fit(X, np.sin(X[:, 0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "sine.skops"
+    ...     model.save(path)
+    ...     again = load_model(path)
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    skops = _skops()
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        found = skops.get_untrusted_types(data=content)
+        others = [name for name in found if not name.startswith(TRUSTED)]
+        model = None if others else skops.loads(content, trusted=found)
+    except Exception as error:  # a damaged file may fail in any way
+        raise ModelFileError(f"{path}: not a model, or damaged: {type(error).__name__}") from error
+    if others:
+        raise ModelFileError(f"{path}: holds {others[0]}, which no model of this package needs")
+    if not type(model).__module__.startswith(TRUSTED[0]):
+        raise ModelFileError(f"{path}: holds {type(model).__name__}, not a model of this package")
+    return model
+
+
+def _skops() -> ModuleType:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            "models are saved and loaded by skops: pip install 'rankpursuit[skops]'"
+        ) from error
+    return skops.io

@@ -1,0 +1,327 @@
+"""Regularised least squares: on points (RLS), on pairs (RankRLS), and on a subset of regressors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from rankpursuit.estimators._base import (
+    N_BASIS,
+    Array,
+    Constraints,
+    GroupWeights,
+    Kernel,
+    KernelEstimator,
+    RandomState,
+    RankerMixin,
+    random_generator,
+)
+from rankpursuit.preferences import Preferences
+from rankpursuit.solvers import (
+    count_basis,
+    nested_rls_path,
+    rls_path,
+    rls_solution,
+    rls_weights,
+    sparse_rls_weights,
+)
+
+
+class _LeastSquares(KernelEstimator):
+    """Base of the methods with a coefficient for each training point, or feature."""
+
+    _has_linear_form = True
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        KernelEstimator.__init__(self, kernel, gamma, degree, coef0, kernel_params)
+        self.alpha = alpha
+
+    def _path(
+        self, columns: Any, scores: Array, preferences: Preferences, alphas: Sequence[float]
+    ) -> Array:
+        """Return the coefficients for a stack of kernels and all alphas.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (w, n, n)
+            Kernels of the training points; with a linear kernel their features, shape (n, d).
+        scores : ndarray of shape (n,)
+        preferences : Preferences
+            Of the n points.
+        alphas : sequence of k floats
+
+        Returns
+        -------
+        ndarray of shape (w, k, n), or (1, k, d) with a linear kernel
+        """
+        if self._in_features:
+            return np.stack([rls_weights(columns, scores, a, preferences) for a in alphas])[None]
+        if len(columns) == len(alphas) == 1:
+            return rls_solution(columns[0], scores, alphas[0], preferences)[None, None]
+        return rls_path(columns, scores, alphas, preferences)
+
+    def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
+        alphas = [float(self.alpha)]
+        if self._in_features:
+            return self._keep_weights(self._path(X, scores, preferences, alphas)[0, 0])
+        basis = np.arange(len(X))
+        kernel = self._training_kernel(X, basis)
+        coef = self._path(kernel[None], scores, preferences, alphas)[0, 0]
+        return self._keep(X, basis, coef)
+
+
+class RLS(_LeastSquares):
+    """Regularised least squares, also known as kernel ridge regression.
+
+    Solves ``(K + alpha I) a = s``.
+
+    Parameters
+    ----------
+    alpha : float, default 1
+        Weight of the regulariser, the paper's lambda; positive.
+    kernel : str or callable, default "rbf"
+        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
+    gamma : float, "scale" or None, default "scale"
+        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
+    degree : int, default 3
+        Degree of the polynomial kernel.
+    coef0 : float, default 1
+        Constant of the polynomial and the sigmoid kernel.
+    kernel_params : mapping or None, default None
+        Keyword arguments for a `kernel` that is a callable.
+
+    Attributes
+    ----------
+    basis_ : ndarray of shape (n,)
+        Indices of all training points; with a linear kernel of all features.
+    coef_ : ndarray of shape (n,)
+        Coefficients a; with a linear kernel the weights of the features.
+    X_basis_ : ndarray of shape (n, n_features) or None
+        The training points; None with a precomputed or a linear kernel.
+    gamma_ : float or None
+        The gamma in use; None for a kernel without one.
+    n_features_in_ : int
+        Number of features of the training data.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if all are strings.
+
+    See Also
+    --------
+    RankRLS : The same on the differences of pairs.
+    KernelMatchingPursuit : A sparse expansion for the same scores.
+
+    Notes
+    -----
+    With a linear kernel the model is ``f(x) = coef_' x``. Time and memory are those of the
+    features, not of all pairs of points, and X may be sparse. A kernel that is not positive
+    semi-definite is solved as in :class:`sklearn.kernel_ridge.KernelRidge`, with no promise about
+    the solution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RLS
+    >>> X = np.linspace(0.0, 3.0, 7)[:, None]
+    >>> model = RLS(alpha=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model.predict([[0.25], [1.25]]).round(2)
+    array([0.23, 0.94])
+    """
+
+
+class RankRLS(RankerMixin, _LeastSquares):
+    """Regularised least squares on the differences of all pairs inside a group.
+
+    Solves ``(L K + alpha I) a = L s``, with the Laplacian L of the preference graph.
+
+    Parameters
+    ----------
+    alpha : float, default 1
+        Weight of the regulariser, the paper's lambda; positive.
+    group_weight : {"pairs", "equal"} or mapping, default "equal"
+        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
+        for each label of `groups`.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RLS`.
+
+    Attributes
+    ----------
+    n_groups_ : int or None
+        Number of groups, 1 if there were none; None after explicit pairs.
+    basis_, coef_, X_basis_, gamma_, n_features_in_, feature_names_in_
+        As in :class:`RLS`.
+
+    See Also
+    --------
+    SparseRankRLS : The same on a random subset of regressors.
+    RankingPursuit : A sparse expansion for the same cost.
+    RankSVM : A hinge loss on the same pairs.
+
+    Notes
+    -----
+    Linear kernels, and kernels that are not positive semi-definite, are treated as in :class:`RLS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RankRLS
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = RankRLS(kernel="linear").fit(X, [10.0, 11.0, 57.0, 58.0], groups=[0, 0, 1, 1])
+    >>> model.predict(X).round(2)
+    array([0. , 0.5, 1. , 1.5])
+
+    Judgements instead of scores: two of three prefer the third sample to the first.
+
+    >>> model = RankRLS(kernel="linear").fit(X, pairs=[(2, 0), (2, 0), (0, 2), (3, 2)])
+    >>> model.predict(X).round(2)
+    array([0.  , 0.21, 0.43, 0.64])
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        group_weight: GroupWeights = "equal",
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        _LeastSquares.__init__(
+            self,
+            alpha,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+        )
+        self.group_weight = group_weight
+
+
+class SparseRankRLS(RankerMixin):
+    """RankRLS on a random subset of regressors.
+
+    Solves ``(K_R' L K_R + alpha K_RR) a = K_R' L s`` for a random subset R of the points.
+
+    Parameters
+    ----------
+    n_basis : int or float, default 0.5
+        Size of the subset: a number of points, or a fraction of them in (0, 1].
+    alpha : float, default 1
+        Weight of the regulariser, the paper's lambda; positive.
+    group_weight : {"pairs", "equal"} or mapping, default "equal"
+        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
+        for each label of `groups`.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RLS`.
+    random_state : int, Generator, RandomState or None, default None
+        Draws the subset.
+
+    Attributes
+    ----------
+    basis_ : ndarray of shape (n_basis,)
+        Indices of the subset; with a linear kernel of all features.
+    coef_ : ndarray of shape (n_basis,)
+        Coefficients of the subset; with a linear kernel the weights of the features.
+    X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankRLS`.
+
+    See Also
+    --------
+    RankRLS : The same with all points as regressors.
+    RankingPursuit : Chooses its regressors one by one.
+
+    Notes
+    -----
+    With a linear kernel the weights are those of RankRLS among the combinations of the subset's
+    points; a subset of as many points as features usually leaves none out.
+
+    A point of the subset whose kernel function depends, to working precision, on those of the
+    points before it gets no weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import SparseRankRLS
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = SparseRankRLS(n_basis=20, alpha=0.1, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> model.basis_.shape, round(model.score(X, X[:, 0] * X[:, 1]), 2)
+    ((20,), 0.94)
+    """
+
+    _constraints: ClassVar[Constraints] = {"n_basis": N_BASIS}
+    _has_linear_form = True
+
+    def __init__(
+        self,
+        n_basis: int | float = 0.5,
+        alpha: float = 1.0,
+        *,
+        group_weight: GroupWeights = "equal",
+        kernel: Kernel = "rbf",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
+        self.n_basis = n_basis
+        self.alpha = alpha
+        self.group_weight = group_weight
+        self.random_state = random_state
+
+    def _path(
+        self,
+        columns: Array,
+        among: Array,
+        scores: Array,
+        preferences: Preferences,
+        sizes: Sequence[int],
+        alphas: Sequence[float],
+    ) -> Array:
+        """Return the coefficients for a stack of kernels, nested subsets and all alphas.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (w, n, r)
+            Kernels of the training points with the points of the largest subset.
+        among : ndarray of shape (w, r, r)
+            Kernels of the largest subset.
+        scores : ndarray of shape (n,)
+        preferences : Preferences
+            Of the n points.
+        sizes : sequence of s ints
+            Sizes of the subsets: of the leading points of the largest one.
+        alphas : sequence of k floats
+
+        Returns
+        -------
+        ndarray of shape (w, s, k, r)
+        """
+        form = preferences.slim(columns.shape[2])
+        return nested_rls_path(columns, among, sizes, scores, alphas, form)
+
+    def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
+        n_points = X.shape[0]
+        size = min(count_basis(self.n_basis, n_points), n_points)
+        subset = random_generator(self.random_state).permutation(n_points)[:size]
+        if self._in_features:
+            weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
+            return self._keep_weights(weights)
+        columns = self._training_kernel(X, subset)[None]
+        alphas = [float(self.alpha)]
+        coef = self._path(columns, columns[:, subset], scores, preferences, [size], alphas)
+        return self._keep(X, subset, coef[0, 0, 0])

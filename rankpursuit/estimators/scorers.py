@@ -1,0 +1,360 @@
+"""Scorers for model selection in scikit-learn, and groups in the forms that ranking software has.
+
+All scorers request `groups`. To have scikit-learn pass these on, switch its metadata routing on and
+give them to the outermost call:
+
+>>> import numpy as np, sklearn
+>>> from sklearn.model_selection import GridSearchCV, GroupKFold
+>>> from sklearn.pipeline import make_pipeline
+>>> from sklearn.preprocessing import StandardScaler
+>>> from rankpursuit import RankRLS, ndcg_scorer
+>>> rng = np.random.default_rng(0)
+>>> X, queries = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
+>>> y = X[:, 0] + 10 * queries
+>>> with sklearn.config_context(enable_metadata_routing=True):
+...     search = GridSearchCV(
+...         make_pipeline(StandardScaler(), RankRLS()),
+...         {"rankrls__alpha": [0.1, 1000.0]},
+...         scoring=ndcg_scorer(k=5, gain="shifted"),
+...         cv=GroupKFold(3),
+...     ).fit(X, y, groups=queries)
+>>> search.best_params_, search.best_estimator_[-1].n_groups_
+({'rankrls__alpha': 0.1}, 6)
+
+Without the routing, scikit-learn uses the groups to split and passes them on neither to the ranker
+nor to the scorer. These scorers then refuse to score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context
+from sklearn.metrics import make_scorer
+from sklearn.utils.validation import column_or_1d
+
+from rankpursuit.estimators._base import PASS_GROUPS, Array, scored_part
+from rankpursuit.metrics import (
+    Discount,
+    Gain,
+    Ties,
+    Variant,
+    disagreement_error,
+    kendall_tau,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_error,
+)
+
+
+def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
+    """Make a scorer of the pairwise accuracy inside groups, the `score` of every ranker.
+
+    Points without a score, which NaN marks, are left out.
+
+    Parameters
+    ----------
+    ties : {"untied", "half", "all"}, default "untied"
+        Which pairs count, see :func:`rankpursuit.metrics.disagreement_error`: by default those
+        whose true scores differ. With "all" and scores with many ties, a model that predicts a
+        constant may win.
+    grouped : bool, default True
+        Whether each group is a ranking of its own. False: the test set is one ranking.
+
+    Returns
+    -------
+    callable
+        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+    """
+    return _scorer(partial(_agreement, ties=ties), grouped)
+
+
+def ndcg_scorer(
+    k: int | None = 10,
+    *,
+    gain: Gain = "linear",
+    discount: Discount = "standard",
+    empty: float | None = 1.0,
+    grouped: bool = True,
+) -> Any:
+    """Make a scorer of NDCG@k, for ``GridSearchCV`` and ``cross_validate``.
+
+    Points without a score, which NaN marks, are left out.
+
+    Parameters
+    ----------
+    k : int or None, default 10
+        Places that count; None for all.
+    gain : {"linear", "exponential", "shifted"}, default "linear"
+        Gain of a point: its grade; ``2^grade - 1``, as in LightGBM and LETOR; or its score minus
+        the lowest of its group, for scores of any scale.
+    discount : {"standard", "letor"}, default "standard"
+        See :func:`rankpursuit.metrics.ndcg_error`.
+    empty : float or None, default 1
+        Value of a group whose points are all worth nothing; None leaves it out. LightGBM counts
+        it as 1, figures published for LETOR as 0.
+    grouped : bool, default True
+        Whether each group is a ranking of its own. False: the test set is one ranking.
+
+    Returns
+    -------
+    callable
+        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+
+    See Also
+    --------
+    map_scorer, mrr_scorer, kendall_scorer, group_scorer : Other scorers.
+
+    Examples
+    --------
+    >>> import numpy as np, sklearn
+    >>> from sklearn.model_selection import cross_validate, GroupKFold
+    >>> from rankpursuit import RankRLS, map_scorer, ndcg_scorer
+    >>> rng = np.random.default_rng(0)
+    >>> X, queries = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
+    >>> grades = np.clip(np.round(X[:, 0] + rng.normal(size=60)), 0, 2)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     results = cross_validate(
+    ...         RankRLS(),
+    ...         X,
+    ...         grades,
+    ...         scoring={"ndcg": ndcg_scorer(gain="exponential"), "map": map_scorer()},
+    ...         cv=GroupKFold(3),
+    ...         params={"groups": queries},
+    ...     )
+    >>> results["test_ndcg"].round(2), results["test_map"].round(2)
+    (array([0.83, 0.71, 0.73]), array([0.75, 0.72, 0.78]))
+    """
+    error_of_empty = None if empty is None else 1.0 - empty
+    metric = partial(_ndcg, k=k, gain=gain, discount=discount, empty=error_of_empty)
+    return _scorer(metric, grouped)
+
+
+def map_scorer(
+    k: int | None = None,
+    *,
+    threshold: float = 0.0,
+    empty: float | None = None,
+    grouped: bool = True,
+) -> Any:
+    """Make a scorer of mean average precision, for ``GridSearchCV`` and ``cross_validate``.
+
+    Points without a score, which NaN marks, are left out.
+
+    Parameters
+    ----------
+    k : int or None, default None
+        Places that count; None for all.
+    threshold : float, default 0
+        A point is relevant if its score is above it.
+    empty : float or None, default None
+        Value of a group without a relevant point; None leaves it out. Figures published for LETOR
+        count it as 0, LightGBM as 1.
+    grouped : bool, default True
+        Whether each group is a ranking of its own. False: the test set is one ranking.
+
+    Returns
+    -------
+    callable
+        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+
+    See Also
+    --------
+    rankpursuit.metrics.mean_average_precision : What is computed.
+    """
+    metric = partial(mean_average_precision, k=k, threshold=threshold, empty=empty)
+    return _scorer(metric, grouped)
+
+
+def mrr_scorer(
+    k: int | None = None,
+    *,
+    threshold: float = 0.0,
+    empty: float | None = None,
+    grouped: bool = True,
+) -> Any:
+    """Make a scorer of the mean reciprocal rank, for ``GridSearchCV`` and ``cross_validate``.
+
+    Points without a score, which NaN marks, are left out.
+
+    Parameters
+    ----------
+    k : int or None, default None
+        A group whose first relevant point is below place k counts 0; None for all places.
+    threshold : float, default 0
+        A point is relevant if its score is above it.
+    empty : float or None, default None
+        Value of a group without a relevant point; None leaves it out.
+    grouped : bool, default True
+        Whether each group is a ranking of its own. False: the test set is one ranking.
+
+    Returns
+    -------
+    callable
+        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+
+    See Also
+    --------
+    rankpursuit.metrics.mean_reciprocal_rank : What is computed.
+    """
+    metric = partial(mean_reciprocal_rank, k=k, threshold=threshold, empty=empty)
+    return _scorer(metric, grouped)
+
+
+def kendall_scorer(
+    *, variant: Variant = "b", empty: float | None = None, grouped: bool = True
+) -> Any:
+    """Make a scorer of Kendall's tau, for ``GridSearchCV`` and ``cross_validate``.
+
+    Points without a score, which NaN marks, are left out.
+
+    Parameters
+    ----------
+    variant : {"a", "b"}, default "b"
+        How ties count, see :func:`rankpursuit.metrics.kendall_tau`.
+    empty : float or None, default None
+        Value of a group in which no two scores differ; None leaves it out.
+    grouped : bool, default True
+        Whether each group is a ranking of its own. False: the test set is one ranking.
+
+    Returns
+    -------
+    callable
+        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+
+    See Also
+    --------
+    rankpursuit.metrics.kendall_tau : What is computed.
+    """
+    return _scorer(partial(kendall_tau, variant=variant, empty=empty), grouped)
+
+
+def _agreement(
+    scores: Array, prediction: Array, groups: NDArray | None = None, *, ties: Ties
+) -> Any:
+    return 1.0 - disagreement_error(scores, prediction, groups, ties=ties)
+
+
+def _ndcg(scores: Array, prediction: Array, groups: NDArray | None = None, **options: Any) -> Any:
+    return 1.0 - ndcg_error(scores, prediction, groups, **options)
+
+
+def _scorer(metric: Callable[..., Any], grouped: bool) -> Any:
+    """Make a scorer that requests `groups` if they are to count."""
+    metric([1.0, 0.0], [1.0, 0.0])  # refuses wrong options now, not in every fold
+    with config_context(enable_metadata_routing=True):
+        scorer = make_scorer(_score, metric=metric, grouped=grouped)
+        return scorer.set_score_request(groups=grouped)
+
+
+def _score(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    metric: Callable[..., Any],
+    grouped: bool,
+) -> float:
+    if grouped and groups is None:
+        raise ValueError(
+            f"groups did not reach the scorer, which compares points inside them; {PASS_GROUPS}; "
+            "grouped=False makes a scorer for test sets that are one ranking each"
+        )
+    return float(metric(*scored_part(y_true, y_pred, groups)))
+
+
+# Groups. Everything here that takes `groups` takes labels, one for each sample; a query id is such
+# a label. Sizes are another form, and are never guessed: an array may be both.
+
+
+def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray[np.intp]:
+    """Make labels of the sizes of consecutive groups, the form of LightGBM.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_groups,)
+        Number of samples of each group: the first group has the first samples, and so on.
+    n_samples : int, optional
+        Number of samples, which the sizes must add up to.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        For each sample the number of its group, from 0.
+
+    Raises
+    ------
+    ValueError
+        If a size is not an integer of at least 0, or the sizes do not add up.
+
+    See Also
+    --------
+    sizes_from_groups : The inverse.
+
+    Examples
+    --------
+    >>> from rankpursuit import groups_from_sizes
+    >>> groups_from_sizes([2, 3, 1], n_samples=6)
+    array([0, 0, 1, 1, 1, 2])
+    """
+    numbers = column_or_1d(sizes)
+    if numbers.dtype.kind not in "iuf" or not all(float(number).is_integer() for number in numbers):
+        raise ValueError(f"sizes must be integers, one for each group; got {sizes!r}")
+    if numbers.size and numbers.min() < 0:
+        first = int(np.flatnonzero(numbers < 0)[0])
+        raise ValueError(f"sizes must not be negative; group {first} has {numbers[first]}")
+    counts = numbers.astype(np.intp)
+    if n_samples is not None and counts.sum() != n_samples:
+        raise ValueError(
+            f"sizes of {len(counts)} groups add up to {counts.sum()}, but there are {n_samples} "
+            "samples"
+        )
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
+    """Make sizes of labels, for software that asks for them.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        A label or query id for each sample; those of a group must be consecutive.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        Sizes of the groups, in their order.
+
+    Raises
+    ------
+    ValueError
+        If the samples of a group are not consecutive.
+
+    See Also
+    --------
+    groups_from_sizes : The inverse.
+
+    Examples
+    --------
+    >>> from rankpursuit import sizes_from_groups
+    >>> sizes_from_groups(["b", "b", "a", "a", "a", "c"])
+    array([2, 3, 1])
+    """
+    labels = column_or_1d(groups)
+    if not len(labels):
+        return np.empty(0, dtype=np.intp)
+    starts = np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
+    _, first, codes = np.unique(labels[starts], return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[codes] != np.arange(len(starts)))
+    if len(again):
+        start = starts[again[0]]
+        raise ValueError(
+            f"groups must each be of consecutive samples; {labels[start]!r} comes again at sample "
+            f"{start}: sort the samples by group, for instance by "
+            "numpy.argsort(groups, kind='stable')"
+        )
+    return np.diff(starts, append=len(labels))

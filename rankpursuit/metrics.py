@@ -1,0 +1,745 @@
+"""Errors and scores of rankings, each for one prediction or for a whole stack of them.
+
+Scores of shape (m,) are compared with predictions of shape (..., m), and b rows of scores, (b, m),
+with predictions of shape (b, ..., m). Only points of the same group (a user, a query) are compared
+with each other. A prediction with a NaN has the value NaN.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.stats import kendalltau
+
+from rankpursuit.labels import checked_labels
+
+__all__ = [
+    "Discount",
+    "Gain",
+    "Ties",
+    "Variant",
+    "disagreement_error",
+    "kendall_tau",
+    "mean_average_precision",
+    "mean_reciprocal_rank",
+    "ndcg_error",
+    "pairwise_accuracy",
+    "sparsity",
+    "squared_error",
+]
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+Ties = Literal["half", "all", "untied"]
+Variant = Literal["a", "b"]
+Gain = Literal["linear", "exponential", "shifted"]
+Discount = Literal["standard", "letor"]
+
+_LONG = 600
+"""In groups of more points, pairs are counted by sorting: O(m log m)."""
+_FEW = 1024
+"""Up to this many values are compared all with all at once: a sweep for each point would take
+longer."""
+_BLOCK = 1 << 17
+"""Predictions are compared in blocks of this many values, which stay in the cache of a core."""
+_BUFFER = 1024
+"""Size of numpy's buffer: rows shorter than half of it are copied as often as they are compared."""
+_BYTE = np.iinfo(np.uint8).max
+"""Number of flags that are summed in one byte each."""
+_LINE = 64
+"""Bytes of a cache line: rows that begin with one take a third less time to compare."""
+
+
+def disagreement_error(
+    scores: ArrayLike,
+    predictions: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    normalized: bool = True,
+    ties: Ties = "half",
+) -> Array | float:
+    """Disagreement error of formula (1) of the paper: how many pairs are in the wrong order.
+
+    Raw, it is ``1/2 sum_ij W_ij |sign(s_i - s_j) - sign(f_i - f_j)|``: 2 for each pair in the
+    wrong order, 1 for a pair that is tied on one side only.
+
+    Parameters
+    ----------
+    scores : array-like of shape (m,) or (b, m)
+        With b rows, the first axis of `predictions` has a row of scores each.
+    predictions : array-like of shape (..., m) or (b, ..., m)
+    groups : array-like of shape (m,), optional
+        Only pairs inside a group count. Default: all pairs.
+    normalized : bool, default True
+        Divide by twice the number of pairs, so that without ties 0 is perfect, 1 is reversed and
+        a constant prediction has 1/2.
+    ties : {"half", "all", "untied"}, default "half"
+        "half": a pair that is tied on either side is half wrong; normalised, this is
+        ``(1 - tau_a) / 2`` with Kendall's tau_a, and a constant prediction has 1/2. "all" counts
+        every pair as the formula does: one that is tied on both sides costs nothing, so that a
+        constant prediction is right about all tied scores, and among scores with many ties wins.
+        "untied" counts only the pairs whose scores differ.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        NaN where normalised and no pair counts.
+    """
+    _check_option("ties", ties, Ties)
+    rows, stack, shape = _rows_and_stack(scores, predictions)
+    wrong, n_pairs = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
+    for members in _groups(groups, rows.shape[1]):
+        group_wrong, group_pairs = _group_disagreement(rows[:, members], stack[..., members], ties)
+        wrong += group_wrong
+        n_pairs += group_pairs
+    if normalized:
+        wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
+    return _result(wrong, stack, shape)
+
+
+def pairwise_accuracy(
+    scores: ArrayLike, predictions: ArrayLike, groups: ArrayLike | None = None
+) -> Array | float:
+    """Fraction of the pairs with different scores that are predicted in the right order.
+
+    A pair that is tied in the prediction counts half. NaN if no pair has different scores.
+
+    Parameters
+    ----------
+    scores, predictions, groups
+        See :func:`disagreement_error`.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+    """
+    return 1.0 - disagreement_error(scores, predictions, groups, ties="untied")
+
+
+def kendall_tau(
+    scores: ArrayLike,
+    predictions: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    variant: Variant = "b",
+    empty: float | None = None,
+) -> Array | float:
+    """Kendall's tau, the mean over groups: a score, higher is better.
+
+    In a group it is the number of pairs in the right order minus the number of those in the wrong
+    one, over the number of all pairs (tau_a), or over the geometric mean of the numbers of pairs
+    that are not tied in the scores and not tied in the prediction (tau_b). A pair that is tied on
+    either side is neither right nor wrong.
+
+    Parameters
+    ----------
+    scores, predictions, groups
+        See :func:`disagreement_error`, which counts the pairs of all groups together.
+    variant : {"a", "b"}, default "b"
+        With "b", ties in the scores do not keep a prediction from reaching 1, if it has the same
+        ties. With "a", ``(1 - tau_a) / 2`` is the disagreement error with half wrong ties.
+    empty : float or None, default None
+        Value of a group in which no two scores differ; None leaves it out.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        From -1, reversed, to 1; a constant prediction of a group counts 0. NaN if all groups are
+        left out.
+
+    Examples
+    --------
+    >>> kendall_tau([3, 2, 1, 7, 6], [0.9, 0.5, 0.1, 0.2, 0.8], groups=[0, 0, 0, 1, 1])
+    0.0
+    """
+    _check_option("variant", variant, Variant)
+    rows, stack, shape = _rows_and_stack(scores, predictions)
+    members = _groups(groups, rows.shape[1])
+    taus = np.zeros((*stack.shape[:2], len(members)))
+    ordered = np.zeros((len(rows), len(members)), dtype=bool)
+    for number, own in enumerate(members):
+        untied = _untied_pairs(rows[:, own])
+        wrong, n_pairs = _group_disagreement(rows[:, own], stack[..., own], "half")
+        ordered[:, number] = untied > 0
+        if variant == "a":
+            possible = np.broadcast_to(n_pairs, wrong.shape).astype(np.float64)
+        else:
+            possible = np.sqrt(untied[:, None] * _untied_pairs(stack[..., own]))
+        taus[..., number] = np.divide(
+            n_pairs - wrong, possible, out=np.zeros_like(possible), where=possible > 0.0
+        )
+    return _result(_mean_of_groups(taus, ordered, empty), stack, shape)
+
+
+def ndcg_error(
+    scores: ArrayLike,
+    predictions: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "standard",
+    empty: float | None = 0.0,
+) -> Array | float:
+    """One minus the normalised discounted cumulative gain, NDCG@k.
+
+    The point that is predicted to come at place i = 1, 2, ... counts its gain over
+    ``log2(i + 1)``, up to place k; the sum is divided by that of the best order. Points that tie in
+    the prediction share their places: each counts the mean over all orders of them.
+
+    Parameters
+    ----------
+    scores, predictions
+        Grades of at least 0, unless the gain is "shifted", and predictions of the shapes of
+        :func:`disagreement_error`.
+    groups : array-like of shape (m,), optional
+        Each group is a ranking of its own, and the mean over the groups of more than one point
+        counts. Default: one ranking of all points.
+    k : int, optional
+        Number of places that count. Default: all.
+    gain : {"linear", "exponential", "shifted"}, default "linear"
+        Gain of a point: its grade, as in scikit-learn; ``2^grade - 1``, as in LightGBM and LETOR;
+        or its score minus the lowest of its group, for scores of any scale.
+    discount : {"standard", "letor"}
+        Divisor of a gain at place i: ``log2(i + 1)``; or ``max(1, log2(i))``, as in the program
+        that LETOR 4.0 is evaluated with.
+    empty : float or None, default 0
+        Error of a group whose points all have no gain, so that no order of them is wrong; None
+        leaves it out. LightGBM counts it as right too, figures published for LETOR as wrong: 1.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        From 0, the best order, to 1. NaN if all groups are left out.
+
+    Examples
+    --------
+    >>> ndcg_error([2, 1, 0], [0.9, 0.5, 0.1])
+    0.0
+    """
+    _check_places(k)
+    _check_option("gain", gain, Gain)
+    _check_option("discount", discount, Discount)
+    rows, stack, shape = _rows_and_stack(scores, predictions)
+    if gain != "shifted" and rows.size and rows.min() < 0:
+        raise ValueError(
+            f"scores: grades of at least 0 are needed for the gain {gain!r}, got {rows.min():g}; "
+            "for other scores choose the gain 'shifted'"
+        )
+    members = _groups(groups, rows.shape[1])
+    errors = np.zeros((*stack.shape[:2], len(members)))
+    worth = np.zeros((len(rows), len(members)), dtype=bool)
+    for number, own in enumerate(members):
+        gains = rows[:, own]
+        if gain == "exponential":
+            gains = np.exp2(gains) - 1.0
+        elif gain == "shifted":
+            gains = gains - gains.min(axis=1, initial=np.inf, keepdims=True)
+        places = np.arange(1, gains.shape[1] + 1)
+        divisors = places + 1 if discount == "standard" else np.maximum(places, 2)
+        discounts = 1.0 / np.log2(divisors)
+        discounts[len(places) if k is None else k :] = 0.0
+        errors[..., number], worth[:, number] = _ndcg_error(gains, stack[..., own], discounts)
+    return _result(_mean_of_groups(errors, worth, empty), stack, shape)
+
+
+def mean_average_precision(
+    scores: ArrayLike,
+    predictions: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    threshold: float = 0.0,
+    empty: float | None = None,
+) -> Array | float:
+    """Mean average precision, MAP or MAP@k: a score, higher is better.
+
+    The precision at place i is the fraction of relevant points among the first i. The average
+    precision of a group is the sum of the precisions at the places of its relevant points, over
+    the number of them. Points that tie in the prediction count the mean over all orders of them.
+
+    Parameters
+    ----------
+    scores, predictions
+        See :func:`disagreement_error`.
+    groups : array-like of shape (m,), optional
+        Each group is a ranking of its own, and the mean over the groups counts. Default: one
+        ranking of all points.
+    k : int, optional
+        Number of places that count; the sum is then divided by `k` if there are more relevant
+        points, so that the best order has 1. Default: all.
+    threshold : float, default 0
+        A point is relevant if its score is above it.
+    empty : float or None, default None
+        Value of a group without a relevant point; None leaves it out. Figures published for LETOR
+        count it as 0, LightGBM as 1.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        From 0 to 1, the best order. NaN if all groups are left out.
+
+    Examples
+    --------
+    Two queries. The first one has its relevant points at places 1 and 3, the second one at 2.
+
+    >>> scores, prediction = [1, 0, 1, 0, 2], [0.9, 0.5, 0.1, 0.8, 0.7]
+    >>> round(mean_average_precision(scores, prediction, groups=[7, 7, 7, 8, 8]), 4)
+    0.6667
+    """
+    return _mean_relevance(_average_precision, scores, predictions, groups, k, threshold, empty)
+
+
+def mean_reciprocal_rank(
+    scores: ArrayLike,
+    predictions: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    threshold: float = 0.0,
+    empty: float | None = None,
+) -> Array | float:
+    """Mean reciprocal rank, MRR or MRR@k: a score, higher is better.
+
+    A group counts 1 / i if its first relevant point is at place i, and 0 if that is below place k.
+    Points that tie in the prediction count the mean over all orders of them.
+
+    Parameters
+    ----------
+    scores, predictions, groups, k, threshold, empty
+        See :func:`mean_average_precision`.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        From 0 to 1. NaN if all groups are left out.
+
+    Examples
+    --------
+    >>> scores, prediction = [1, 0, 1, 0, 2], [0.9, 0.5, 0.1, 0.8, 0.7]
+    >>> mean_reciprocal_rank(scores, prediction, groups=[7, 7, 7, 8, 8])
+    0.75
+    """
+    return _mean_relevance(_reciprocal_rank, scores, predictions, groups, k, threshold, empty)
+
+
+def squared_error(scores: ArrayLike, predictions: ArrayLike) -> Array | float:
+    """Mean squared error of predictions of the shapes of :func:`disagreement_error`."""
+    scores = np.asarray(scores, dtype=np.float64)
+    predictions = np.asarray(predictions, dtype=np.float64)
+    own = scores.shape[:-1]  # the axis of predictions that has rows of scores, if any
+    beside = scores.reshape(*own, *[1] * (predictions.ndim - scores.ndim), scores.shape[-1])
+    result = np.mean(np.square(predictions - beside), axis=-1)
+    return result if result.ndim else float(result)
+
+
+def sparsity(coefficients: ArrayLike) -> Array | float:
+    """Fraction of the coefficients, along the last axis, that are exactly zero."""
+    result = np.mean(np.asarray(coefficients) == 0.0, axis=-1)
+    return result if result.ndim else float(result)
+
+
+# Shapes, groups and options
+
+
+def _check_option(name: str, value: str, options: Any) -> None:
+    if value not in get_args(options):
+        expected = " or ".join(map(repr, get_args(options)))
+        raise ValueError(f"{name}: expected {expected}, got {value!r}")
+
+
+def _check_places(k: int | None) -> None:
+    if k is not None and k < 1:
+        raise ValueError(f"k: expected an integer of at least 1, got {k!r}")
+
+
+def _rows_and_stack(
+    scores: ArrayLike, predictions: ArrayLike
+) -> tuple[Array, Array, tuple[int, ...]]:
+    """Return scores as (b, m), predictions as (b, g, m), and the shape of the result."""
+    scores = np.asarray(scores, dtype=np.float64)
+    predictions = np.asarray(predictions, dtype=np.float64)
+    own = scores.shape[:-1]  # the axis of predictions that has rows of scores, if any
+    first, last = predictions.shape[: len(own)], predictions.shape[-1:]
+    fits = (first, last) == (own, scores.shape[-1:]) and predictions.ndim > len(own)
+    if not fits or scores.ndim not in (1, 2):
+        shape = f"({own[0]}, ..., {scores.shape[1]})" if len(own) == 1 else f"(..., {scores.size})"
+        raise ValueError(
+            f"predictions: expected the shape {shape}, a value for each of the scores; "
+            f"got the shape {predictions.shape}"
+        )
+    if n_missing := np.count_nonzero(np.isnan(scores)):
+        raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; leave those points out")
+    n_predictions = math.prod(predictions.shape[len(own) : -1])
+    rows = np.atleast_2d(scores)
+    stack = predictions.reshape(len(rows), n_predictions, rows.shape[1])
+    return rows, stack, predictions.shape[:-1]
+
+
+def _result(values: Array, stack: Array, shape: tuple[int, ...]) -> Array | float:
+    """Return values (b, g) in the shape of the result, NaN for predictions with a NaN."""
+    if np.isnan(stack.min(initial=np.inf)):
+        values[np.isnan(stack.min(axis=2, initial=np.inf))] = np.nan
+    result = values.reshape(shape)
+    return result if result.ndim else float(result)
+
+
+def _groups(groups: ArrayLike | None, n_points: int, *, smallest: int = 2) -> list[Places | slice]:
+    """Return the points of each group that has at least one pair, or `smallest` points."""
+    if groups is None:
+        return [slice(None)]
+    labels = checked_labels(groups)
+    if labels.shape != (n_points,):
+        raise ValueError(f"groups: expected {n_points} labels, got the shape {labels.shape}")
+    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
+    return [group for group in members if len(group) >= smallest]
+
+
+def _mean_of_groups(values: Array, counts: Flags, empty: float | None) -> Array:
+    """Return the mean (b, g) of values (b, g, n_groups), NaN if no group counts.
+
+    `counts`, (b, n_groups), is true for the groups that have anything to rank; the others have
+    the value `empty`, or are left out if that is None.
+    """
+    if empty is not None and not isinstance(empty, numbers.Real):
+        raise ValueError(f"empty: expected a number, or None to leave groups out, got {empty!r}")
+    values = np.where(counts[:, None, :], values, 0.0 if empty is None else float(empty))
+    n_groups = counts.sum(axis=1) if empty is None else np.full(len(counts), counts.shape[1])
+    sums, n_groups = values.sum(axis=2), n_groups[:, None]
+    return np.divide(sums, n_groups, out=np.full_like(sums, np.nan), where=n_groups > 0)
+
+
+# Pairs in the wrong order
+
+
+def _group_disagreement(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
+    """Return the raw disagreement of predictions (b, g, m), and the number of pairs, (b, 1).
+
+    All of these are sums of integers, the same whichever way they are counted.
+    """
+    n_rows, n_predictions, n_points = stack.shape
+    if stack.size <= _FEW:
+        return _compare_all(scores, stack, ties)
+    if n_points > _LONG:
+        return _count_by_sorting(scores, stack, ties)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    worse = _first_worse(np.take_along_axis(scores, order, axis=1))
+    n_pairs = np.full((n_rows, 1), n_points * (n_points - 1) // 2)
+    n_untied = np.sum(n_points - worse, axis=1, keepdims=True)
+    wrong = np.empty((n_rows, n_predictions))
+    # Points lead, so that one comparison serves many predictions in a contiguous sweep.
+    by_point = np.moveaxis(stack, 2, 0)
+    per_row = max(1, _BLOCK // max(1, n_points))
+    for rows in _parts(worse, n_predictions):
+        for start in range(0, n_predictions, per_row):
+            columns = slice(start, start + per_row)
+            values = by_point[order[rows].T, rows, columns]
+            block = _aligned(values.shape, np.float64)
+            block[...] = values
+            wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
+    if ties == "half":
+        wrong += n_pairs - n_untied
+    return wrong, n_untied if ties == "untied" else n_pairs
+
+
+def _compare_all(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
+    """Count from the signs of all differences."""
+    n_points = scores.shape[1]
+    true, predicted = _signs(scores)[:, None], _signs(stack)
+    n_pairs = np.full((len(scores), 1), n_points * (n_points - 1) // 2)
+    n_untied = np.count_nonzero(true, axis=(2, 3)) // 2
+    if ties == "all":
+        wrong = np.abs(true - predicted).sum(axis=(2, 3)) / 2
+        return wrong, n_pairs
+    right_less_wrong = (true * predicted).sum(axis=(2, 3)) / 2
+    counted = n_pairs if ties == "half" else n_untied
+    return counted - right_less_wrong, counted
+
+
+def _signs(values: Array) -> NDArray[np.int8]:
+    """Return the signs of the differences of all values along the last axis, (..., m, m)."""
+    one, other = values[..., :, None], values[..., None, :]
+    return (one > other).view(np.int8) - (one < other).view(np.int8)
+
+
+def _count_by_sorting(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
+    """Count from Kendall's tau_b, for which scipy sorts."""
+    n_pairs = np.full((len(scores), 1), _pairs(scores))
+    n_untied, n_untied_predicted = _untied_pairs(scores)[:, None], _untied_pairs(stack)
+    right_less_wrong = np.zeros(stack.shape[:2])
+    n_tied_twice = np.zeros(stack.shape[:2])
+    for row, column in np.ndindex(*stack.shape[:2]):
+        pair = scores[row], stack[row, column]
+        right_less_wrong[row, column] = kendalltau(*pair, method="asymptotic").statistic
+        if ties == "all":
+            sizes = np.unique(np.column_stack(pair), axis=0, return_counts=True)[1]
+            n_tied_twice[row, column] = (sizes * (sizes - 1) // 2).sum()
+    # Tau is NaN if one of the two is constant.
+    right_less_wrong *= np.sqrt(n_untied) * np.sqrt(n_untied_predicted)
+    right_less_wrong = np.rint(np.nan_to_num(right_less_wrong))
+    if ties == "all":
+        return n_pairs - n_tied_twice - right_less_wrong, n_pairs
+    counted = n_pairs if ties == "half" else n_untied.astype(np.intp)
+    return counted - right_less_wrong, counted
+
+
+def _pairs(values: Array) -> int:
+    """Return the number of pairs of points along the last axis."""
+    return values.shape[-1] * (values.shape[-1] - 1) // 2
+
+
+def _untied_pairs(values: Array) -> Array:
+    """Return the number of pairs along the last axis whose values differ."""
+    begin, end = _runs(np.sort(values, axis=-1))
+    # Each point of a tie of t points stands for half of its t - 1 pairs.
+    return _pairs(values) - (end - begin - 1).sum(axis=-1) / 2.0
+
+
+def _first_worse(falling: Array) -> Places:
+    """Return, for each of a row of falling scores (b, m), where the worse ones begin."""
+    n_points = falling.shape[1]
+    ends = np.full(falling.shape, n_points)
+    ends[:, :-1] = np.where(falling[:, :-1] > falling[:, 1:], np.arange(1, n_points), n_points)
+    return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+
+
+def _parts(worse: Places, n_predictions: int) -> Iterator[Places]:
+    """Yield rows to compare together: a block, or less if their scores have different ties."""
+    n_rows, n_points = worse.shape
+    n_parts = min(n_rows, -(-n_rows * n_points * n_predictions // _BLOCK))
+    for rows in np.array_split(np.arange(n_rows), max(1, n_parts)):
+        unlike = worse[rows] - worse[rows].min(axis=0)
+        if unlike.sum() * n_predictions <= _BLOCK // 2:
+            yield rows
+        else:
+            changes = np.flatnonzero((unlike[1:] != unlike[:-1]).any(axis=1)) + 1
+            yield from np.split(rows, changes)
+
+
+def _wrong_pairs(block: Array, worse: Places, ties: Ties) -> Array:
+    """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
+
+    With "all" ties, also count 1 for every tied pair whose predictions differ. `block`, (m, b, g),
+    has the predictions of points in the order of falling scores, which differ between the rows b.
+    After point i come first the points tied with it, then, from ``worse[b, i]`` on, the worse
+    ones.
+    """
+    n_points = len(block)
+    begin = worse.min(axis=0, initial=n_points)
+    values = block.reshape(n_points, -1)
+    flags = _aligned((max(_BYTE, n_points), values.shape[1]), bool)
+    size, total = 0, np.zeros(values.shape[1])
+    before = np.setbufsize(_BUFFER)
+    try:
+        for start, end, first_worse in _swept_together(begin):
+            some, others = values[start:end, None], values[first_worse:]
+            n_flags = (end - start) * len(others)
+            for compare in (np.less, np.less_equal):
+                if size + n_flags > len(flags):
+                    total += _count(flags[:size])
+                    size = 0
+                out = flags[size : size + n_flags].reshape(end - start, len(others), -1)
+                compare(some, others, out=out)
+                size += n_flags
+    finally:
+        np.setbufsize(before)
+    wrong = (total + _count(flags[:size])).reshape(block.shape[1:])
+    _subtract_tied(wrong, block, worse, begin)
+    for i in range(n_points - 1 if ties == "all" else 0):
+        behind = np.arange(i + 1, worse[:, i].max(initial=i + 1))
+        tied = behind[:, None, None] < worse[:, i, None]
+        wrong += _count((block[i] != block[behind]) & tied)
+    return wrong
+
+
+def _swept_together(begin: Places) -> Iterator[tuple[int, int, int]]:
+    """Yield ranges of points with the same worse points, as many as are counted at once.
+
+    Each is the first point, the one after the last, and where the worse ones begin.
+    """
+    n_points, start = len(begin), 0
+    last = np.flatnonzero(np.diff(begin, append=n_points + 1))
+    for end, first_worse in zip((last + 1).tolist(), begin[last].tolist(), strict=True):
+        if first_worse == n_points:
+            return
+        together = max(1, _BYTE // (n_points - first_worse))
+        for i in range(start, end, together):
+            yield i, min(i + together, end), first_worse
+        start = end
+
+
+def _subtract_tied(wrong: Array, block: Array, worse: Places, begin: Places) -> None:
+    """Subtract, in rows with more ties than others, the pairs i, j with begin <= j < worse."""
+    n_tied = worse - begin
+    n_of_row = n_tied.sum(axis=1)
+    found = np.flatnonzero(n_of_row)
+    if not len(found):
+        return
+    n_tied = n_tied.ravel()
+    which = np.repeat(np.arange(n_tied.size), n_tied)
+    rows, i = np.divmod(which, len(block))
+    j = begin[i] + np.arange(len(which)) - np.repeat(np.cumsum(n_tied) - n_tied, n_tied)
+    one, other = block[i, rows], block[j, rows]
+    counts = (one < other).view(np.uint8) + (one <= other).view(np.uint8)
+    starts = (np.cumsum(n_of_row) - n_of_row)[found]
+    wrong[found] -= np.add.reduceat(counts, starts, axis=0, dtype=np.uint32)
+
+
+def _aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an empty array whose first axis steps over whole cache lines."""
+    size = np.dtype(dtype).itemsize
+    n_lines = -(-math.prod(shape[1:]) * size // _LINE)
+    memory = np.empty((shape[0] * n_lines + 1) * _LINE, dtype=np.uint8)
+    begin = -memory.ctypes.data % _LINE
+    rows = memory[begin : begin + shape[0] * n_lines * _LINE].view(dtype)
+    rows = rows.reshape(shape[0], n_lines * _LINE // size)
+    return rows[:, : math.prod(shape[1:])].reshape(shape)
+
+
+def _count(flags: Flags) -> Array:
+    """Count along the first axis, in bytes where no count can overflow one."""
+    counter = np.uint8 if len(flags) <= _BYTE else np.uint32
+    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=counter).astype(np.float64)
+
+
+# Places of a ranking
+
+
+def _running(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of the first 0, 1, 2, ... values along the last axis."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1), dtype=values.dtype)
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def _runs(falling: Array, starts: Places | None = None) -> tuple[Places, Places]:
+    """Return where the run of equal values of each value along the last axis begins and ends.
+
+    If there are several rankings side by side, `starts` says where they begin.
+    """
+    n_points = falling.shape[-1]
+    places = np.arange(n_points)
+    new = np.ones(falling.shape, dtype=bool)
+    new[..., 1:] = falling[..., 1:] != falling[..., :-1]
+    if starts is not None:
+        new[..., starts] = True
+    begin = np.maximum.accumulate(np.where(new, places, 0), axis=-1)
+    last = np.ones(falling.shape, dtype=bool)
+    last[..., :-1] = new[..., 1:]
+    end = np.where(last, places + 1, n_points)[..., ::-1]
+    return begin, np.minimum.accumulate(end, axis=-1)[..., ::-1]
+
+
+def _ndcg_error(gains: Array, stack: Array, discounts: Array) -> tuple[Array, Flags]:
+    """Return the errors (b, g) of one group, and in which rows (b,) any point has a gain."""
+    ideal = (-np.sort(-gains, axis=1)) @ discounts
+    order = np.argsort(-stack, axis=2, kind="stable")
+    falling = np.take_along_axis(stack, order, axis=2)
+    sums = _running(np.take_along_axis(gains[:, None, :], order, axis=2))
+    weights = _running(discounts)
+    begin, end = _runs(falling)
+    size = end - begin
+    # Each of the points of a tie counts the mean gain of the tie times its mean discount.
+    of_tie = np.take_along_axis(sums, end, axis=2) - np.take_along_axis(sums, begin, axis=2)
+    reached = (of_tie * (weights[end] - weights[begin]) / np.square(size)).sum(axis=2)
+    positive = ideal > 0.0
+    ratio = np.divide(reached, ideal[:, None], out=np.ones_like(reached), where=positive[:, None])
+    return np.maximum(1.0 - ratio, 0.0), positive
+
+
+class _Rankings(NamedTuple):
+    """Groups of points side by side, each in the predicted order; arrays of shape (b, g, m).
+
+    The place in the group (m,), the place in the tie that a point is part of, the points and the
+    relevant points in the tie, the relevant points of the group before the tie, and all relevant
+    points of the group (b, 1, m).
+    """
+
+    place: Places
+    inside: Places
+    size: Places
+    relevant: Places
+    before: Places
+    total: Places
+
+    @classmethod
+    def of(cls, relevant: Flags, stack: Array, starts: Places) -> _Rankings:
+        """Rank points whose groups begin at `starts`; `relevant` has the shape (b, m)."""
+        places = np.arange(relevant.shape[1])
+        sizes = np.diff(starts, append=len(places))
+        codes = np.broadcast_to(np.repeat(np.arange(len(starts)), sizes), stack.shape)
+        order = np.lexsort((-stack, codes), axis=-1)
+        begin, end = _runs(np.take_along_axis(stack, order, axis=2), starts)
+        ordered = np.take_along_axis(relevant[:, None, :], order, axis=2)
+        sums = _running(ordered.astype(np.intp))
+        own_start = np.repeat(starts, sizes)
+        n_relevant = np.add.reduceat(relevant, starts, axis=1, dtype=np.intp)
+        before, with_tie = (np.take_along_axis(sums, at, axis=2) for at in (begin, end))
+        return cls(
+            place=places - own_start,
+            inside=places - begin,
+            size=end - begin,
+            relevant=with_tie - before,
+            before=before - sums[..., own_start],
+            total=np.repeat(n_relevant, sizes, axis=1)[:, None, :],
+        )
+
+
+def _average_precision(ranked: _Rankings, k: float) -> Array:
+    """Return the chance of a relevant point at each place times the precision there."""
+    # Among the others of a tie, the relevant ones are spread evenly over the places before.
+    others = ranked.inside * (ranked.relevant - 1) / np.maximum(ranked.size - 1, 1)
+    precision = (ranked.before + 1 + others) / (ranked.place + 1)
+    return ranked.relevant / ranked.size * precision / np.clip(ranked.total, 1, k)
+
+
+def _reciprocal_rank(ranked: _Rankings, k: float) -> Array:
+    """Return the chance that the first relevant point is at each place, over the place."""
+    irrelevant = ranked.size - ranked.relevant
+    possible = (ranked.before == 0) & (ranked.relevant > 0) & (ranked.inside <= irrelevant)
+    # All places before, in the tie, are irrelevant: C(irrelevant, inside) / C(size, inside).
+    log_factorials = _running(np.log(np.arange(1, ranked.place.size + 1)))
+    none_before = np.exp(
+        log_factorials[irrelevant]
+        - log_factorials[np.maximum(irrelevant - ranked.inside, 0)]
+        - log_factorials[ranked.size]
+        + log_factorials[ranked.size - ranked.inside]
+    )
+    first = none_before * ranked.relevant / (ranked.size - ranked.inside)
+    return np.where(possible, first, 0.0) / (ranked.place + 1)
+
+
+def _mean_relevance(
+    contribution: Callable[[_Rankings, float], Array],
+    scores: ArrayLike,
+    predictions: ArrayLike,
+    groups: ArrayLike | None,
+    k: int | None,
+    threshold: float,
+    empty: float | None,
+) -> Array | float:
+    """Return the mean over groups of the contributions of all places."""
+    _check_places(k)
+    rows, stack, shape = _rows_and_stack(scores, predictions)
+    n_points = rows.shape[1]
+    if groups is None:
+        order, starts = np.arange(n_points), np.zeros(min(n_points, 1), dtype=np.intp)
+    else:
+        members = [np.asarray(group) for group in _groups(groups, n_points, smallest=1)]
+        sizes = np.array([len(group) for group in members], dtype=np.intp)
+        order, starts = np.concatenate(members), np.cumsum(sizes) - sizes
+    relevant = rows[:, order] > threshold
+    ranked = _Rankings.of(relevant, stack[..., order], starts)
+    last = np.inf if k is None else k
+    counted = np.where(ranked.place < last, contribution(ranked, last), 0.0)
+    values = np.add.reduceat(counted, starts, axis=2)
+    counts = np.logical_or.reduceat(relevant, starts, axis=1)
+    return _result(_mean_of_groups(values, counts, empty), stack, shape)

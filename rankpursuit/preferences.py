@@ -1,0 +1,288 @@
+"""Preference graphs: which pairs of points count, and how much.
+
+A graph W over n points has the Laplacian L. The ranking cost of a function f with values ``f``
+at the points is ``(s - f)' L (s - f)``. With a root B of the Laplacian, ``L = B'B``, it is the
+least-squares cost ``|B s - B f|^2``, so a ranking method is a regression method on transformed
+rows. Everything here applies B or L to arrays.
+
+All operators act on axis -2 of stacks of matrices of shape (..., n, k), and on vectors of
+shape (n,).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from rankpursuit.labels import checked_labels
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+GroupWeight = Literal["pairs", "equal"]
+
+
+class Preferences(ABC):
+    """The quadratic form of a method: a root B and the form ``L = B'B``."""
+
+    n_points: int
+
+    @abstractmethod
+    def root(self, x: Array) -> Array:
+        """Return ``B x``, of shape (..., r, k) for `x` of shape (..., n, k)."""
+
+    @abstractmethod
+    def root_transpose(self, x: Array) -> Array:
+        """Return ``B' x``, of shape (..., n, k) for `x` of shape (..., r, k)."""
+
+    def root_vectors(self, x: Array) -> Array:
+        """Return ``B x`` of many vectors, of shape (..., r) for `x` of shape (..., n)."""
+        return self.root(x[..., None])[..., 0]
+
+    def laplacian(self, x: Array) -> Array:
+        """Return ``L x = B' B x``, of the shape of `x`."""
+        return self.root_transpose(self.root(x))
+
+    def compact(self) -> Preferences:
+        """Return the same form with a root of at most n rows; by default, `self`."""
+        return self
+
+    def slim(self, n_columns: int) -> Preferences:
+        """Return the same form with the root that needs least memory for matrices of k columns."""
+        return self
+
+
+class Pointwise(Preferences):
+    """The identity instead of a Laplacian: plain regression, no pairs."""
+
+    def __init__(self, n_points: int) -> None:
+        self.n_points = n_points
+
+    def root(self, x: Array) -> Array:
+        """Return `x` itself."""
+        return x
+
+    root_transpose = root
+
+
+class DenseRoot(Preferences):
+    """The square root of a form given as a dense matrix."""
+
+    def __init__(self, form: Array) -> None:
+        self.n_points = len(form)
+        values, vectors = np.linalg.eigh(form)
+        # The root of a zero eigenvalue's rounding error would be seven digits larger than it.
+        values[values <= values[-1] * self.n_points * np.finfo(np.float64).eps] = 0.0
+        self._matrix = np.sqrt(values)[:, None] * vectors.T
+
+    def root(self, x: Array) -> Array:
+        """Apply the root."""
+        return np.matmul(self._matrix, x)
+
+    def root_transpose(self, x: Array) -> Array:
+        """Apply its transpose."""
+        return np.matmul(self._matrix.T, x)
+
+
+class GroupPreferences(Preferences):
+    """All pairs inside a group (a user, a query) count, no pair across groups.
+
+    For a group of ``n_g`` points whose pairs have the weight ``w_g`` the root is
+    ``B x = sqrt(n_g w_g) (x - mean(x))``: as many rows as points, and O(n) to apply.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,)
+        A label for each point. One constant label makes all pairs count.
+    weight : {"pairs", "equal"} or array-like of shape (number of groups,)
+        The weight of a group's pairs: 1, so that large groups dominate; 1 over the size of the
+        group, so that its cost is the squared deviation of its points; or a positive number for
+        each group, in the order of the sorted labels.
+
+    Attributes
+    ----------
+    n_points, n_groups : int
+    codes : ndarray of shape (n,)
+        Index of each point's group, in the order of the sorted labels.
+    sizes : ndarray of shape (n_groups,)
+        Number of points of each group.
+    scale : ndarray of shape (n_groups,)
+        ``n_g w_g``, the weight of the squared deviations of each group.
+    order : ndarray of shape (n,)
+        The points group by group.
+    """
+
+    def __init__(self, groups: ArrayLike, weight: GroupWeight | ArrayLike = "pairs") -> None:
+        labels = checked_labels(groups)
+        _, codes = np.unique(labels, return_inverse=True)
+        self.codes: Indices = codes.reshape(-1)
+        self.sizes = np.bincount(self.codes)
+        self.n_points, self.n_groups = len(labels), len(self.sizes)
+        # Sorted by group once, sums over the groups are one reduceat.
+        self.order = np.argsort(self.codes, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self._plain = isinstance(weight, str) and weight == "pairs"
+        self.scale = self.sizes.astype(np.float64)
+        if not isinstance(weight, str):
+            self.scale *= np.asarray(weight, dtype=np.float64)
+        elif weight == "equal":
+            self.scale[:] = 1.0
+
+    @classmethod
+    def single(cls, n_points: int) -> GroupPreferences:
+        """Make all pairs of `n_points` points count."""
+        return cls(np.zeros(n_points, dtype=np.intp))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of unordered pairs that count."""
+        return int((self.sizes * (self.sizes - 1) // 2).sum())
+
+    @property
+    def point_weights(self) -> Array:
+        """Weight of the pairs of each point's group, shape (n,)."""
+        return (self.scale / self.sizes)[self.codes]
+
+    def root(self, x: Array) -> Array:
+        """Return ``sqrt(n_g w_g) (x - mean_g(x))``."""
+        return self._centred(x, np.sqrt(self.scale))
+
+    root_transpose = root  # it is symmetric
+
+    def laplacian(self, x: Array) -> Array:
+        """Return ``n_g w_g (x - mean_g(x))``."""
+        return self._centred(x, self.scale)
+
+    def _centred(self, x: Array, scale: Array) -> Array:
+        # Relative to the group's first row, constants are exactly zero and a common level of the
+        # values costs no digits.
+        axis = -1 if x.ndim == 1 else -2
+        first = np.take(x, self.order[self._starts], axis=axis)
+        if len(self.sizes) == 1:
+            centred = x - first
+            sums = np.matmul(np.ones(self.n_points), centred)
+            centred -= np.expand_dims(sums / self.n_points, axis)
+            centred *= scale[0]
+            return centred
+        column = (slice(None),) + (None,) * (-axis - 1)
+        centred = x - np.take(first, self.codes, axis=axis)
+        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self._starts, axis=axis)
+        centred -= np.take(sums / self.sizes[column], self.codes, axis=axis)
+        centred *= scale[self.codes][column]
+        return centred
+
+    def pairs(self) -> Indices:
+        """Return the unordered pairs that count, shape (p, 2), smaller index first."""
+        blocks = []
+        for start, size in zip(self._starts, self.sizes, strict=True):
+            members = np.sort(self.order[start : start + size])
+            first, second = np.triu_indices(size, k=1)
+            blocks.append(np.column_stack([members[first], members[second]]))
+        return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.intp)
+
+    def pair_weights(self) -> Array | None:
+        """Return the weights of :meth:`pairs`, shape (p,); None if all are 1."""
+        if self._plain:
+            return None
+        return np.repeat(self.scale / self.sizes, self.sizes * (self.sizes - 1) // 2)
+
+
+class PairPreferences(Preferences):
+    """Explicit weighted pairs; the root is their sparse weighted incidence matrix.
+
+    Parameters
+    ----------
+    n_points : int
+    pairs : array-like of shape (p, 2)
+        Indices of the two points of each pair, in any order, each pair once.
+    weights : array-like of shape (p,), optional
+        Non-negative weights of the pairs, the entries of W. Default: all 1.
+    """
+
+    def __init__(self, n_points: int, pairs: ArrayLike, weights: ArrayLike | None = None) -> None:
+        self.n_points = n_points
+        pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+        self.n_pairs = n_pairs = len(pairs)
+        self.weights = np.ones(n_pairs) if weights is None else np.asarray(weights, dtype=float)
+        if self.weights.shape != (n_pairs,) or not np.all(self.weights >= 0):
+            raise ValueError(f"weights: expected {n_pairs} non-negative numbers, one for each pair")
+        if n_pairs and not (pairs.min() >= 0 and pairs.max() < n_points):
+            raise ValueError(f"pairs: expected point indices from 0 to {n_points - 1}")
+        if np.any(pairs[:, 0] == pairs[:, 1]):
+            raise ValueError("pairs: a point cannot be paired with itself")
+        if len(np.unique(np.sort(pairs, axis=1), axis=0)) < n_pairs:
+            raise ValueError("pairs: a pair occurs twice; add up its weights")
+        rows = np.repeat(np.arange(n_pairs), 2)
+        signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
+        shape = (n_pairs, n_points)
+        self._incidence = sp.csr_array((signs, (rows, pairs.ravel())), shape=shape)
+        self._transposed = self._incidence.T.tocsr()
+
+    def root(self, x: Array) -> Array:
+        """Return the differences ``sqrt(w_ij) (x_i - x_j)``, one row for each pair."""
+        return _sparse_apply(self._incidence, x)
+
+    def root_transpose(self, x: Array) -> Array:
+        """Apply the transpose of the incidence matrix."""
+        return _sparse_apply(self._transposed, x)
+
+    def compact(self) -> Preferences:
+        """Return the same form with at most n rows: a square root of the Laplacian."""
+        if self.n_pairs <= self.n_points:
+            return self
+        return DenseRoot((self._transposed @ self._incidence).toarray())
+
+    def slim(self, n_columns: int) -> Preferences:
+        """Return the compact form if p rows of k columns need more memory than its dense root."""
+        return self if self.n_pairs * n_columns <= self.n_points**2 else self.compact()
+
+
+def _sparse_apply(matrix: sp.csr_array, x: Array) -> Array:
+    """Apply a sparse matrix to a vector or to axis -2 of a stack."""
+    if x.ndim <= 2:
+        return np.asarray(matrix @ x)
+    rows_first = np.moveaxis(x, -2, 0)
+    others = rows_first.shape[1:]
+    flat = np.asarray(matrix @ rows_first.reshape(len(rows_first), math.prod(others)))
+    return np.moveaxis(flat.reshape(len(flat), *others), 0, -2)
+
+
+class Blend(Preferences):
+    """The combined ranking and regression form ``beta I + (1 - beta) L`` of CRRP.
+
+    Its root stacks ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        The ranking part.
+    beta : float in [0, 1]
+        1 is regression alone, 0 is ranking alone.
+    """
+
+    def __init__(self, preferences: Preferences, beta: float) -> None:
+        if not 0.0 <= beta <= 1.0:
+            raise ValueError(f"beta: expected a number from 0 to 1, got {beta}")
+        self.n_points = preferences.n_points
+        self.preferences = preferences
+        self.beta = float(beta)
+
+    def root(self, x: Array) -> Array:
+        """Return ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``."""
+        ranking = np.sqrt(1.0 - self.beta) * self.preferences.root(x)
+        return np.concatenate([np.sqrt(self.beta) * x, ranking], axis=-1 if x.ndim == 1 else -2)
+
+    def root_transpose(self, x: Array) -> Array:
+        """Apply the transpose of :meth:`root`."""
+        regression, ranking = np.split(x, [self.n_points], axis=-1 if x.ndim == 1 else -2)
+        ranking = self.preferences.root_transpose(ranking)
+        return np.sqrt(self.beta) * regression + np.sqrt(1.0 - self.beta) * ranking
+
+    def compact(self) -> Preferences:
+        """Return the same form with n rows: the square root of the dense blend."""
+        return DenseRoot(self.laplacian(np.eye(self.n_points)))

@@ -1,0 +1,829 @@
+"""Pursuits with one function: kernel matching pursuit, ranking pursuit, and their blend.
+
+The greedy engine is matching pursuit over a stack of dictionaries, all prefixes at once. A method
+is nothing but the rows that it passes. With the kernel columns K and the scores s, kernel matching
+pursuit passes K and s; ranking pursuit ``B K`` and ``B s`` with the root B of its preference
+graph; combined ranking and regression pursuit the rows of their blend. A ridge adds rows of its
+own.
+
+A path is followed by all rows (:func:`pursue`), or by the Gram matrix of the columns
+(:func:`pursue_gram`), which is a sum over blocks of rows (:func:`sum_rows`) and needs bounded
+memory. Both give the same path; :func:`choose_form` decides between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
+from rankpursuit.solvers._linalg import INDEPENDENT, GrowingBasis, first_best, nonzero_columns
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+Fitting = Literal["basic", "backfit", "prefit"]
+FormName = Literal["rows", "sums", "sums if exact"]
+Columns = Callable[[NDArray[np.floating], Array], object]
+"""Writes the values of the candidates' functions at the m points of the first array, (m, d), to
+the second, (m, N)."""
+
+MOST_BASIS = 100
+"""Default number of basis functions, if there are as many to choose from."""
+
+NOTHING_LEFT = 1e-12
+"""A path ends if its best step gains no more than the square of this fraction of the first cost."""
+
+FEW_ENTRIES = 2**18
+"""Kernel values up to which rows take no more than hundredths of a second."""
+ROWS_ENTRIES = 2**25
+"""Maximum number of kernel values kept as rows: 256 MB, of which a fit holds three or four."""
+MANY_ROWS = 4
+"""Rows per candidate from which on a Gram matrix takes much less memory than the rows."""
+MANY_STEPS = 4
+"""Columns per step up to which their Gram matrix takes less time than the steps by rows."""
+EXACT = 1e-6
+"""Fractions of squared norms, known to 1e-14 of the whole, that keep eight digits."""
+BLOCK_ENTRIES = 2**23
+"""Kernel values and features of a block, 64 MB: enough rows that their product takes longer than a
+pass over the Gram matrix of a few thousand candidates that it is added to."""
+
+_CACHED_ENTRIES = 2**14
+"""Numbers processed at a time, 128 KB: several passes over them stay in the cache."""
+_STEPS_OF_A_COPY = 4
+"""Steps that take about as long as a copy of a problem. Once enough paths have ended, the others
+are copied, so that no more work is done on those that have ended."""
+
+
+def count_basis(n_basis: int | float | None, n_points: int) -> int:
+    """Return the number of basis functions that a parameter stands for.
+
+    Parameters
+    ----------
+    n_basis : int, float or None
+        An integer of at least 1, or a float in (0, 1] as a fraction of `n_points`. None: 100, or
+        `n_points` if that is less.
+    n_points : int
+
+    Returns
+    -------
+    int
+        At least 1. A fraction is rounded to the nearest number.
+    """
+    if n_basis is None:
+        return min(MOST_BASIS, n_points)
+    whole = isinstance(n_basis, int | np.integer) and not isinstance(n_basis, bool)
+    if whole and n_basis >= 1:
+        return int(n_basis)
+    if isinstance(n_basis, float | np.floating) and 0.0 < n_basis <= 1.0:
+        return max(1, round(float(n_basis) * n_points))
+    raise ValueError(
+        "n_basis must be an integer of at least 1, or a float in (0, 1] as a fraction of the "
+        f"training points; got {n_basis!r}"
+    )
+
+
+@dataclass(frozen=True)
+class PursuitPath:
+    """Every prefix of the paths of a batch of b pursuits with up to P steps.
+
+    Attributes
+    ----------
+    selected : ndarray of shape (b, P)
+        The dictionary function chosen at each step; -1 after the path ends.
+    weights : ndarray of shape (b, P)
+        The length of each step; zero after the path ends.
+    directions : ndarray of shape (b, P, P) or None
+        Column p holds the coefficients, over the chosen functions, of the direction of step p.
+        None stands for the identity: each step moves along the function that it chose.
+    cost : ndarray of shape (b, P + 1)
+        Training cost of every prefix, starting with the empty one.
+    n_steps : ndarray of shape (b,)
+        Number of steps before the path ended.
+    least_left : ndarray of shape (b,)
+        Of all chosen functions, the smallest fraction of the squared norm that those before left;
+        1 without a refit.
+    """
+
+    selected: Indices
+    weights: Array
+    directions: Array | None
+    cost: Array
+    n_steps: Indices
+    least_left: Array
+
+    def coefficients(self) -> Array:
+        """Return the coefficients (b, P, P) over the chosen functions, of every prefix.
+
+        Entry ``[i, p]`` belongs to the prefix of p + 1 steps, in the order of `selected`.
+        """
+        n_steps = self.selected.shape[1]
+        directions = np.eye(n_steps) if self.directions is None else self.directions
+        return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
+
+    def expansion(self, problem: int) -> tuple[Indices, Array]:
+        """Return the f functions chosen in one path, and their coefficients in every prefix.
+
+        The functions, (f,), stand in the order in which they were first chosen, each once; the
+        coefficients have the shape (n_steps, f).
+        """
+        n_steps = int(self.n_steps[problem])
+        chosen, lengths = self.selected[problem, :n_steps], self.weights[problem, :n_steps]
+        if self.directions is not None:  # with a refit no function is chosen twice
+            steps = self.directions[problem, :n_steps, :n_steps] * lengths
+            return chosen, np.cumsum(steps, axis=1).T
+        functions, first, which = np.unique(chosen, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        coefficients = np.zeros((n_steps, len(functions)))
+        coefficients[np.arange(n_steps), place[which]] = lengths
+        return functions[order], np.cumsum(coefficients, axis=0, out=coefficients)
+
+    def predict(self, kernel: Array, steps: Indices | None = None) -> Array:
+        """Return the predictions (b, P, m) of every prefix, or (b, s, m) of some.
+
+        `kernel`, (b, m, N), has the values of the dictionary functions at m points, and `steps`,
+        (s,), the numbers of steps of the prefixes, from 1 to P.
+        """
+        n_steps = self.selected.shape[1]
+        steps = np.arange(1, n_steps + 1) if steps is None else steps
+        chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
+        if self.directions is None:
+            lengths = self.weights[:, None, :] * (np.arange(n_steps) < steps[:, None])
+            return np.matmul(lengths, chosen.swapaxes(1, 2))
+        # Coefficients of nearly dependent functions are large and cancel each other; what each
+        # step adds is small, so the steps are added up instead.
+        values = np.matmul(chosen, self.directions)
+        values *= self.weights[:, None, :]
+        return np.cumsum(values, axis=2, out=values)[:, :, steps - 1].swapaxes(1, 2)
+
+
+# The engine
+
+
+def pursue(
+    dictionary: Array,
+    target: Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Approximate the target by a growing sum of dictionary columns.
+
+    Parameters
+    ----------
+    dictionary : ndarray of shape (b, m, N)
+        A stack of b dictionaries of N columns.
+    target : ndarray of shape (m,) or (b, m)
+    n_steps : int
+        Maximum number of steps P; at most N are made unless `repeat`.
+    fitting : {"basic", "backfit", "prefit"}
+        "basic" adds the column that lowers the cost ``|target - fit|^2`` most, with its best
+        coefficient, and keeps the earlier coefficients. "backfit" chooses in the same way and
+        then refits all coefficients by least squares. "prefit" chooses the column whose cost is
+        lowest after the refit.
+    repeat : bool
+        Whether "basic" may choose a column again. After a refit nothing is gained by that.
+
+    Returns
+    -------
+    PursuitPath
+        A path ends early if no column is left that is linearly independent of the chosen ones to
+        working precision, or if nothing is left of the residue.
+    """
+    n_steps = _most_steps(n_steps, dictionary.shape[2], fitting, repeat)
+    return _follow(_Rows(dictionary, target, n_steps, fitting != "basic"), n_steps, fitting, repeat)
+
+
+def pursue_gram(
+    gram: Array,
+    products: Array,
+    square: Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Do the same with nothing but the products of the columns, for any number of rows.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (b, N, N)
+        Products ``X'X`` of the columns X of each dictionary.
+    products : ndarray of shape (b, N)
+        Products ``X'y`` with the target y.
+    square : ndarray of shape (b,)
+        ``y'y``.
+    n_steps, fitting, repeat
+        See :func:`pursue`.
+
+    Returns
+    -------
+    PursuitPath
+        That of :func:`pursue`, except for rounding, which is larger: columns of which less than
+        1e-5 is left outside the span of the chosen ones count as dependent.
+    """
+    n_steps = _most_steps(n_steps, products.shape[1], fitting, repeat)
+    form = _Gram(gram, products, square, n_steps, fitting != "basic")
+    return _follow(form, n_steps, fitting, repeat)
+
+
+def pursue_stack(
+    dictionary: Array,
+    target: Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Pursue the targets of a stack of small problems, by rows or Gram matrix as is faster.
+
+    Parameters
+    ----------
+    dictionary, target, n_steps, fitting, repeat
+        See :func:`pursue`.
+
+    Returns
+    -------
+    PursuitPath
+        By the Gram matrix for "basic", unless its steps are few: each step is then a difference
+        of two rows, as exact as with the residue, except for `cost`, which is known to 1e-15 of
+        the first one. A refit divides by what is left of nearly dependent columns, of which
+        products keep half of the digits: it follows the rows.
+    """
+    if fitting != "basic" or n_steps * MANY_STEPS < dictionary.shape[2]:
+        return pursue(dictionary, target, n_steps, fitting=fitting, repeat=repeat)
+    columns = dictionary.swapaxes(1, 2)
+    target = np.broadcast_to(target, dictionary.shape[:2])
+    return pursue_gram(
+        np.matmul(columns, dictionary),
+        np.matmul(columns, target[:, :, None])[:, :, 0],
+        np.einsum("bm,bm->b", target, target),
+        n_steps,
+        repeat=repeat,
+    )
+
+
+def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) -> int:
+    return n_steps if repeat and fitting == "basic" else min(n_steps, n_columns)
+
+
+def _follow(form: _Rows | _Gram, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
+    norms = form.norms
+    n_problems, n_columns = norms.shape
+    selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
+    weights = np.zeros((n_problems, n_steps))
+    left = np.zeros((n_problems, n_steps))
+    cost = np.empty((n_problems, n_steps + 1))
+    cost[:, 0] = form.cost
+    floor = form.nothing_left * cost[:, 0]
+    # Columns that cannot be chosen get infinite length, so that nothing is gained by them.
+    lengths = form.left if fitting == "prefit" else norms.copy()
+    lengths[~nonzero_columns(norms)] = np.inf
+    dependent = form.independent * norms
+    running: slice | Indices = slice(None)  # problems that are still followed
+    active = np.ones(n_problems, dtype=bool)
+    starts = np.arange(0, norms.size, n_columns)
+    gain = np.empty_like(norms)
+    step = 0
+    while step < n_steps:
+        np.square(form.correlation, out=gain)
+        gain /= lengths
+        best = first_best(gain)
+        at = starts + best
+        active &= gain.take(at) > floor
+        n_active = np.count_nonzero(active)
+        if not n_active:
+            break
+        if fitting != "basic":
+            left[running, step] = form.left.take(at)
+        weights[running, step] = form.take(best, active)
+        if fitting != "basic":
+            lengths[form.left <= dependent] = np.inf
+        if not repeat:
+            lengths.put(at, np.inf)
+        selected[running, step] = best if n_active == len(active) else np.where(active, best, -1)
+        step += 1
+        cost[running, step] = form.cost
+        if (len(active) - n_active) * (n_steps - step) > _STEPS_OF_A_COPY * n_active:
+            kept = np.flatnonzero(active)
+            form.keep(kept)
+            lengths = form.left if fitting == "prefit" else lengths[kept]
+            floor, dependent, gain = floor[kept], dependent[kept], gain[: len(kept)]
+            active, starts = active[kept], starts[: len(kept)]
+            running = kept if isinstance(running, slice) else running[kept]
+    taken = selected >= 0
+    fractions = np.ones_like(left)
+    if fitting != "basic":
+        whole = np.take_along_axis(norms, np.maximum(selected, 0), axis=1)
+        np.divide(left, whole, out=fractions, where=taken)
+    reached = np.count_nonzero(taken, axis=1)
+    last = np.minimum(np.arange(n_steps + 1), reached[:, None])
+    return PursuitPath(
+        selected=selected,
+        weights=weights,
+        directions=form.directions,
+        cost=np.maximum(np.take_along_axis(cost, last, axis=1), 0.0),
+        n_steps=reached,
+        least_left=fractions.min(axis=1, initial=1.0),
+    )
+
+
+class _Rows:
+    """The least-squares problems of a stack by their rows and the residue: exact.
+
+    Both forms have the squared `norms` of the columns, those of what the chosen columns `left` of
+    them (up to date only with a refit), the `correlation` of the columns with the residue, all of
+    shape (b, N), the `cost` (b,), and the `directions` of :class:`PursuitPath`. `take` appends a
+    column to each problem, and `keep` continues with some of the problems.
+    """
+
+    independent = INDEPENDENT**2
+    nothing_left = NOTHING_LEFT**2
+
+    def __init__(self, dictionary: Array, target: Array, n_steps: int, refit: bool) -> None:
+        n_problems, n_rows, _ = dictionary.shape
+        self._dictionary, self._transposed = dictionary, dictionary.swapaxes(1, 2)
+        self._problems = np.arange(n_problems)
+        self._residue = np.array(np.broadcast_to(target, (n_problems, n_rows)), dtype=np.float64)
+        self._basis = GrowingBasis((n_problems,), n_rows, n_steps) if refit else None
+        self._pair = np.empty((n_problems, n_rows, 2 if refit else 0))  # residue and new direction
+        self.norms = np.einsum("bmn,bmn->bn", dictionary, dictionary)
+        self.left = self.norms.copy()
+        self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
+
+    @property
+    def cost(self) -> Array:
+        return np.matmul(self._residue[:, None, :], self._residue[:, :, None])[:, 0, 0]
+
+    @property
+    def directions(self) -> Array | None:
+        return None if self._basis is None else self._basis.directions
+
+    def take(self, best: Indices, active: Flags) -> Array:
+        """Append the best column of each active problem; return the lengths of the steps, (b,)."""
+        column = self._dictionary[self._problems, :, best]
+        if self._basis is None:
+            norm = np.sqrt(np.where(active, self.norms[self._problems, best], 1.0))
+            length = self._step(column / norm[:, None], active)
+            self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
+            return length / norm
+        unit = self._basis.append(column, self.norms[self._problems, best])
+        length = self._step(unit, active)
+        self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
+        products = np.matmul(self._transposed, self._pair)
+        self.correlation = products[:, :, 0]
+        self.left -= np.square(products[:, :, 1])
+        return length
+
+    def keep(self, kept: Indices) -> None:
+        """Continue with some of the problems; `directions` stays that of all."""
+        self._dictionary = self._dictionary[kept]
+        self._transposed = self._dictionary.swapaxes(1, 2)
+        self._problems = self._problems[: len(kept)]
+        self._residue, self._pair = self._residue[kept], self._pair[: len(kept)]
+        self.norms, self.left = self.norms[kept], self.left[kept]
+        self.correlation = self.correlation[kept]
+        if self._basis is not None:
+            self._basis.keep(kept)
+
+    def _step(self, unit: Array, active: Flags) -> Array:
+        length = np.einsum("bm,bm->b", unit, self._residue) * active
+        self._residue -= length[:, None] * unit
+        return length
+
+
+class _Gram:
+    """The same problems by the products of their columns: the rows are not needed any more.
+
+    Sums over many rows are known to about 1e-14 of themselves, and what is left of a squared norm
+    is a difference of them: fractions of less than 1e-10 keep no four digits, and count as zero.
+    Without a refit there are no such differences: products with the residue are right to the same
+    digits as those of rows, and a path ends where that of the rows does.
+    """
+
+    independent = 1e-10
+
+    def __init__(
+        self, gram: Array, products: Array, square: Array, n_steps: int, refit: bool
+    ) -> None:
+        n_problems, n_columns = products.shape
+        self._gram, self._problems = gram.reshape(-1, n_columns), np.arange(n_problems)
+        self._first = self._problems * n_columns  # row of the Gram matrices with each one's first
+        self.nothing_left = 1e-14 if refit else NOTHING_LEFT**2
+        self.norms = np.ascontiguousarray(np.einsum("bnn->bn", gram))
+        self.left = self.norms.copy()
+        self._divisors = np.where(nonzero_columns(self.norms), self.norms, 1.0)
+        self.correlation = np.array(products, dtype=np.float64)
+        self.cost = np.array(square, dtype=np.float64)
+        self._running: slice | Indices = slice(None)
+        self._size = 0
+        self._chosen = np.zeros((n_problems, n_steps), dtype=np.intp)
+        self._units = np.zeros((n_problems, n_steps if refit else 0, n_columns))
+        self.directions = np.zeros((n_problems, n_steps, n_steps)) if refit else None
+
+    def take(self, best: Indices, active: Flags) -> Array:
+        """Subtract the rows of the chosen columns, in the Gram matrices, from the products."""
+        row = self._gram.take(self._first + best, axis=0)
+        at = self.correlation[self._problems, best]
+        if self.directions is None:
+            length = at / self._divisors[self._problems, best] * active
+            row *= length[:, None]
+            self.correlation -= row
+            self.cost = self.cost - length * at
+            return length
+        unit, norm = self._append(best, row)
+        length = at / norm * active
+        self.correlation -= length[:, None] * unit
+        self.left -= np.square(unit)
+        self.cost = self.cost - np.square(length)
+        return length
+
+    def keep(self, kept: Indices) -> None:
+        """Continue with some of the problems; `directions` stays that of all."""
+        self._first, self._problems = self._first[kept], self._problems[: len(kept)]
+        self._running = kept if isinstance(self._running, slice) else self._running[kept]
+        self._chosen, self._units = self._chosen[kept], self._units[kept]
+        self.norms, self.left = self.norms[kept], self.left[kept]
+        self._divisors = self._divisors[kept]
+        self.correlation, self.cost = self.correlation[kept], self.cost[kept]
+
+    def _append(self, best: Indices, row: Array) -> tuple[Array, Array]:
+        """Orthogonalise the chosen columns by their products; return those of the unit vectors.
+
+        One sweep of Gram and Schmidt is not orthogonal to working precision; the second takes the
+        products from the coefficients found so far.
+        """
+        assert self.directions is not None
+        p = self._size
+        self._chosen[:, p] = best
+        units, earlier = self._units[:, :p], self.directions[self._running, :p, :p]
+        along = units[self._problems, :, best]
+        coefficients = np.zeros((len(best), p + 1))
+        coefficients[:, p] = 1.0
+        values = row
+        for sweep in range(2 if p else 0):
+            if sweep:
+                here = np.take_along_axis(values, self._chosen[:, :p], axis=1)
+                along = np.matmul(here[:, None, :], earlier)[:, 0]
+            values = values - np.matmul(along[:, None, :], units)[:, 0]
+            coefficients[:, :p] -= np.matmul(earlier, along[:, :, None])[:, :, 0]
+        here = np.take_along_axis(values, self._chosen[:, : p + 1], axis=1)
+        squared = np.einsum("bp,bp->b", coefficients, here)
+        norm = np.sqrt(np.where(squared > 0.0, squared, np.inf))
+        unit = values / norm[:, None]
+        self._units[:, p] = unit
+        self.directions[self._running, : p + 1, p] = coefficients / norm[:, None]
+        self._size += 1
+        return unit, norm
+
+
+# A ridge
+
+
+def ridge_rows(
+    dictionary: Array, target: Array, kernel: Array, ridges: ArrayLike
+) -> tuple[Array, Array]:
+    """Append rows that add the penalties ``ridge * a' K a`` on the coefficients to the cost.
+
+    Parameters
+    ----------
+    dictionary : ndarray of shape (b, m, N)
+    target : ndarray of shape (m,) or (b, m)
+    kernel : ndarray of shape (b, N, N)
+        Kernel K of the dictionary points among themselves; its negative eigenvalues count as 0.
+    ridges : array-like of shape (r,)
+        Not negative.
+
+    Returns
+    -------
+    dictionary : ndarray of shape (b * r, m + N, N)
+        For each dictionary, one after the other, that of each ridge. Without any penalty, the
+        unchanged dictionaries of m rows.
+    target : ndarray of shape (b * r, m + N)
+    """
+    ridges = np.asarray(ridges, dtype=np.float64)
+    n_stack, n_rows, n_columns = dictionary.shape
+    rows = np.broadcast_to(target, (n_stack, n_rows))
+    if not ridges.any():
+        return _repeated(dictionary, len(ridges)), _repeated(rows, len(ridges))
+    longer = np.empty((n_stack, len(ridges), n_rows + n_columns, n_columns))
+    longer[:, :, :n_rows] = dictionary[:, None]
+    longer[:, :, n_rows:] = np.sqrt(ridges)[:, None, None] * _root(kernel)[:, None]
+    padded = np.zeros((n_stack, len(ridges), n_rows + n_columns))
+    padded[:, :, :n_rows] = rows[:, None]
+    return longer.reshape(-1, *longer.shape[2:]), padded.reshape(-1, padded.shape[2])
+
+
+def _root(kernel: Array) -> Array:
+    """Return matrices R with ``R'R = K``, shape (b, N, N)."""
+    # A Cholesky factor takes a tenth of the time of the eigenvectors; singular kernels, of items
+    # that are alike, have none.
+    try:
+        return np.asarray(np.linalg.cholesky(kernel), dtype=np.float64).swapaxes(1, 2)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(kernel)
+        return np.sqrt(np.maximum(values, 0.0))[..., None] * vectors.swapaxes(1, 2)
+
+
+def ridge_gram(
+    gram: Array, products: Array, square: Array, kernel: Array, ridges: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """Add the same penalties to the Gram matrices of :func:`pursue_gram`.
+
+    Returns
+    -------
+    gram, products, square : ndarrays
+        Of b * r problems, in the order of :func:`ridge_rows`.
+    """
+    ridges = np.asarray(ridges, dtype=np.float64)
+    penalised = gram[:, None] + ridges[:, None, None] * kernel[:, None]
+    n_ridges = len(ridges)
+    return (
+        penalised.reshape(-1, *gram.shape[1:]),
+        _repeated(products, n_ridges),
+        _repeated(square, n_ridges),
+    )
+
+
+def ridge_paths(
+    sums: GramSums,
+    kernel: Array | None,
+    ridges: ArrayLike,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Pursue the target of a Gram matrix with penalties ``ridge * a' K a``.
+
+    Parameters
+    ----------
+    sums : GramSums
+        Of w kernels over N candidates.
+    kernel : ndarray of shape (w, N, N) or None
+        Positive semi-definite kernels K of the candidates among themselves. None without a
+        penalty: the one ridge is then 0.
+    ridges : array-like of shape (r,)
+    n_steps, fitting, repeat
+        See :func:`pursue`.
+
+    Returns
+    -------
+    PursuitPath
+        Of w * r problems: for each kernel, one after the other, that of each ridge.
+    """
+    gram, products = sums.gram, sums.products
+    square = np.full(len(gram), sums.square)
+    if kernel is not None:
+        gram, products, square = ridge_gram(gram, products, square, kernel, ridges)
+    return pursue_gram(gram, products, square, n_steps, fitting=fitting, repeat=repeat)
+
+
+def _repeated(stack: Array, times: int) -> Array:
+    return stack if times == 1 else np.repeat(stack, times, axis=0)
+
+
+# Gram matrices as sums over blocks of rows
+
+
+@dataclass
+class GramSums:
+    """Gram matrices of rooted kernel columns, for a stack of w kernels over N candidates.
+
+    ``K' L K``, ``K' L s`` and ``s' L s`` are sums over the groups, since no pair crosses from one
+    to another: rows are seen once, in blocks of whole groups of any size, in any order and on any
+    machine.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (w, N, N)
+        ``K' L K``.
+    products : ndarray of shape (w, N)
+        ``K' L s``.
+    square : float
+        ``s' L s``.
+    n_rows : int
+        Number of rows that were added.
+    """
+
+    gram: Array
+    products: Array
+    square: float = 0.0
+    n_rows: int = 0
+
+    @classmethod
+    def empty(cls, n_kernels: int, n_candidates: int) -> Self:
+        """Return the sums over no rows."""
+        shape = (n_kernels, n_candidates)
+        return cls(np.zeros((*shape, n_candidates)), np.zeros(shape))
+
+    def add(self, number: int, columns: Array, scores: Array, form: Preferences) -> None:
+        """Add a block of m rows, all of each of their groups, to the sums of one kernel.
+
+        `columns`, (m, N), has their kernel values with the candidates. The scores, (m,), are
+        counted with the first kernel, whose `number` is 0.
+        """
+        self.add_rooted(number, form.root(columns), form.root(scores))
+        if number == 0:
+            self.n_rows += len(scores)
+
+    def add_rooted(self, number: int, rows: Array, target: Array, weight: float = 1.0) -> None:
+        """Add rows (r, N) and target (r,) of the least-squares problem, the root applied.
+
+        The squares of these rows are multiplied by `weight`.
+        """
+        gram = rows.T @ rows
+        if weight != 1.0:
+            gram *= weight
+        self.gram[number] += gram
+        self.products[number] += weight * (target @ rows)
+        if number == 0:
+            self.square += weight * float(target @ target)
+
+    def __add__(self, other: GramSums) -> GramSums:
+        return GramSums(
+            self.gram + other.gram,
+            self.products + other.products,
+            self.square + other.square,
+            self.n_rows + other.n_rows,
+        )
+
+
+def choose_form(
+    n_rows: int, n_candidates: int, preferences: Preferences, fitting: Fitting
+) -> FormName:
+    """Decide whether a pursuit is followed by its rows or by sums, the Gram matrix.
+
+    Rows are exact to working precision, but each step is a pass over all of them. Sums take one
+    pass in all, in bounded memory. They need rows that can be cut into blocks, that is, no explicit
+    pairs, and save nothing unless there are at least `MANY_ROWS` rows for each candidate.
+
+    Parameters
+    ----------
+    n_rows, n_candidates : int
+    preferences : Preferences
+        The form of the rows.
+    fitting : {"basic", "backfit", "prefit"}
+
+    Returns
+    -------
+    {"rows", "sums", "sums if exact"}
+        "sums" if the kernel values of the rows are more than `ROWS_ENTRIES`. "sums if exact" if
+        they are more than `FEW_ENTRIES`: sums are faster, but their path counts only if
+        :func:`is_exact`. "prefit" may choose nearly dependent functions, which sums cannot tell
+        from dependent ones, so its rows are kept as long as they fit.
+    """
+    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
+    n_entries = n_rows * n_candidates
+    can_be_cut = isinstance(ranking, Pointwise | GroupPreferences)
+    if not can_be_cut or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
+        return "rows"
+    if n_entries > ROWS_ENTRIES:
+        return "sums"
+    return "rows" if fitting == "prefit" else "sums if exact"
+
+
+def is_exact(path: PursuitPath) -> bool:
+    """Return whether paths by Gram matrices are those of the rows to about eight digits.
+
+    They are if none ended early, if they leave more than `EXACT` of the cost, and if the functions
+    chosen before left more than that of each one that was chosen.
+    """
+    n_steps = path.selected.shape[1]
+    return bool(
+        (path.n_steps == n_steps).all()
+        and (path.cost[:, -1] > EXACT * path.cost[:, 0]).all()
+        and (path.least_left > EXACT).all()
+    )
+
+
+def sum_rows(
+    columns: Columns,
+    n_candidates: int,
+    points: NDArray[np.floating],
+    scores: Array,
+    preferences: Preferences,
+    *,
+    entries: int | None = None,
+) -> GramSums:
+    """Add up rows in blocks; no more than a block of kernel values is in memory at a time.
+
+    Parameters
+    ----------
+    columns : callable
+        ``columns(X, out)`` writes the kernel values of the points `X` with the candidates to
+        `out`.
+    n_candidates : int
+    points : ndarray of shape (n, d)
+        May be a memory map: rows are taken from it block by block.
+    scores : ndarray of shape (n,)
+    preferences : Pointwise, GroupPreferences or a Blend of the latter
+        The form of the n rows.
+    entries : int, optional
+        Kernel values and features of a block. Default: `BLOCK_ENTRIES`.
+
+    Returns
+    -------
+    GramSums
+        For a stack of one kernel.
+    """
+    beta, groups = 0.0, preferences
+    if isinstance(groups, Blend):
+        beta, groups = groups.beta, groups.preferences
+    if not isinstance(groups, Pointwise | GroupPreferences):
+        raise TypeError(f"rows with {type(groups).__name__} cannot be cut into blocks")
+    found = GramSums.empty(1, n_candidates)
+    found.n_rows = len(scores)
+    n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
+    buffer = np.empty((min(n_rows, len(scores)), n_candidates))
+
+    def values_at(rows: slice | Indices) -> tuple[Array, Array]:
+        X = points[rows]
+        columns(X, buffer[: len(X)])
+        return buffer[: len(X)], np.array(scores[rows])
+
+    if isinstance(groups, Pointwise):
+        for rows in _steps(0, len(scores), n_rows):
+            found.add_rooted(0, *values_at(rows))
+        return found
+    in_order = np.array_equal(groups.order, np.arange(len(scores)))
+    scale = (1.0 - beta) * groups.scale
+    for run, members in _runs_of_groups(groups.sizes, n_rows):
+        pieces = []  # of a group that is larger than a block
+        for rows in _steps(run.start, run.stop, n_rows):
+            values, target = values_at(rows if in_order else groups.order[rows])
+            if beta > 0.0:
+                found.add_rooted(0, values, target, beta)
+            whole = len(target) == run.stop - run.start
+            if not whole:
+                pieces.append((len(target), values.mean(axis=0), target.mean()))
+            sizes = groups.sizes[members] if whole else np.array([len(target)])
+            roots = np.sqrt(scale[members])
+            _centre_groups(values, sizes, roots)
+            _centre_groups(target[:, None], sizes, roots)
+            found.add_rooted(0, values, target)
+        if pieces:
+            found.add_rooted(0, *_between(pieces), float(scale[members.start]))
+    return found
+
+
+def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
+    for first in range(start, stop, n_rows):
+        yield slice(first, min(first + n_rows, stop))
+
+
+def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
+    """Return rows whose squares are the deviations of the means of pieces from their common mean.
+
+    The squared deviations of a group from its mean are those of its pieces from their own means,
+    and these.
+    """
+    counts, values, target = (
+        np.array(part, dtype=np.float64) for part in zip(*pieces, strict=True)
+    )
+    fractions, roots = counts / counts.sum(), np.sqrt(counts)
+    return roots[:, None] * (values - fractions @ values), roots * (target - fractions @ target)
+
+
+def _runs_of_groups(sizes: Indices, n_rows: int) -> Iterator[tuple[slice, slice]]:
+    """Cut rows into runs of whole groups: yield the rows, and the groups, of each run.
+
+    A run has at most `n_rows` rows, unless it is one larger group.
+    """
+    ends = np.cumsum(sizes)
+    group, start = 0, 0
+    while group < len(sizes):
+        after = max(int(ends.searchsorted(start + n_rows, side="right")), group + 1)
+        stop = int(ends[after - 1])
+        yield slice(start, stop), slice(group, after)
+        group, start = after, stop
+
+
+def _centre_groups(x: Array, sizes: Indices, scales: Array) -> None:
+    """Subtract its group's mean from each row of `x`, (n, k), and scale it, both in place.
+
+    The groups stand one after the other, with their numbers of rows in `sizes`.
+    """
+    # Relative to the group's first row, constants are exactly zero and a common level of the
+    # values costs no digits.
+    for rows, groups in _runs_of_groups(sizes, max(1, _CACHED_ENTRIES // max(1, x.shape[1]))):
+        part, lengths = x[rows], sizes[groups]
+        if len(lengths) == 1:
+            part -= part[0].copy()
+            part -= part.sum(axis=0) / len(part)
+            part *= scales[groups.start]
+            continue
+        starts = np.cumsum(lengths) - lengths
+        part -= np.repeat(part[starts], lengths, axis=0)
+        means = np.add.reduceat(part, starts, axis=0)
+        means /= lengths[:, None]
+        part -= np.repeat(means, lengths, axis=0)
+        part *= np.repeat(scales[groups], lengths)[:, None]

@@ -1,0 +1,873 @@
+"""RankSVM: a hinge loss on every pair, solved in the n points and never in the pairs' kernel.
+
+With ``f = K a`` and the slack ``t_ij = 1 - (f_i - f_j)`` of each pair in which i is preferred to
+j, the objective is ``a' K a / 2 + C sum w_ij max(0, t_ij)``, or the same with squared slacks; the
+weights w_ij of the pairs are 1 by default. The dual has one variable ``alpha_ij >= 0`` for each
+pair, and ``a = B' alpha = sum alpha_ij (e_i - e_j)``. Both kernel solvers work with n x n systems
+``(I + L K) v = B' r`` only, where L is the Laplacian of the pairs under some weights; the pairs'
+own kernel ``B K B'`` is never formed. All solvers stop at a stated duality gap.
+
+Linear functions are solved in their weights instead, with nothing of the size of n x n; the pairs
+of groups are counted by sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+from scipy.sparse.linalg import LinearOperator, cg
+
+from rankpursuit.kernels import function_values
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers.least_squares import Features, moment
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+Loss = Literal["hinge", "squared_hinge"]
+
+_HALVINGS = 30
+"""Maximum number of times that a step is shortened."""
+_TO_BOUNDARY = 0.99
+"""Fraction of the way to the boundary that an interior-point step may go."""
+_MOST_DENSE = 512
+"""With more features, a Newton step of a linear function is found by conjugate gradients."""
+_SHRINK = (0.1, 0.5)
+"""Smallest and largest factor by which a zone of smoothing is multiplied."""
+_NARROWEST = 1e-6
+"""In a narrower zone, rounding errors of the sums of slacks would show in the gap."""
+
+
+class OrderedPairs:
+    """The p pairs (i, j) in which point i is preferred to point j.
+
+    Parameters
+    ----------
+    n_points : int
+    ordered : array-like of shape (p, 2)
+        In each row the preferred point and the other one, each pair at most once. Two points may
+        contradict themselves: i preferred to j and j to i are two pairs, each with its loss.
+    weights : array-like of shape (p,), optional
+        Positive weights of the pairs' losses. Default: all 1.
+
+    Attributes
+    ----------
+    n_points, n_pairs : int
+    weights : ndarray of shape (p,) or None
+        None stands for ones.
+    """
+
+    def __init__(self, n_points: int, ordered: ArrayLike, weights: ArrayLike | None = None) -> None:
+        self._ordered = np.asarray(ordered, dtype=np.intp).reshape(-1, 2)
+        self.n_points, self.n_pairs = n_points, len(self._ordered)
+        if self.n_pairs and not (self._ordered.min() >= 0 and self._ordered.max() < n_points):
+            raise ValueError(f"ordered: expected point indices from 0 to {n_points - 1}")
+        self._cell = self._ordered[:, 0] * n_points + self._ordered[:, 1]
+        times = np.bincount(self._cell, minlength=1)
+        if (own := np.flatnonzero(times[:: n_points + 1])).size:
+            raise ValueError(f"ordered: point {own[0]} cannot be preferred to itself")
+        if times.max() > 1:
+            i, j = divmod(int(times.argmax()), n_points)
+            raise ValueError(f"ordered: the pair ({i}, {j}) occurs twice; give it once")
+        self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+        if self.weights is not None and not (
+            self.weights.shape == (self.n_pairs,)
+            and np.all((self.weights > 0.0) & np.isfinite(self.weights))
+        ):
+            raise ValueError(
+                f"weights: expected {self.n_pairs} positive numbers, one for each pair"
+            )
+
+    @classmethod
+    def of_scores(cls, scores: Array, pairs: Index, weights: Array | None = None) -> OrderedPairs:
+        """Prefer the point with the higher score, of scores (n,), in each pair; leave ties out.
+
+        `pairs`, (p', 2), has the points that may be compared, in any order, each pair once, and
+        `weights`, (p',), the weights of their losses.
+        """
+        difference = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+        ordered = np.where((difference < 0)[:, None], pairs[:, ::-1], pairs)
+        untied = difference != 0
+        return cls(len(scores), ordered[untied], None if weights is None else weights[untied])
+
+    @cached_property
+    def _transposed(self) -> sp.csr_array:
+        """The matrix with a column ``e_i - e_j`` for each pair."""
+        return _differences_of(self.n_points, self._ordered).T.tocsr()
+
+    def matrix(self, entries: Array | float, elsewhere: float) -> Array:
+        """Return a matrix (n, n) with an entry for each pair, and a constant elsewhere."""
+        result = np.full((self.n_points, self.n_points), elsewhere)
+        result.ravel()[self._cell] = entries
+        return result
+
+    def weighted(self, x: Array) -> Array:
+        """Return ``w_ij x_ij`` for arrays of shape (b, p) or (b, 1); `x` itself without weights."""
+        return x if self.weights is None else self.weights * x
+
+    def margins(self, values: Array) -> Array:
+        """Return the differences ``f_i - f_j``, shape (b, p), of values of shape (b, n)."""
+        preferred, other = self._ordered.T
+        return values[:, preferred] - values[:, other]
+
+    def gather(self, x: Array) -> Array:
+        """Return ``sum_ij x_ij (e_i - e_j)``, shape (b, n), of arrays of shape (b, p)."""
+        return np.asarray(self._transposed @ x.T).T
+
+    def laplacian(self, x: Array) -> Array:
+        """Return ``sum_ij x_ij (e_i - e_j)(e_i - e_j)'``, (b, n, n), of arrays (b, p)."""
+        result = np.zeros((len(x), self.n_points, self.n_points))
+        result.reshape(len(x), -1)[:, self._cell] = x
+        result += result.swapaxes(1, 2)
+        degrees = result.sum(axis=2)
+        np.negative(result, out=result)
+        np.einsum("bii->bi", result)[...] = degrees
+        return result
+
+
+def _differences_of(n_points: int, ordered: Index) -> sp.csr_array:
+    """Return the matrix (p, n) with a row ``e_i - e_j`` for each pair."""
+    signs, starts = np.tile([1.0, -1.0], len(ordered)), np.arange(0, 2 * len(ordered) + 1, 2)
+    return sp.csr_array((signs, ordered.ravel(), starts), shape=(len(ordered), n_points))
+
+
+@dataclass(frozen=True)
+class RankSVMPath:
+    """Solutions for b kernels of n points and k values of C.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (b, k, n)
+    objective : ndarray of shape (b, k)
+        Primal objective.
+    gap : ndarray of shape (b, k)
+        Duality gap, relative to the objective: the minimum lies between
+        ``objective * (1 - gap)`` and ``objective``.
+    """
+
+    coefficients: Array
+    objective: Array
+    gap: Array
+
+
+def rank_svm_path(
+    kernel: Array,
+    pairs: OrderedPairs | Sequence[OrderedPairs],
+    Cs: ArrayLike,
+    *,
+    loss: Loss = "hinge",
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> RankSVMPath:
+    """Solve RankSVM for a stack of kernels and many values of C.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (b, n, n)
+    pairs : OrderedPairs or sequence of b OrderedPairs
+        Of the n points: the same for all kernels, or one for each kernel. Kernels may share an
+        object, which saves time with the hinge loss. A kernel without any pair gets zeros.
+    Cs : array-like of shape (k,)
+        Positive.
+    loss : {"hinge", "squared_hinge"}
+    tol : float
+        Relative duality gap at which a problem is solved.
+    max_iter : int
+        Maximum number of steps for each problem.
+
+    Returns
+    -------
+    RankSVMPath
+        A problem that could not be solved has the best solution found, and a gap above `tol`.
+    """
+    if loss not in ("hinge", "squared_hinge"):
+        raise ValueError(f"loss: expected 'hinge' or 'squared_hinge', got {loss!r}")
+    Cs = np.asarray(Cs, dtype=np.float64)
+    each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
+    if len(each) != len(kernel):
+        raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
+    solver = _hinge_path if loss == "hinge" else _squared_hinge_path
+    paired = [index for index, own in enumerate(each) if own.n_pairs]
+    grid = (len(kernel), len(Cs))
+    path = RankSVMPath(np.zeros((*grid, kernel.shape[1])), np.zeros(grid), np.zeros(grid))
+    if paired:
+        # Steps that overflow, as they may for a large C, are discarded.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            some = kernel if len(paired) == len(kernel) else kernel[paired]
+            found = solver(some, [each[i] for i in paired], Cs, tol, max_iter)
+        path.coefficients[paired], path.objective[paired], path.gap[paired] = found
+    return path
+
+
+# The hinge loss: a feasible primal-dual interior-point method
+#
+# The dual is ``min alpha' G alpha / 2 - sum alpha`` in the box ``0 <= alpha_ij <= C w_ij`` with
+# ``G = B K B'`` and the weights w_ij of the pairs; z and s are the multipliers of the two bounds,
+# and s is also the slack of the primal. A Newton step solves ``(G + D) d = r`` with a diagonal D,
+# through the identity ``d = (r - B K v) / D`` with ``(I + B' D^-1 B K) v = B' D^-1 r``.
+
+
+def _hinge_path(
+    kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
+) -> tuple[Array, Array, Array]:
+    """Solve for all C in one batch: an interior-point method gains little from a warm start.
+
+    Kernels that share an object of pairs are one batch.
+    """
+    grid = (len(kernel), len(Cs))
+    path = np.empty((*grid, kernel.shape[1])), np.empty(grid), np.empty(grid)
+    batches: dict[int, list[int]] = {}
+    for index, own in enumerate(pairs):
+        batches.setdefault(id(own), []).append(index)
+    for members in batches.values():
+        C = np.tile(Cs, len(members))[:, None]
+        repeated = kernel[np.repeat(members, len(Cs))]
+        solved = _interior_point(repeated, C, pairs[members[0]], tol, max_iter)
+        for part, own in zip(path, solved, strict=True):
+            part[members] = own.reshape(len(members), len(Cs), *own.shape[1:])
+    return path
+
+
+def _interior_point(
+    kernel: Array, C: Array, pairs: OrderedPairs, tol: float, max_iter: int
+) -> tuple[Array, Array, Array]:
+    """Return coefficients, objective and gap for kernels (b, n, n) and C of shape (b, 1).
+
+    Of all iterates the one with the smallest gap is kept.
+    """
+    # For small C every pair is at its upper bound: that is tried first.
+    bound = pairs.weighted(np.repeat(C, pairs.n_pairs, axis=1))
+    best = _evaluate_dual(pairs, kernel, C, bound)
+    gap = best[2]
+    live = np.flatnonzero(gap > tol)
+    kernel, C = kernel[live], C[live]
+    alpha = 0.5 * bound[live]
+    surplus = pairs.margins(function_values(kernel, pairs.gather(alpha))) - 1.0
+    z, s = np.maximum(surplus, 0.0) + 0.5, np.maximum(-surplus, 0.0) + 0.5
+    centring = np.full(len(live), 0.1)
+    for _ in range(max_iter):
+        if not len(live):
+            break
+        try:
+            alpha, z, s, centring = _interior_step(pairs, kernel, C, alpha, z, s, centring)
+        except np.linalg.LinAlgError:
+            break
+        reached = _evaluate_dual(pairs, kernel, C, alpha)
+        better = reached[2] < gap[live]
+        for kept, new in zip(best, reached, strict=True):
+            kept[live[better]] = new[better]
+        unsolved = (gap[live] > tol) & np.isfinite(reached[2])
+        if not unsolved.all():
+            live, C, centring = live[unsolved], C[unsolved], centring[unsolved]
+            alpha, z, s, kernel = alpha[unsolved], z[unsolved], s[unsolved], kernel[unsolved]
+    return best
+
+
+def _evaluate_dual(
+    pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array
+) -> tuple[Array, Array, Array]:
+    """Return coefficients, objective and relative duality gap of dual variables (b, p)."""
+    a = pairs.gather(alpha)
+    values = function_values(kernel, a)
+    norm = np.einsum("bn,bn->b", a, values)
+    loss = pairs.weighted(np.maximum(1.0 - pairs.margins(values), 0.0))
+    objective = 0.5 * norm + C[:, 0] * loss.sum(axis=1)
+    return a, objective, (objective - alpha.sum(axis=1) + 0.5 * norm) / objective
+
+
+def _interior_step(
+    pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array, z: Array, s: Array, centring: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Take one step; also return how much the next one should keep to the centre."""
+    room = pairs.weighted(C) - alpha
+    products = np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, s)
+    aim = (centring * products / (2 * pairs.n_pairs))[:, None]
+    inverse = alpha * room / (z * room + s * alpha)  # of D
+    pull = aim / alpha - z - aim / room + s
+    system = np.matmul(pairs.laplacian(inverse), kernel)
+    np.einsum("bii->bi", system)[...] += 1.0
+    solved = np.linalg.solve(system, pairs.gather(inverse * pull)[..., None])[..., 0]
+    d_alpha = inverse * (pull - pairs.margins(function_values(kernel, solved)))
+    d_z = (aim - z * d_alpha) / alpha - z
+    d_s = (aim + s * d_alpha) / room - s
+    ratios = (-d_alpha / alpha, d_alpha / room, -d_z / z, -d_s / s)
+    blocked = np.maximum.reduce([ratio.max(axis=1) for ratio in ratios])
+    step = np.minimum(1.0, _TO_BOUNDARY / np.maximum(blocked, 1e-300))
+    alpha, z, s = (x + step[:, None] * d for x, d in ((alpha, d_alpha), (z, d_z), (s, d_s)))
+    return alpha, z, s, np.where(step > 0.8, 0.05, 0.3)
+
+
+# The squared hinge loss: Newton's method on stacks of small problems, warm-started along C
+#
+# The n x n systems are dense, so the pairs are too: a slack is kept for every two points, biased
+# by minus infinity where they make no pair. All that does not depend on C is computed once for
+# each point that the method reaches, and reused for the next C.
+
+
+def _squared_hinge_path(
+    kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
+) -> tuple[Array, Array, Array]:
+    """Solve for rising C, each from the solution of the one before."""
+    coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
+    bounds = np.empty((len(kernel), len(Cs), 2))
+    problems = _Problems.of(np.ascontiguousarray(kernel), pairs)
+    points = problems.evaluate(np.zeros(kernel.shape[:2]))
+    for c in np.argsort(Cs, kind="stable"):
+        bounds[:, c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
+        coefficients[:, c] = points.coefficients
+    return coefficients, bounds[..., 0], _gap(bounds)
+
+
+class _Points(NamedTuple):
+    """Coefficients (b, n) of b problems, and what follows from them for any C.
+
+    `active`, (b, n, n), is true where i is preferred to j and the slack t_ij is positive. `sums`,
+    (b, 4), has ``a' f``, ``g' f``, ``g' K g`` and ``sum w_ij t_ij`` over the active pairs, with
+    ``g = sum w_ij t_ij (e_i - e_j)``.
+    """
+
+    coefficients: Array
+    active: Flags
+    sums: Array
+
+    def take(self, which: Index) -> _Points:
+        coefficients, active, sums = self
+        return _Points(coefficients[which], active[which], sums[which])
+
+    def put(self, which: Index, points: _Points) -> None:
+        for part, new in zip(self, points, strict=True):
+            part[which] = new
+
+    def bounds(self, C: float) -> Array:
+        """Return the objective and that of the dual variables ``2C w_ij t_ij``, shape (b, 2)."""
+        # An active pair has t_ij = 1 - (f_i - f_j), so that sum w_ij t_ij^2 = sum w_ij t_ij - g' f.
+        norm, along, pulled, slack = self.sums.T
+        bounds = np.empty((len(norm), 2))
+        bounds[:, 0] = 0.5 * norm + C * (slack - along)
+        bounds[:, 1] = C * (slack + along) - (2.0 * C * C) * pulled
+        return bounds
+
+
+class _Systems(NamedTuple):
+    """The Newton systems of b problems except for C, reused while their active pairs stay.
+
+    `product`, (b, n, n), is ``-(L K)'`` with a diagonal that is overwritten for each C from
+    `diagonal`, (b, n). `right`, (b, n), is ``-sum w_ij (e_i - e_j)`` of the active pairs. `stale`,
+    (b,), is true if the active pairs have changed.
+    """
+
+    product: Array
+    diagonal: Array
+    right: Array
+    stale: Flags
+
+
+class _Problems(NamedTuple):
+    """Kernels (b, n, n) of b problems, their pairs as dense matrices, and memory to work in.
+
+    `bias`, (b, n, n) or (1, n, n), is 1 where i is preferred to j, minus infinity elsewhere;
+    `weights` has its shape, and None stands for ones. `places`, (b,), has the indices of the
+    problems in `systems`.
+    """
+
+    kernel: Array
+    bias: Array
+    weights: Array | None
+    ones: Array
+    work: tuple[Array, Array]
+    systems: _Systems
+    places: Index
+
+    @classmethod
+    def of(cls, kernel: Array, pairs: Sequence[OrderedPairs]) -> _Problems:
+        if len({id(own) for own in pairs}) == 1:
+            pairs = pairs[:1]
+        weights = None
+        if any(own.weights is not None for own in pairs):
+            each = (1.0 if own.weights is None else own.weights for own in pairs)
+            weights = np.stack([own.matrix(w, 0.0) for own, w in zip(pairs, each, strict=True)])
+        bias = np.stack([own.matrix(1.0, -np.inf) for own in pairs])
+        b, n, _ = kernel.shape
+        work = np.empty(kernel.shape), np.empty(kernel.shape)
+        systems = _Systems(
+            np.empty((b, n, n)), np.empty((b, n)), np.empty((b, n)), np.ones(b, dtype=bool)
+        )
+        return cls(kernel, bias, weights, np.ones(n), work, systems, np.arange(b))
+
+    def take(self, which: Index) -> _Problems:
+        """Return some of the problems; they work in the same memory."""
+        bias, weights = self.bias, self.weights
+        if len(bias) > 1:
+            bias = bias.take(which, axis=0)
+            weights = None if weights is None else weights.take(which, axis=0)
+        work = self.work[0][: len(which)], self.work[1][: len(which)]
+        kernel, places = self.kernel.take(which, axis=0), self.places[which]
+        return _Problems(kernel, bias, weights, self.ones, work, self.systems, places)
+
+    def evaluate(self, coefficients: Array) -> _Points:
+        kernel, bias, weights, ones, slack = *self[:4], self.work[0]
+        values = function_values(kernel, coefficients)
+        # f_j - f_i as a product of matrices: its two terms are exact, and it is faster than a
+        # difference of rows and columns.
+        b, n = values.shape
+        left, right = np.ones((b, n, 2)), np.ones((b, 2, n))
+        np.negative(values, out=left[:, :, 1])
+        right[:, 0] = values
+        np.matmul(left, right, out=slack)
+        slack += bias
+        np.maximum(slack, 0.0, out=slack)
+        if weights is not None:
+            slack *= weights
+        products = np.empty((b, 4, n))
+        of_preferred = np.matmul(slack, ones, out=products[:, 3])
+        pull = of_preferred - np.matmul(ones, slack)
+        np.multiply(coefficients, values, out=products[:, 0])
+        np.multiply(pull, values, out=products[:, 1])
+        np.multiply(pull, function_values(kernel, pull), out=products[:, 2])
+        return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
+
+    def minimum(self, active: Flags, C: float) -> Array:
+        """Return the coefficients that are best if the same pairs stay active.
+
+        With the Laplacian L of these pairs, ``(I / 2C + L K) a = sum w_ij (e_i - e_j)``. NaN if
+        that system is singular.
+        """
+        product, diagonal, right, stale = self.systems
+        changed = stale[self.places].nonzero()[0]
+        if len(changed):
+            self._multiply(changed, active)
+            stale[self.places[changed]] = False
+        _diagonal(product)[self.places] = diagonal[self.places] - 0.5 / C
+        solved = right[self.places]
+        # In Fortran order a system is its transpose: LAPACK needs no more than one copy.
+        for own, factor in zip(solved, product[self.places].swapaxes(1, 2), strict=True):
+            if lapack.dgesv(factor, own, overwrite_a=1, overwrite_b=1)[3]:
+                own[:] = np.nan
+        return solved
+
+    def _multiply(self, which: Index, active: Flags) -> None:
+        """Update the systems of some problems."""
+        graph, minus_laplacian = (work[: len(which)] for work in self.work)
+        np.copyto(graph, active[which])
+        if self.weights is not None:
+            graph *= self.weights[which] if len(self.weights) > 1 else self.weights
+        of_preferred, of_other = np.matmul(graph, self.ones), np.matmul(self.ones, graph)
+        np.add(graph, graph.swapaxes(1, 2), out=minus_laplacian)
+        np.negative(of_preferred + of_other, out=_diagonal(minus_laplacian))
+        systems, places = self.systems, self.places[which]
+        kernel = self.kernel if len(which) == len(self.kernel) else self.kernel[which]
+        np.matmul(kernel.swapaxes(1, 2), minus_laplacian, out=graph)
+        systems.product[places], systems.diagonal[places] = graph, _diagonal(graph)
+        systems.right[places] = of_other - of_preferred
+
+
+def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
+    """Move all points to a gap of at most `tol`; return their bounds, shape (b, 2).
+
+    Solved problems leave the batch.
+    """
+    result = bounds = points.bounds(C)
+    live, now = np.arange(len(bounds)), points
+    for _ in range(max_iter):
+        unsolved = (_gap(bounds) > tol).nonzero()[0]
+        if not len(unsolved):
+            break
+        if len(unsolved) < len(live):
+            live, bounds = live[unsolved], bounds[unsolved]
+            problems, now = problems.take(unsolved), now.take(unsolved)
+        now, bounds = _step(problems, now, bounds, C)
+        points.put(live, now)
+        result[live] = bounds
+    return result
+
+
+def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tuple[_Points, Array]:
+    """Take a Newton step, halved until the objective falls; also return the new bounds."""
+    start = points.coefficients
+    direction = problems.minimum(points.active, C) - start
+    reached = problems.evaluate(start + direction)
+    new_bounds = reached.bounds(C)
+    for _ in range(_HALVINGS):
+        # NaN, of a step that overflows, is worse too.
+        worse = (~(new_bounds[:, 0] <= bounds[:, 0])).nonzero()[0]
+        if not len(worse):
+            break
+        direction[worse] *= 0.5
+        nearer = start[worse] + direction[worse]
+        reached.put(worse, problems.take(worse).evaluate(nearer))
+        new_bounds = reached.bounds(C)
+    else:  # no step is short enough for some
+        lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
+        reached.put(lost, points.take(lost))
+        new_bounds[lost] = bounds[lost]
+    changed = (reached.active != points.active).any(axis=(1, 2))
+    problems.systems.stale[problems.places] = changed
+    return reached, new_bounds
+
+
+def _gap(bounds: Array) -> Array:
+    return 1.0 - bounds[..., 1] / bounds[..., 0]
+
+
+def _diagonal(matrices: Array) -> Array:
+    """Return a view of the diagonals of contiguous matrices of shape (b, n, n)."""
+    b, n, _ = matrices.shape
+    return matrices.reshape(b, n * n)[:, :: n + 1]
+
+
+# Pairs by the order of their points' values, for linear functions
+
+
+class Violated(NamedTuple):
+    """Sums over the pairs (i, j), of weights w_ij, whose margin ``f_i - f_j`` is too small.
+
+    `total` is the sum of the weights, `balance`, (n,), ``sum w_ij (e_i - e_j)``, `degrees`, (n,),
+    ``sum w_ij (e_i + e_j)``, and `laplacian` returns ``sum w_ij (e_i - e_j)(e_i - e_j)' x`` for
+    `x` of shape (n,) or (n, k).
+    """
+
+    total: float
+    balance: Array
+    degrees: Array
+    laplacian: Callable[[Array], Array]
+
+
+class ListedPairs:
+    """Explicit pairs (p, 2), in each row the preferred point first, with positive weights (p,)."""
+
+    def __init__(self, n_points: int, ordered: Index, weights: Array) -> None:
+        self._weights, self._differences = weights, _differences_of(n_points, ordered)
+
+    def violated(self, values: Array, margin: float) -> Violated:
+        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        which = np.flatnonzero(self._differences @ values < margin)
+        some, weights = self._differences[which], self._weights[which]
+        return Violated(
+            float(weights.sum()),
+            np.asarray(some.T @ weights),
+            np.asarray(abs(some).T @ weights),
+            lambda x: np.asarray(some.T @ ((some @ x).T * weights).T),
+        )
+
+    def centred(self, X: Array) -> Array:
+        """Subtract the mean from points of shape (n, d), a level that no comparison sees."""
+        return X - X.mean(axis=0)
+
+
+class GroupedPairs:
+    """All pairs of points of a group whose scores differ; the higher score is preferred.
+
+    The distinct scores of a group have ranks. Two ranks have a highest binary digit in which they
+    differ, so each pair belongs to one digit: there its points are in the same block, of one group
+    and the same higher digits, in different halves. So one sort by value for each digit puts all
+    pairs in order, and sums over them are running sums: O(n log n) for each of the at most
+    log2(largest group) digits.
+
+    `groups`, (n,), has the index of each point's group, from 0, and `weights`, (n,), the positive
+    weight of the pairs of that group.
+    """
+
+    def __init__(self, scores: Array, groups: Index, weights: Array) -> None:
+        self._weights, self._groups = weights, groups
+        order = np.lexsort((scores, groups))
+        new_group = np.diff(groups[order], prepend=-1) > 0
+        number = np.cumsum(new_group | (np.diff(scores[order], prepend=np.nan) != 0))
+        ranks = np.empty(len(scores), dtype=np.intp)
+        ranks[order] = number - number[new_group][np.cumsum(new_group) - 1]
+        digits = int(ranks.max(initial=0)).bit_length()
+        self._digits = [_Halves.of(ranks, groups, digit) for digit in range(digits)]
+
+    def violated(self, values: Array, margin: float) -> Violated:
+        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        digits = [halves.sorted(values, margin) for halves in self._digits]
+        weights = self._weights
+        preferred, other = np.zeros(len(weights)), np.zeros(len(weights))
+        for upper, lower, (behind, end), (start, before) in digits:
+            preferred[upper] += end - behind
+            other[lower] += before - start
+        degrees = weights * (preferred + other)
+
+        def laplacian(x: Array) -> Array:
+            result = np.zeros_like(x)
+            for upper, lower, behind, before in digits:
+                result[upper] += _sums_between(x[lower], *behind)
+                result[lower] += _sums_between(x[upper], *before)
+            column = (slice(None),) + (None,) * (x.ndim - 1)
+            result *= -weights[column]
+            result += degrees[column] * x
+            return result
+
+        return Violated(
+            float(weights @ preferred), weights * (preferred - other), degrees, laplacian
+        )
+
+    def centred(self, X: Array) -> Array:
+        """Subtract its group's mean from each point of shape (n, d)."""
+        return GroupPreferences(self._groups, "equal").root(X)
+
+
+Compared = ListedPairs | GroupedPairs
+
+
+class _Halves(NamedTuple):
+    """Blocks of points in two halves, each point of the upper one preferred to all of the lower.
+
+    All of shape (m,): the points, block after block, the index of each one's block, whether it is
+    in the upper half, and where its block begins and ends.
+    """
+
+    points: Index
+    block: Index
+    upper: Flags
+    first: Index
+    last: Index
+
+    @classmethod
+    def of(cls, ranks: Index, groups: Index, digit: int) -> _Halves:
+        """Return the blocks of one binary digit of the ranks that have both of their halves."""
+        higher = ranks >> (digit + 1)
+        _, block = np.unique(groups * (higher.max(initial=0) + 1) + higher, return_inverse=True)
+        upper = (ranks >> digit & 1).astype(np.bool_)
+        sizes = np.bincount(block)
+        n_upper = np.bincount(block, upper, len(sizes))
+        points = np.flatnonzero(((n_upper > 0) & (n_upper < sizes))[block])
+        points = points[np.argsort(block[points], kind="stable")]
+        _, number, sizes = np.unique(block[points], return_inverse=True, return_counts=True)
+        ends = np.cumsum(sizes)
+        return cls(points, number, upper[points], (ends - sizes)[number], ends[number])
+
+    def sorted(
+        self, values: Array, margin: float
+    ) -> tuple[Index, Index, tuple[Index, Index], tuple[Index, Index]]:
+        """Sort each block by value, the lower half moved up by the margin.
+
+        Returns the upper and the lower points, and for each upper point the range of its partners
+        among the lower ones, which come after it, and the other way round.
+        """
+        moved = values[self.points] + np.where(self.upper, 0.0, margin)
+        order = np.lexsort((moved, self.block))
+        points, upper = self.points[order], self.upper[order]
+        # How many of each half there are before each place, and before the end.
+        n_upper = np.concatenate([[0], np.cumsum(upper)])
+        n_lower = np.arange(len(n_upper)) - n_upper
+        return (
+            points[upper],
+            points[~upper],
+            (n_lower[:-1][upper], n_lower[self.last[upper]]),
+            (n_upper[self.first[~upper]], n_upper[:-1][~upper]),
+        )
+
+
+def _sums_between(x: Array, start: Index, end: Index) -> Array:
+    """Add up x[start], ..., x[end - 1] for each of many starts and ends."""
+    sums = np.zeros((len(x) + 1, *x.shape[1:]))
+    np.cumsum(x, axis=0, out=sums[1:])
+    result = sums.take(end, axis=0)
+    result -= sums.take(start, axis=0)
+    return result
+
+
+# Linear functions: Newton's method on the primal
+#
+# With the slack ``t_ij = 1 - (f_i - f_j)`` of the violated pairs, their balance b and Laplacian L,
+#
+#     sum w_ij t_ij (e_i - e_j) = b - L f,    sum w_ij t_ij = sum w_ij - b' f,
+#     sum w_ij t_ij^2 = sum w_ij t_ij - (b - L f)' f.
+#
+# Every function comes with a lower bound of the minimum: the dual objective of ``alpha_ij``, the
+# derivatives of the pairs' losses, scaled by the factor that makes it largest.
+
+
+class LinearRankSVM(NamedTuple):
+    """The weights (d,) of a linear function, its objective, and its relative duality gap."""
+
+    weights: Array
+    objective: float
+    gap: float
+
+
+def rank_svm_weights(
+    X: Features,
+    pairs: Compared,
+    C: float,
+    *,
+    loss: Loss = "hinge",
+    tol: float = 1e-3,
+    max_iter: int = 500,
+) -> LinearRankSVM:
+    """Minimise ``|w|^2 / 2 + C sum w_ij max(0, 1 - (f_i - f_j))``, or the same with squares.
+
+    Time grows with the points times the features. The hinge is made smooth in a zone that shrinks
+    until the duality gap of the hinge itself, not of the smooth loss, is at most `tol`.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n, d)
+    pairs : ListedPairs or GroupedPairs
+        Of the n points.
+    C, loss, tol, max_iter
+        See :func:`rank_svm_path`.
+
+    Returns
+    -------
+    LinearRankSVM
+        If the problem could not be solved, the best function found, and a gap above `tol`.
+    """
+    points = X if sp.issparse(X) else pairs.centred(X)
+    # Steps that overflow, as they may for a large C, are discarded.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _descend_linear(points, pairs, np.float64(C), loss, tol, max_iter)
+
+
+def _descend_linear(
+    X: Features, pairs: Compared, C: float, loss: Loss, tol: float, max_iter: int
+) -> LinearRankSVM:
+    """Take Newton steps until the duality gap is at most `tol`."""
+    zone = 1.0
+
+    def at(weights: Array) -> _LinearPoint:
+        if loss == "squared_hinge":
+            return _squared_hinge_point(X, pairs, C, weights)
+        return _hinge_point(X, pairs, C, weights, zone)
+
+    point = best = at(np.zeros(X.shape[1]))
+    bound = 0.0
+    for _ in range(max_iter):
+        bound = max(bound, point.bound)
+        best = min(best, point, key=lambda one: one.objective)
+        if best.objective - bound <= tol * best.objective:
+            break
+        settled = 0.5 * float(point.gradient @ point.gradient) <= point.excess
+        reached = None if settled else _line_search(at, point, _newton_step(X, point))
+        if reached is not None:
+            point = reached
+        elif point.excess > 0.0 and zone > _NARROWEST:
+            # The excess grows about as the square of the zone.
+            wanted = np.sqrt(0.5 * tol * best.objective / point.excess)
+            zone *= float(np.clip(wanted, *_SHRINK))
+            point = at(point.weights)
+        else:
+            break
+    if best.objective == 0.0:  # no pairs
+        return LinearRankSVM(best.weights, 0.0, 0.0)
+    return LinearRankSVM(best.weights, best.objective, 1.0 - bound / best.objective)
+
+
+class _LinearPoint(NamedTuple):
+    """A linear function, and the quadratic approximation of its objective.
+
+    Newton's method lowers `smooth`, the objective or a smooth one close to it, with the gradient
+    (d,) and the Hessian ``I + X' H X``: `curvature` returns ``H x``, and `degrees`, (n,), is the
+    diagonal of H. `bound` is a lower bound of the minimum. `excess` is the part of the duality gap
+    that is left where the gradient is zero; the rest of it is half of the gradient's square.
+    """
+
+    weights: Array
+    objective: float
+    bound: float
+    smooth: float
+    gradient: Array
+    curvature: Callable[[Array], Array]
+    degrees: Array
+    excess: float = 0.0
+
+
+def _squared_hinge_point(X: Features, pairs: Compared, C: float, weights: Array) -> _LinearPoint:
+    """Evaluate the loss ``w_ij max(0, t_ij)^2``."""
+    values = X @ weights
+    below = pairs.violated(values, 1.0)
+    pulls = below.balance - below.laplacian(values)
+    slack = below.total - below.balance @ values
+    squares = slack - pulls @ values
+    along = X.T @ pulls
+    objective = 0.5 * weights @ weights + C * squares
+    # Scaled by q, the dual objective is q (2 C slack) - q^2 (C squares + 2 C^2 |along|^2).
+    against = C * squares + 2.0 * C**2 * (along @ along)
+    return _LinearPoint(
+        weights,
+        objective,
+        (C * slack) ** 2 / against if against > 0.0 else 0.0,
+        objective,
+        weights - 2.0 * C * along,
+        lambda x: 2.0 * C * below.laplacian(x),
+        2.0 * C * below.degrees,
+    )
+
+
+def _hinge_point(
+    X: Features, pairs: Compared, C: float, weights: Array, zone: float
+) -> _LinearPoint:
+    """Evaluate the loss ``w_ij max(0, t_ij)``, made smooth in a zone above 0.
+
+    For slacks below `zone` it is ``t_ij^2 / (2 zone)``, and above ``t_ij - zone / 2``.
+    """
+    values = X @ weights
+    below, beyond = (pairs.violated(values, margin) for margin in (1.0, 1.0 - zone))
+    # Sums over the pairs inside the zone.
+    balance = below.balance - beyond.balance
+    pulls = balance - (below.laplacian(values) - beyond.laplacian(values))
+    slack = float(below.total - beyond.total - balance @ values)
+    squares = slack - float(pulls @ values)
+    far = beyond.total - beyond.balance @ values
+    along = X.T @ (pulls / zone + beyond.balance)
+    norm = 0.5 * weights @ weights
+    # The dual variables are C t_ij / zone, and C beyond the zone: the scale is at most 1.
+    gain, against = C * (slack / zone + beyond.total), C**2 * (along @ along)
+    scale = min(1.0, gain / against) if against > 0.0 else 1.0
+    return _LinearPoint(
+        weights,
+        norm + C * (slack + far),
+        scale * gain - 0.5 * scale**2 * against,
+        norm + C * (squares / (2.0 * zone) + far - 0.5 * zone * beyond.total),
+        weights - C * along,
+        lambda x: C / zone * (below.laplacian(x) - beyond.laplacian(x)),
+        C / zone * (below.degrees - beyond.degrees),
+        C * (slack - squares / zone),
+    )
+
+
+def _line_search(
+    at: Callable[[Array], _LinearPoint], point: _LinearPoint, step: Array
+) -> _LinearPoint | None:
+    """Shorten the step until it lowers the objective enough: to where its slope may vanish."""
+    slope, length = float(point.gradient @ step), 1.0
+    for _ in range(_HALVINGS):
+        reached = at(point.weights + length * step)
+        if reached.smooth < point.smooth + 1e-4 * length * slope:
+            return reached
+        rise = float(reached.gradient @ step) - slope
+        length *= min(max(-slope / rise, 0.05), 0.5) if rise > 0.0 else 0.5
+    return None
+
+
+def _newton_step(X: Features, point: _LinearPoint) -> Array:
+    """Solve ``(I + X' H X) step = -gradient``; return the negative gradient if that fails."""
+    n_features = X.shape[1]
+    if n_features <= _MOST_DENSE:
+        system = moment(X, point.curvature)
+        system.flat[:: n_features + 1] += 1.0
+        try:
+            return cho_solve(cho_factor(system), -point.gradient)
+        except (LinAlgError, ValueError):  # not finite
+            return -point.gradient
+
+    def product(direction: Array) -> Array:
+        return direction + X.T @ point.curvature(X @ direction)
+
+    shape = (n_features, n_features)
+    diagonal = 1.0 + (X.power(2) if sp.issparse(X) else np.square(X)).T @ point.degrees
+    step, _ = cg(
+        LinearOperator(shape, matvec=product, dtype=np.float64),
+        -point.gradient,
+        rtol=1e-3,
+        maxiter=250,
+        M=LinearOperator(shape, matvec=lambda x: x / diagonal, dtype=np.float64),
+    )
+    return step

@@ -1,0 +1,222 @@
+"""Dense linear algebra over stacks, against numpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import SMALL, generic_problem, ranking_problems
+
+from rankpursuit.solvers import _linalg, pursue
+from rankpursuit.solvers._linalg import GrowingBasis, first_best, solve_shifted, whitening
+
+
+def test_the_highest_gain_is_found():
+    gain = np.random.default_rng(0).uniform(size=(3, 4, 20))
+    np.testing.assert_array_equal(first_best(gain), gain.argmax(axis=-1))
+
+
+def test_the_first_of_those_that_rounding_sets_apart_is_taken():
+    assert first_best(np.array([0.1, 1.0 - 1e-12, 1.0, 1.0 + 1e-12])) == 1
+    assert first_best(np.array([0.1, 1.0 - 1e-6, 1.0])) == 2
+
+
+def test_nothing_to_gain():
+    assert first_best(np.array([-1.0, -1.0])) == 0
+    assert first_best(np.array([0.0, 0.0, 0.0])) == 0
+
+
+def test_a_pursuit_takes_the_first_of_equal_functions_on_any_machine():
+    rng = np.random.default_rng(1)
+    dictionary = np.abs(rng.normal(size=(1, 6, 4)))
+    target = rng.normal(size=6)
+    best = pursue(dictionary, target, 1).selected[0, 0]
+    twice = np.concatenate([dictionary, dictionary * (1.0 + 1e-13)], axis=2)
+    noisy = np.concatenate([dictionary * (1.0 + rng.normal(size=(1, 6, 4)) * 1e-14)] * 2, axis=2)
+    assert pursue(twice, target, 1).selected[0, 0] == best
+    assert pursue(noisy, target, 1).selected[0, 0] == best
+
+
+def grown(columns):
+    """Basis of the columns (b, m, p), with its unit vectors stacked to (b, m, p)."""
+    basis = GrowingBasis((len(columns),), columns.shape[1], columns.shape[2])
+    units = [basis.append(columns[:, :, p]) for p in range(columns.shape[2])]
+    return basis, np.stack(units, axis=2)
+
+
+def test_basis_is_orthonormal_however_close_the_columns_are():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(3, 20, 1))
+    columns = common + 1e-5 * rng.normal(size=(3, 20, 8))
+    basis, units = grown(columns)
+    gram = np.matmul(units.swapaxes(1, 2), units)
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(8), gram.shape), atol=1e-14)
+    np.testing.assert_allclose(np.matmul(columns, basis.directions), units, atol=1e-9)
+
+
+def test_directions_are_upper_triangular():
+    basis, _ = grown(np.random.default_rng(1).normal(size=(2, 6, 4)))
+    assert np.array_equal(basis.directions, np.triu(basis.directions))
+
+
+def test_dependent_column_adds_nothing_to_its_own_problem_only():
+    columns = np.random.default_rng(2).normal(size=(2, 6, 4))
+    columns[0, :, 2] = 3.0 * columns[0, :, 0] - columns[0, :, 1]
+    basis, units = grown(columns)
+    assert not units[0, :, 2].any()
+    assert not basis.directions[0, :, 2].any()
+    norms = np.linalg.norm(units, axis=1)
+    np.testing.assert_allclose(norms, [[1, 1, 0, 1], [1, 1, 1, 1]], rtol=1e-14)
+    np.testing.assert_allclose(np.matmul(columns, basis.directions), units, atol=1e-13)
+
+
+def test_zero_column_adds_nothing():
+    _, units = grown(np.zeros((1, 3, 2)))
+    assert not units.any()
+
+
+def test_problems_that_go_on_alone_keep_the_directions_of_all():
+    columns = np.random.default_rng(3).normal(size=(5, 8, 6))
+    whole, _ = grown(columns)
+    basis = GrowingBasis((5,), 8, 6)
+    running = np.arange(5)
+    for p in range(6):
+        basis.append(columns[running, :, p])
+        if p in (1, 3):
+            kept = np.array([0, 2, 3]) if p == 1 else np.array([1, 2])
+            basis.keep(kept)
+            running = running[kept]
+    assert running.tolist() == [2, 3]
+    n_columns = {0: 4, 1: 2, 2: 6, 3: 6, 4: 2}
+    for problem, n in n_columns.items():
+        expected = whole.directions[problem].copy()
+        expected[:, n:] = 0.0
+        np.testing.assert_allclose(basis.directions[problem], expected, atol=1e-13)
+
+
+LAMBDAS = np.array([1e-3, 1.0, 40.0])
+
+
+def random_systems(seed, n_rows, rank):
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(3, n_rows, rank))
+    return factors @ factors.swapaxes(1, 2), rng.normal(size=(3, n_rows))
+
+
+def dense(matrix, right, lambdas):
+    shifts = lambdas[:, None, None] * np.eye(matrix.shape[1])
+    return np.linalg.solve(matrix[:, None] + shifts, right[:, None, :, None])[..., 0]
+
+
+@pytest.fixture
+def eigenvectors(monkeypatch):
+    """Count how often the eigenvectors are asked."""
+    calls = []
+
+    def counting(*arguments):
+        calls.append(arguments)
+        return by_eigenvectors(*arguments)
+
+    by_eigenvectors = _linalg._by_eigenvectors
+    monkeypatch.setattr(_linalg, "_by_eigenvectors", counting)
+    return calls
+
+
+@SMALL
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 40), st.integers(1, 3))
+def test_the_systems_of_all_lambdas_are_solved(seed, n_rows, rank, n_lambdas):
+    matrix, right = random_systems(seed, n_rows, rank)
+    lambdas = LAMBDAS[:n_lambdas]
+    expected = dense(matrix, right, lambdas)
+    np.testing.assert_allclose(
+        solve_shifted(matrix, right, lambdas), expected, atol=1e-9 * np.abs(expected).max()
+    )
+
+
+def test_singular_matrices_need_no_eigenvectors(eigenvectors):
+    matrix, right = random_systems(0, 20, 5)
+    solve_shifted(matrix, right, LAMBDAS)
+    assert not eigenvectors
+
+
+def test_one_right_hand_side_serves_all_matrices():
+    matrix, right = random_systems(1, 6, 6)
+    each = np.broadcast_to(right[0], right.shape)
+    np.testing.assert_array_equal(
+        solve_shifted(matrix, right[0], LAMBDAS), solve_shifted(matrix, each, LAMBDAS)
+    )
+
+
+def test_truly_negative_directions_are_solved_as_they_are(eigenvectors):
+    matrix = np.diag([2.0, 1.0, -0.5])[None]
+    solved = solve_shifted(matrix, np.ones((1, 3)), [1.0])
+    np.testing.assert_allclose(solved[0, 0], [1 / 3, 1 / 2, 2.0])
+    assert eigenvectors
+
+
+def test_eigenvalues_that_rounding_made_negative_count_as_zero(eigenvectors):
+    matrix = np.diag([2.0, 1.0, -1e-8])[None]
+    solved = solve_shifted(matrix, np.ones((1, 3)), [1e-7])
+    np.testing.assert_allclose(solved[0, 0], [1 / 2, 1.0, 1e7])
+    assert eigenvectors
+
+
+def test_lambdas_below_the_rounding_errors_do_not_blow_up():
+    matrix, right = random_systems(2, 8, 3)
+    solved = solve_shifted(matrix, right, [1e-18])
+    np.testing.assert_allclose(
+        np.einsum("bij,bj->bi", np.linalg.pinv(matrix), right), solved[:, 0], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("n_rows", [1, 5])
+def test_zero_matrices_and_zero_right_hand_sides_are_solved(n_rows):
+    zero, ones = np.zeros((1, n_rows, n_rows)), np.ones((1, n_rows))
+    np.testing.assert_allclose(solve_shifted(zero, ones, [2.0]), ones[None] / 2.0)
+    assert not solve_shifted(zero + 1.0, 0.0 * ones, [2.0]).any()
+
+
+def test_a_stack_gives_what_its_systems_give_alone():
+    matrix, right = random_systems(5, 20, 20)
+    matrix[1] -= 30.0 * np.eye(20)  # negative: by its eigenvectors, and no other with it
+    together = solve_shifted(matrix, right, LAMBDAS)
+    for i in range(3):
+        own = slice(i, i + 1)
+        alone = solve_shifted(matrix[own], right[own], LAMBDAS)
+        np.testing.assert_array_equal(together[own], alone)
+
+
+def test_solutions_that_fall_off_below_the_smallest_numbers_are_exact():
+    diagonal = np.linspace(1.0, 2.0, 60)
+    matrix = np.diag(diagonal) + 1e-9 * (np.eye(60, k=1) + np.eye(60, k=-1))
+    right = np.eye(60)[0] + np.eye(60)[1]
+    lambdas = np.array([1e-3, 1e6])
+    expected = dense(matrix[None], right[None], lambdas)
+    np.testing.assert_allclose(
+        solve_shifted(matrix[None], right[None], lambdas), expected, rtol=1e-12, atol=1e-24
+    )
+
+
+def test_functions_are_orthonormal():
+    kernel = generic_problem(0).kernel
+    found = whitening(kernel)
+    np.testing.assert_allclose(found.swapaxes(1, 2) @ kernel @ found, [np.eye(12)] * 2, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 33, 65])
+def test_the_leading_part_is_that_of_the_leading_points(size):
+    kernel = generic_problem(1, n_points=70, gammas=(2.0, 8.0)).kernel
+    leading = whitening(kernel[:, :size, :size])
+    np.testing.assert_allclose(whitening(kernel)[:, :size, :size], leading, rtol=1e-9, atol=1e-12)
+
+
+@SMALL
+@given(ranking_problems())
+def test_functions_of_any_kernel_span_what_the_points_do(problem):
+    found = whitening(problem.kernel)
+    spanned = found @ found.swapaxes(1, 2)
+    np.testing.assert_allclose(problem.kernel @ spanned @ problem.kernel, problem.kernel, atol=1e-6)
+
+
+def test_directions_that_are_not_positive_are_left_out():
+    kernel = np.diag([4.0, -1.0, 0.0, 1.0])[None]
+    np.testing.assert_array_equal(whitening(kernel)[0], np.diag([0.5, 0.0, 0.0, 1.0]))

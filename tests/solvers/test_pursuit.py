@@ -1,0 +1,750 @@
+"""Pursuits against a slow version that refits from scratch, by rows and by Gram matrices."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import (
+    SMALL,
+    dictionaries,
+    generic_problem,
+    group_graph,
+    least_squares,
+    ranking_cost,
+    ranking_problems,
+)
+from sklearn.linear_model import orthogonal_mp
+
+from rankpursuit.kernels import GaussianColumns
+from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
+from rankpursuit.solvers import (
+    GramSums,
+    choose_form,
+    is_exact,
+    pursue,
+    pursue_gram,
+    pursue_stack,
+    pursuit,
+    ridge_gram,
+    ridge_paths,
+    ridge_rows,
+    rls_path,
+    sum_rows,
+)
+
+MODES = [("basic", False), ("basic", True), ("backfit", False), ("prefit", False)]
+ALL_MODES = pytest.mark.parametrize(("fitting", "repeat"), MODES)
+any_mode = st.sampled_from(MODES)
+
+
+def share_independent(columns, chosen, g):
+    """Share of the norm of column g that the chosen columns leave."""
+    column = columns[:, g]
+    if not column.any():
+        return 0.0
+    left = column - columns[:, chosen] @ least_squares(columns[:, chosen], column)
+    return np.linalg.norm(left) / np.linalg.norm(column)
+
+
+def cost_with(columns, target, chosen, coefficients, g, fitting):
+    """Coefficients over chosen + [g] and cost, if g were chosen next and fitted."""
+    if fitting == "prefit":
+        refitted = least_squares(columns[:, [*chosen, g]], target)
+        return np.sum((target - columns[:, [*chosen, g]] @ refitted) ** 2)
+    residue = target - columns[:, chosen] @ coefficients
+    step = columns[:, g] @ residue / (columns[:, g] @ columns[:, g])
+    return np.sum((residue - step * columns[:, g]) ** 2)
+
+
+def assert_obvious_path(columns, target, path, i, fitting, repeat):
+    """Follow path i step by step with a slow version that refits from scratch.
+
+    Where choices tie, the version takes that of the path; it must be a best one.
+    """
+    total = target @ target
+    tolerance = 1e-10 * total
+    chosen, coefficients = [], np.zeros(0)
+    stated = path.coefficients()[i]
+    n_steps = int(path.n_steps[i])
+    assert path.cost[i, 0] == pytest.approx(total)
+    for p in range(path.selected.shape[1]):
+        open_ones = [g for g in range(columns.shape[1]) if repeat or g not in chosen]
+        if fitting != "basic":
+            open_ones = [g for g in open_ones if share_independent(columns, chosen, g) > 2e-6]
+        open_ones = [g for g in open_ones if columns[:, g].any()]
+        costs = {g: cost_with(columns, target, chosen, coefficients, g, fitting) for g in open_ones}
+        if p >= n_steps:
+            now = np.sum((target - columns[:, chosen] @ coefficients) ** 2)
+            assert all(cost >= now - tolerance for cost in costs.values()), "ended too early"
+            assert path.selected[i, p] == -1
+        else:
+            g = int(path.selected[i, p])
+            assert g in costs
+            assert costs[g] <= min(costs.values()) + tolerance
+            if fitting == "basic":
+                residue = target - columns[:, chosen] @ coefficients
+                step = columns[:, g] @ residue / (columns[:, g] @ columns[:, g])
+                coefficients = np.append(coefficients, step)
+            else:
+                coefficients = least_squares(columns[:, [*chosen, g]], target)
+            chosen.append(g)
+        fit = columns[:, chosen] @ coefficients
+        stated_fit = columns[:, chosen] @ stated[p, : len(chosen)]
+        np.testing.assert_allclose(stated_fit, fit, atol=1e-8 * np.sqrt(total))
+        assert not stated[p, len(chosen) :].any()
+        assert path.cost[i, p + 1] == pytest.approx(np.sum((target - fit) ** 2), abs=tolerance)
+
+
+def greedy_indices(columns, target, n_steps, fitting, repeat):
+    chosen, coefficients = [], np.zeros(0)
+    for _ in range(n_steps):
+        costs = {
+            g: cost_with(columns, target, chosen, coefficients, g, fitting)
+            for g in range(columns.shape[1])
+            if repeat or g not in chosen
+        }
+        g = min(costs, key=costs.get)
+        if fitting == "basic":
+            residue = target - columns[:, chosen] @ coefficients
+            step = columns[:, g] @ residue / (columns[:, g] @ columns[:, g])
+            coefficients = np.append(coefficients, step)
+        else:
+            coefficients = least_squares(columns[:, [*chosen, g]], target)
+        chosen.append(g)
+    return chosen
+
+
+@ALL_MODES
+@pytest.mark.parametrize("seed", range(3))
+def test_path_chooses_what_an_exhaustive_search_chooses(fitting, repeat, seed):
+    problem = generic_problem(seed, n_groups=2)
+    columns = problem.preferences.root(problem.kernel)
+    target = problem.preferences.root(problem.scores)
+    n_steps = 20 if repeat else 7
+    path = pursue(columns, target, n_steps, fitting=fitting, repeat=repeat)
+    for i in range(len(columns)):
+        expected = greedy_indices(columns[i], target, n_steps, fitting, repeat)
+        assert path.selected[i].tolist() == expected
+        assert_obvious_path(columns[i], target, path, i, fitting, repeat)
+
+
+@SMALL
+@given(dictionaries(), any_mode)
+def test_path_over_any_dictionary_is_the_obvious_one(dictionary, mode):
+    columns, target = dictionary
+    path = pursue(columns, target, 9, fitting=mode[0], repeat=mode[1])
+    for i in range(len(columns)):
+        assert_obvious_path(columns[i], target, path, i, *mode)
+
+
+@SMALL
+@given(ranking_problems(), any_mode)
+def test_ranking_path_is_the_obvious_one_in_the_laplacian_cost(problem, mode):
+    preferences, scores = problem.preferences, problem.scores
+    columns, target = preferences.root(problem.kernel), preferences.root(scores)
+    path = pursue(columns, target, 8, fitting=mode[0], repeat=mode[1])
+    predictions = path.predict(problem.kernel)
+    graph = group_graph(problem.groups)
+    total = ranking_cost(graph, scores)
+    assert np.isfinite(predictions).all()
+    for i in range(len(columns)):
+        for p in range(path.selected.shape[1]):
+            true_cost = ranking_cost(graph, scores - predictions[i, p])
+            assert path.cost[i, p + 1] == pytest.approx(true_cost, abs=1e-8 * total, rel=1e-8)
+    assert np.all(np.diff(path.cost, axis=1) <= 1e-12 * total)
+    if total == 0.0:
+        assert not path.n_steps.any()
+
+
+@ALL_MODES
+def test_each_problem_of_a_stack_is_solved_as_if_alone(fitting, repeat):
+    problem = generic_problem(5, gammas=(0.01, 0.3, 2.0, 1e9))
+    targets = np.random.default_rng(0).normal(size=(4, 12))
+    stacked = pursue(problem.kernel, targets, 12, fitting=fitting, repeat=repeat)
+    for i in range(4):
+        kernel = problem.kernel[i : i + 1]
+        alone = pursue(kernel, targets[i], 12, fitting=fitting, repeat=repeat)
+        assert stacked.selected[i].tolist() == alone.selected[0].tolist()
+        np.testing.assert_allclose(stacked.cost[i], alone.cost[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            stacked.predict(problem.kernel)[i], alone.predict(kernel)[0], atol=1e-9
+        )
+
+
+@ALL_MODES
+def test_predictions_are_the_chosen_kernel_columns_times_the_coefficients(fitting, repeat):
+    problem = generic_problem(6)
+    elsewhere = np.random.default_rng(1).normal(size=(2, 5, 12))
+    path = pursue(problem.kernel, problem.scores, 6, fitting=fitting, repeat=repeat)
+    predictions, coefficients = path.predict(elsewhere), path.coefficients()
+    assert predictions.shape == (2, 6, 5)
+    for i in range(2):
+        for p in range(6):
+            expected = elsewhere[i][:, path.selected[i]] @ coefficients[i, p]
+            np.testing.assert_allclose(predictions[i, p], expected, rtol=1e-9, atol=1e-9)
+
+
+@SMALL
+@given(dictionaries(), st.sampled_from(["backfit", "prefit"]))
+def test_refitted_path_spans_the_whole_dictionary_at_its_end(dictionary, fitting):
+    columns, target = dictionary
+    path = pursue(columns, target, columns.shape[2], fitting=fitting)
+    for i in range(len(columns)):
+        assert path.n_steps[i] <= np.linalg.matrix_rank(columns[i])
+        best = np.sum((target - columns[i] @ least_squares(columns[i], target)) ** 2)
+        assert path.cost[i, -1] == pytest.approx(best, abs=1e-12 * (target @ target))
+
+
+@pytest.mark.parametrize("fitting", ["backfit", "prefit"])
+def test_path_stops_when_dictionary_is_exhausted(fitting):
+    rng = np.random.default_rng(2)
+    rich = rng.normal(size=(6, 8))
+    poor = rng.normal(size=(6, 8))
+    poor[:, 3:6] = poor[:, :3]
+    poor[:, 6] = 0.0
+    poor[:, 7] = poor[:, 0] - 2.0 * poor[:, 1]
+    path = pursue(np.stack([rich, poor]), rng.normal(size=6), 8, fitting=fitting)
+    assert path.n_steps.tolist() == [6, 3]
+    assert path.selected[1, 3:].tolist() == [-1] * 5
+    assert not path.weights[1, 3:].any()
+    assert np.isfinite(path.coefficients()).all()
+    assert np.all(path.cost[1, 3:] == path.cost[1, 3])
+    assert path.cost[0, -1] < 1e-20 < path.cost[1, -1]
+
+
+def test_basic_path_without_repetition_chooses_each_function_once():
+    problem = generic_problem(7)
+    path = pursue(problem.kernel, problem.scores, 50)
+    assert path.selected.shape == (2, 12)
+    for i in range(2):
+        assert sorted(path.selected[i]) == list(range(12))
+
+
+def test_repetition_comes_closer_than_choosing_once():
+    problem = generic_problem(8)
+    once = pursue(problem.kernel, problem.scores, 400)
+    again = pursue(problem.kernel, problem.scores, 400, repeat=True)
+    assert again.selected.shape == (2, 400)
+    assert np.all(again.cost[:, -1] < 0.5 * once.cost[:, -1])
+
+
+@ALL_MODES
+def test_nearly_dependent_columns_do_not_blow_up(fitting, repeat):
+    """Wide kernels, whose columns differ from each other in the last digits only."""
+    problem = generic_problem(9, n_points=30, gammas=(1e-3, 1e-6, 1e-9))
+    root = problem.preferences.root
+    path = pursue(root(problem.kernel), root(problem.scores), 30, fitting=fitting, repeat=repeat)
+    assert np.all(np.diff(path.cost, axis=1) <= 1e-10 * path.cost[:, :1])
+    fit = root(path.predict(problem.kernel).swapaxes(1, 2)).swapaxes(1, 2)
+    true_cost = np.square(root(problem.scores) - fit).sum(axis=2)
+    np.testing.assert_allclose(path.cost[:, 1:], true_cost, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+@pytest.mark.parametrize("fitting", ["backfit", "prefit"])
+def test_ranking_pursuit_with_ridge_and_all_points_is_rankrls(n_groups, ridge, fitting):
+    problem = generic_problem(10, n_groups=n_groups, gammas=(0.5, 2.0))
+    root = problem.preferences.root
+    rows, target = ridge_rows(root(problem.kernel), root(problem.scores), problem.kernel, [ridge])
+    path = pursue(rows, target, 12, fitting=fitting)
+    dense = np.zeros((2, 12))
+    np.put_along_axis(dense, path.selected, path.coefficients()[:, -1], axis=1)
+    expected = rls_path(problem.kernel, problem.scores, [ridge], problem.preferences)[:, 0]
+    np.testing.assert_allclose(dense, expected, atol=1e-8 * np.abs(expected).max())
+
+
+def test_ridge_rows_add_the_penalty_to_the_cost():
+    problem = generic_problem(11)
+    rows, target = ridge_rows(problem.kernel, problem.scores, problem.kernel, [0.7])
+    a = np.random.default_rng(3).normal(size=12)
+    for i, kernel in enumerate(problem.kernel):
+        expected = np.sum((problem.scores - kernel @ a) ** 2) + 0.7 * a @ kernel @ a
+        assert np.sum((target[i] - rows[i] @ a) ** 2) == pytest.approx(expected)
+
+
+@ALL_MODES
+@pytest.mark.parametrize(("beta", "limit"), [(1.0, "regression"), (0.0, "ranking")])
+def test_combined_pursuit_has_kmp_and_ranking_pursuit_as_limits(fitting, repeat, beta, limit):
+    problem = generic_problem(12, n_groups=2)
+    rank = problem.preferences
+    blend, alone = Blend(rank, beta), Pointwise(12) if limit == "regression" else rank
+    combined, single = (
+        pursue(p.root(problem.kernel), p.root(problem.scores), 8, fitting=fitting, repeat=repeat)
+        for p in (blend, alone)
+    )
+    assert np.array_equal(combined.selected, single.selected)
+    np.testing.assert_allclose(combined.coefficients(), single.coefficients(), rtol=1e-7)
+    np.testing.assert_allclose(combined.cost, single.cost, rtol=1e-9)
+
+
+@ALL_MODES
+def test_constant_added_to_the_scores_of_a_group_changes_nothing(fitting, repeat):
+    problem = generic_problem(13, n_groups=3)
+    root, kernel = problem.preferences.root, problem.kernel
+    shifted = problem.scores + np.array([5.0, -20.0, 100.0])[problem.groups]
+    first, second = (
+        pursue(root(kernel), root(scores), 8, fitting=fitting, repeat=repeat)
+        for scores in (problem.scores, shifted)
+    )
+    assert np.array_equal(first.selected, second.selected)
+    np.testing.assert_allclose(first.predict(kernel), second.predict(kernel), atol=1e-9)
+
+
+@ALL_MODES
+def test_permuting_the_points_permutes_the_solution(fitting, repeat):
+    problem = generic_problem(14, n_groups=2)
+    order = np.random.default_rng(4).permutation(12)
+    kernel = problem.kernel[:, order][:, :, order]
+    before, after = (
+        pursue(p.root(k), p.root(s), 8, fitting=fitting, repeat=repeat)
+        for p, k, s in (
+            (problem.preferences, problem.kernel, problem.scores),
+            (GroupPreferences(problem.groups[order]), kernel, problem.scores[order]),
+        )
+    )
+    assert np.array_equal(order[after.selected], before.selected)
+    np.testing.assert_allclose(after.coefficients(), before.coefficients(), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_backfitted_kmp_has_the_support_of_orthogonal_matching_pursuit(seed):
+    problem = generic_problem(seed, n_points=20, gammas=(0.5, 1.5))
+    path = pursue(problem.kernel, problem.scores, 10, fitting="backfit")
+    for i, kernel in enumerate(problem.kernel):
+        norms = np.linalg.norm(kernel, axis=0)
+        for p in range(10):
+            theirs = orthogonal_mp(kernel / norms, problem.scores, n_nonzero_coefs=p + 1) / norms
+            ours = np.zeros(20)
+            ours[path.selected[i]] = path.coefficients()[i, p]
+            assert set(path.selected[i, : p + 1]) == set(np.flatnonzero(theirs))
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
+@ALL_MODES
+def test_two_points_are_ranked_by_one_function(fitting, repeat):
+    problem = generic_problem(15, n_points=2)
+    root = problem.preferences.root
+    path = pursue(root(problem.kernel), root(problem.scores), 2, fitting=fitting, repeat=repeat)
+    assert path.n_steps.tolist() == [1, 1]
+    fit = path.predict(problem.kernel)[:, -1]
+    np.testing.assert_allclose(fit[:, 0] - fit[:, 1], problem.scores[0] - problem.scores[1])
+
+
+@ALL_MODES
+@pytest.mark.parametrize("scores", [np.full(6, 0.1), np.array([1.0, 1.0, 1.0, 2.0, 7.0, 7.0])])
+def test_scores_equal_inside_every_group_give_an_empty_path(fitting, repeat, scores):
+    problem = generic_problem(16, n_points=6)
+    root = GroupPreferences([0, 0, 0, 1, 2, 2]).root  # point 3 is alone
+    path = pursue(root(problem.kernel), root(scores), 6, fitting=fitting, repeat=repeat)
+    assert path.n_steps.tolist() == [0, 0]
+    assert np.all(path.selected == -1)
+    assert not path.predict(problem.kernel).any()
+    assert not path.cost.any()
+
+
+@ALL_MODES
+@pytest.mark.parametrize("level", [0.0, 1e6])
+def test_constant_columns_are_never_chosen_for_ranking(fitting, repeat, level):
+    rng = np.random.default_rng(5)
+    columns = rng.normal(size=(1, 7, 4))
+    columns[0, :, 1], columns[0, :, 2] = 0.1, 1.0 / 3.0
+    for groups in ([0] * 7, [0, 1, 0, 1, 0, 1, 0]):
+        root = GroupPreferences(groups).root
+        target = root(level + rng.normal(size=7))
+        path = pursue(root(columns), target, 4, fitting=fitting, repeat=repeat)
+        assert set(path.selected[0]) <= {0, 3, -1}
+        assert np.abs(path.coefficients()).max() < 100.0
+
+
+@ALL_MODES
+def test_dictionary_of_zeros_gives_an_empty_path(fitting, repeat):
+    path = pursue(np.zeros((1, 3, 4)), np.ones(3), 4, fitting=fitting, repeat=repeat)
+    assert path.n_steps.tolist() == [0]
+    assert path.cost[0].tolist() == [3.0] * 5
+
+
+@ALL_MODES
+def test_function_that_vanishes_on_all_points_is_never_chosen(fitting, repeat):
+    """Its coefficient would be huge, and so its value at a point where it does not vanish."""
+    rng = np.random.default_rng(6)
+    columns = rng.normal(size=(2, 6, 4))
+    columns[0, :, 1] *= 1e-100
+    columns[0, :, 3] *= 1e-17
+    path = pursue(columns, rng.normal(size=6), 40, fitting=fitting, repeat=repeat)
+    assert set(path.selected[0]) <= {0, 2, -1}
+    assert {1, 3} <= set(path.selected[1])
+    # What counts is the size beside the other functions.
+    small = pursue(1e-100 * columns[1:], rng.normal(size=6), 40, fitting=fitting, repeat=repeat)
+    assert set(small.selected[0]) == {0, 1, 2, 3}
+
+
+@ALL_MODES
+def test_paths_that_end_early_leave_the_others_as_they_are_alone(fitting, repeat):
+    rng = np.random.default_rng(11)
+    ranks = (12, 1, 3, 12, 2, 7)  # that of the columns, which ends a path with a refit
+    dictionary = np.stack(
+        [rng.normal(size=(12, rank)) @ rng.normal(size=(rank, 12)) for rank in ranks]
+    )
+    target = rng.normal(size=(6, 12))
+    target[4] = dictionary[4, :, 5]  # nothing is left after one step
+    path = pursue(dictionary, target, 12, fitting=fitting, repeat=repeat)
+    assert len(set(path.n_steps)) > 1
+    for problem in range(6):
+        one = slice(problem, problem + 1)
+        alone = pursue(dictionary[one], target[one], 12, fitting=fitting, repeat=repeat)
+        for name in ("selected", "weights", "cost", "n_steps", "least_left"):
+            np.testing.assert_array_equal(
+                getattr(path, name)[one], getattr(alone, name), err_msg=name
+            )
+        np.testing.assert_array_equal(path.coefficients()[one], alone.coefficients())
+
+
+def test_prediction_of_some_prefixes_is_that_of_all():
+    rng = np.random.default_rng(12)
+    dictionary, target = rng.normal(size=(3, 9, 7)), rng.normal(size=(3, 9))
+    steps = np.array([1, 4, 7])
+    for fitting in ("basic", "prefit"):
+        path = pursue(dictionary, target, 7, fitting=fitting)
+        some = path.predict(dictionary, steps)
+        np.testing.assert_allclose(some, path.predict(dictionary)[:, steps - 1], atol=1e-13)
+        residue = target[:, None, :] - some
+        np.testing.assert_allclose(np.square(residue).sum(axis=2), path.cost[:, steps], atol=1e-12)
+
+
+def products_of(rows, target):
+    """Gram matrices, products with the target and its square."""
+    target = np.broadcast_to(target, rows.shape[:2])
+    gram = np.matmul(rows.swapaxes(1, 2), rows)
+    return gram, np.einsum("bmn,bm->bn", rows, target), np.square(target).sum(axis=1)
+
+
+def assert_same_path(one, two, tolerance=1e-8):
+    np.testing.assert_array_equal(one.selected, two.selected)
+    np.testing.assert_array_equal(one.n_steps, two.n_steps)
+    scale = np.abs(one.coefficients()).max()
+    np.testing.assert_allclose(two.coefficients(), one.coefficients(), atol=tolerance * scale)
+    np.testing.assert_allclose(two.cost, one.cost, atol=tolerance * one.cost.max())
+
+
+@ALL_MODES
+@given(seed=st.integers(0, 10_000))
+@SMALL
+def test_both_forms_give_the_same_path(fitting, repeat, seed):
+    rng = np.random.default_rng(seed)
+    rows, target = rng.normal(size=(2, 30, 9)), rng.normal(size=(2, 30))
+    by_rows = pursue(rows, target, 7, fitting=fitting, repeat=repeat)
+    by_products = pursue_gram(*products_of(rows, target), 7, fitting=fitting, repeat=repeat)
+    assert_same_path(by_rows, by_products)
+
+
+@ALL_MODES
+def test_both_forms_give_the_same_path_of_ridges(fitting, repeat):
+    problem = generic_problem(4, n_points=14, n_groups=2, gammas=(0.5, 1.0, 3.0))
+    root, ridges = problem.preferences.root, [0.01, 1.0, 50.0]
+    rows, target = root(problem.kernel), root(problem.scores)
+    by_rows = pursue(
+        *ridge_rows(rows, target, problem.kernel, ridges), 9, fitting=fitting, repeat=repeat
+    )
+    penalised = ridge_gram(*products_of(rows, target), problem.kernel, ridges)
+    by_products = pursue_gram(*penalised, 9, fitting=fitting, repeat=repeat)
+    assert by_rows.selected.shape == (9, 9)
+    assert_same_path(by_rows, by_products)
+
+
+def test_each_ridge_of_a_path_is_that_ridge_alone():
+    problem = generic_problem(5, gammas=(0.5, 2.0))
+    ridges = [0.0, 0.3, 4.0]
+    together = pursue(
+        *ridge_rows(problem.kernel, problem.scores, problem.kernel, ridges), 8, fitting="backfit"
+    )
+    for number, ridge in enumerate(ridges):
+        rows = ridge_rows(problem.kernel, problem.scores, problem.kernel, [ridge])
+        alone = pursue(*rows, 8, fitting="backfit")
+        np.testing.assert_array_equal(together.selected[number::3], alone.selected)
+        np.testing.assert_allclose(
+            together.coefficients()[number::3], alone.coefficients(), rtol=1e-9
+        )
+
+
+def test_without_a_penalty_the_rows_are_those_of_before():
+    problem = generic_problem(6)
+    rows, target = ridge_rows(problem.kernel, problem.scores, problem.kernel, [0.0])
+    assert rows is problem.kernel
+    np.testing.assert_array_equal(target, np.broadcast_to(problem.scores, target.shape))
+
+
+def test_gram_path_ends_when_no_column_is_independent():
+    rng = np.random.default_rng(0)
+    three = rng.normal(size=(1, 40, 3))
+    rows = np.concatenate([three, three @ rng.normal(size=(3, 4))], axis=2)
+    path = pursue_gram(*products_of(rows, rng.normal(size=(1, 40))), 7, fitting="backfit")
+    assert path.n_steps.tolist() == [3]
+    assert np.isfinite(path.coefficients()).all()
+
+
+def test_products_of_a_hundred_thousand_rows_give_the_path_of_the_rows():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(1, 100_000, 12)) + 3.0
+    target = rows[:, :, 0] - 2 * rows[:, :, 5] + rng.normal(size=(1, 100_000))
+    for fitting in ("basic", "backfit", "prefit"):
+        by_products = pursue_gram(*products_of(rows, target), 8, fitting=fitting)
+        assert_same_path(pursue(rows, target, 8, fitting=fitting), by_products, 1e-7)
+
+
+@ALL_MODES
+def test_paths_by_products_that_end_early_leave_the_others_as_they_are_alone(fitting, repeat):
+    rng = np.random.default_rng(13)
+    rows, target = rng.normal(size=(4, 20, 10)), rng.normal(size=(4, 20))
+    rows[1, :, 2:] = rows[1, :, :1]
+    target[2] = rows[2, :, 3]
+    gram, products, square = products_of(rows, target)
+    path = pursue_gram(gram, products, square, 10, fitting=fitting, repeat=repeat)
+    assert path.n_steps.min() < path.n_steps.max()
+    for problem in range(4):
+        one = slice(problem, problem + 1)
+        alone = pursue_gram(
+            gram[one], products[one], square[one], 10, fitting=fitting, repeat=repeat
+        )
+        for name in ("selected", "weights", "cost", "n_steps", "least_left"):
+            np.testing.assert_array_equal(
+                getattr(path, name)[one], getattr(alone, name), err_msg=name
+            )
+        np.testing.assert_array_equal(path.coefficients()[one], alone.coefficients())
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_candidates", "form"),
+    [
+        (500, 500, "rows"),
+        (2_000, 100, "rows"),  # a few hundredths of a second
+        (4_000, 1_000, "sums if exact"),
+        (3_999, 1_000, "rows"),  # a Gram matrix takes too much of the room of the rows
+        (33_000, 1_000, "sums if exact"),
+        (34_000, 1_000, "sums"),  # rows do not fit into memory
+        (1_000_000, 30, "sums if exact"),
+        (10_000, 10_000, "rows"),
+        (40_000, 10_000, "sums"),
+    ],
+)
+def test_sums_take_the_place_of_many_rows(n_rows, n_candidates, form):
+    groups = GroupPreferences(np.zeros(2))
+    for preferences in (Pointwise(2), groups, Blend(groups, 0.5)):
+        for fitting in ("basic", "backfit"):
+            assert choose_form(n_rows, n_candidates, preferences, fitting) == form
+        by_memory = "rows" if form == "sums if exact" else form
+        assert choose_form(n_rows, n_candidates, preferences, "prefit") == by_memory
+
+
+def test_explicit_pairs_are_followed_by_their_rows():
+    pairs = PairPreferences(3, [[0, 2]])
+    assert choose_form(10**9, 10, pairs, "basic") == "rows"
+    assert choose_form(10**9, 10, Blend(pairs, 0.5), "basic") == "rows"
+
+
+def both_paths(gamma, fitting, n_steps, scores=None):
+    problem = generic_problem(1, n_points=60, n_groups=6, gammas=(gamma,))
+    form, columns = problem.preferences, problem.kernel[:, :, :40]
+    scores = problem.scores if scores is None else scores(columns)
+    sums = GramSums.empty(1, 40)
+    sums.add(0, columns[0], scores, form)
+    by_sums = ridge_paths(sums, None, [0.0], n_steps, fitting=fitting)
+    return by_sums, pursue(form.root(columns), form.root(scores), n_steps, fitting=fitting)
+
+
+@pytest.mark.parametrize("fitting", ["basic", "backfit"])
+@pytest.mark.parametrize("gamma", [10.0, 1.0, 0.1, 0.01, 0.001])
+@pytest.mark.parametrize("n_steps", [5, 15, 30])
+def test_a_path_of_sums_that_is_called_exact_is_that_of_the_rows(fitting, gamma, n_steps):
+    found, expected = both_paths(gamma, fitting, n_steps)
+    if gamma == 0.001 and fitting == "backfit" and n_steps == 30:
+        assert not is_exact(found)
+    if gamma == 10.0 or fitting == "basic":
+        assert is_exact(found)
+    if is_exact(found):
+        np.testing.assert_array_equal(found.selected, expected.selected)
+        scale = np.abs(expected.coefficients()).max()
+        np.testing.assert_allclose(found.coefficients(), expected.coefficients(), atol=1e-7 * scale)
+        np.testing.assert_allclose(found.cost, expected.cost, rtol=1e-7)
+
+
+def test_least_left_is_the_smallest_share_of_a_chosen_column():
+    rows = np.array([[[2.0, 3.0], [0.0, 4.0]]])
+    by_rows = pursue(rows, np.array([1.0, 5.0]), 2, fitting="backfit")
+    assert by_rows.selected.tolist() == [[1, 0]]
+    np.testing.assert_allclose(by_rows.least_left, [1.0 - 0.6**2])
+    np.testing.assert_array_equal(pursue(rows, np.ones(2), 2).least_left, [1.0])
+
+
+@pytest.mark.parametrize("fitting", ["basic", "backfit"])
+def test_a_path_that_leaves_nothing_of_the_cost_is_not_called_exact(fitting):
+    assert not is_exact(both_paths(10.0, fitting, 1, lambda columns: 3.0 * columns[0, :, 7])[0])
+
+
+@pytest.mark.parametrize("repeat", [False, True])
+@pytest.mark.parametrize("ridges", [[0.0], [0.0, 0.3]])
+def test_basic_pursuit_of_a_stack_is_that_of_its_rows(repeat, ridges):
+    rng = np.random.default_rng(5)
+    points = rng.normal(size=(6, 15, 2))
+    kernel = np.exp(-np.square(points[:, :, None] - points[:, None]).sum(axis=3))
+    target = rng.normal(size=(6, 15))
+    rows, longer = ridge_rows(kernel, target, kernel, ridges)
+    stack = pursue_stack(rows, longer, 15, repeat=repeat)
+    path = pursue(rows, longer, 15, repeat=repeat)
+    np.testing.assert_array_equal(stack.selected, path.selected)
+    np.testing.assert_allclose(stack.weights, path.weights, atol=1e-11)
+    np.testing.assert_allclose(stack.cost, path.cost, atol=1e-12)
+
+
+def test_path_by_products_ends_where_that_of_the_rows_does():
+    """Where nothing is left of the residue, and not where little is left."""
+    rng = np.random.default_rng(6)
+    orthonormal = np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    lengths = 10.0 ** -np.arange(0, 16, 2)
+    target = orthonormal @ lengths
+    stack = pursue_stack(orthonormal[None], target, 8)
+    path = pursue(orthonormal[None], target, 8)
+    assert stack.n_steps.tolist() == path.n_steps.tolist() == [6]
+
+
+@pytest.mark.parametrize(
+    ("fitting", "n_steps", "by_products"),
+    [("basic", 10, True), ("basic", 2, False), ("prefit", 10, False), ("backfit", 10, False)],
+)
+def test_products_are_for_many_steps_without_a_refit(monkeypatch, fitting, n_steps, by_products):
+    followed = []
+    for name in ("pursue", "pursue_gram"):
+        monkeypatch.setattr(pursuit, name, lambda *_, name=name, **__: followed.append(name))
+    pursue_stack(np.zeros((2, 10, 10)), np.zeros(10), n_steps, fitting=fitting)
+    assert followed == ["pursue_gram" if by_products else "pursue"]
+
+
+def sums_of(problem, rows, candidates, weight="pairs"):
+    found = GramSums.empty(len(problem.kernel), len(candidates))
+    form = GroupPreferences(problem.groups[rows], weight)
+    for number, kernel in enumerate(problem.kernel):
+        found.add(number, kernel[np.ix_(rows, candidates)], problem.scores[rows], form)
+    return found
+
+
+@pytest.mark.parametrize("weight", ["pairs", "equal"])
+def test_sums_over_blocks_of_groups_are_those_of_all_rows(weight):
+    problem = generic_problem(0, n_points=20, n_groups=4)
+    candidates = np.array([0, 3, 5, 11])
+    every = np.arange(20)
+    whole = sums_of(problem, every, candidates, weight)
+    blocks = [np.flatnonzero(np.isin(problem.groups, part)) for part in ([2], [0, 3], [1])]
+    parts = [sums_of(problem, rows, candidates, weight) for rows in blocks]
+    added = parts[0] + parts[1] + parts[2]
+    np.testing.assert_allclose(added.gram, whole.gram, atol=1e-12)
+    np.testing.assert_allclose(added.products, whole.products, atol=1e-12)
+    assert added.square == pytest.approx(whole.square)
+    assert added.n_rows == whole.n_rows
+
+
+def test_sums_are_the_quadratic_forms_of_the_laplacian():
+    problem = generic_problem(1, n_points=9, n_groups=2, gammas=(0.7,))
+    found = sums_of(problem, np.arange(9), np.arange(9))
+    K, L, s = problem.kernel[0], problem.laplacian, problem.scores
+    np.testing.assert_allclose(found.gram[0], K.T @ L @ K, atol=1e-12)
+    np.testing.assert_allclose(found.products[0], K.T @ L @ s, atol=1e-12)
+    assert found.square == pytest.approx(s @ L @ s)
+
+
+CANDIDATES = np.array([0, 3, 5, 11])
+FORMS = {
+    "pointwise": lambda groups: Pointwise(len(groups)),
+    "pairs": GroupPreferences,
+    "equal": lambda groups: GroupPreferences(groups, "equal"),
+    "weights": lambda groups: GroupPreferences(groups, 1.0 + np.arange(len(np.unique(groups)))),
+    "blend": lambda groups: Blend(GroupPreferences(groups), 0.3),
+    "regression": lambda groups: Blend(GroupPreferences(groups), 1.0),
+}
+each_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+
+
+def summed(problem, form, n_rows):
+    columns = GaussianColumns(problem.points[CANDIDATES], 0.3)
+    entries = n_rows * (len(CANDIDATES) + problem.points.shape[1])
+    return sum_rows(columns, 4, problem.points, problem.scores, form, entries=entries)
+
+
+@each_form
+@given(seed=st.integers(0, 10_000), n_groups=st.integers(1, 6), n_rows=st.integers(1, 30))
+@SMALL
+def test_sums_over_blocks_are_those_of_all_rows_at_once(form, seed, n_groups, n_rows):
+    problem = generic_problem(seed, n_points=25, n_groups=n_groups, gammas=(0.3,))
+    form = form(problem.groups)
+    expected = GramSums.empty(1, 4)
+    expected.add(0, problem.kernel[0][:, CANDIDATES], problem.scores, form)
+    found = summed(problem, form, n_rows)
+    np.testing.assert_allclose(found.gram, expected.gram, atol=1e-12)
+    np.testing.assert_allclose(found.products, expected.products, atol=1e-12)
+    assert found.square == pytest.approx(expected.square)
+    assert found.n_rows == 25
+
+
+def test_blocks_keep_the_digits_of_values_at_a_high_level():
+    rng = np.random.default_rng(0)
+    values, groups = 1e6 + rng.normal(size=(60, 3)), np.zeros(60)
+
+    def columns(X, out):
+        out[:] = X
+
+    found = sum_rows(columns, 3, values, values[:, 0].copy(), GroupPreferences(groups), entries=21)
+    centred = values - values[0] - (values - values[0]).mean(axis=0)
+    np.testing.assert_allclose(found.gram[0], 60 * centred.T @ centred, rtol=1e-8)
+
+
+def test_no_more_than_a_block_of_kernel_values_is_asked_for():
+    problem = generic_problem(0, n_points=25, n_groups=2)
+    asked = []
+
+    def columns(X, out):
+        asked.append(out.shape)
+        out[:] = 1.0
+
+    form = GroupPreferences(problem.groups)
+    sum_rows(columns, 4, problem.points, problem.scores, form, entries=35)
+    assert sum(rows for rows, _ in asked) == 25
+    assert max(rows for rows, _ in asked) <= 5
+
+
+def test_explicit_pairs_cannot_be_cut_into_blocks():
+    pairs = PairPreferences(3, [[0, 2]])
+    with pytest.raises(TypeError, match="PairPreferences cannot be cut"):
+        sum_rows(GaussianColumns(np.ones((1, 1)), 1.0), 1, np.ones((3, 1)), np.ones(3), pairs)
+
+
+@pytest.mark.parametrize("fitting", ["basic", "backfit", "prefit"])
+def test_paths_of_sums_are_those_of_rows_for_all_kernels_and_ridges(fitting):
+    problem = generic_problem(3, n_points=20, n_groups=3, gammas=(0.5, 2.0))
+    root, ridges = problem.preferences.root, [0.0, 0.1, 5.0]
+    sums = GramSums.empty(2, 20)
+    for number, kernel in enumerate(problem.kernel):
+        sums.add(number, kernel, problem.scores, problem.preferences)
+    rows = ridge_rows(root(problem.kernel), root(problem.scores), problem.kernel, ridges)
+    expected = pursue(*rows, 8, fitting=fitting)
+    found = ridge_paths(sums, problem.kernel, ridges, 8, fitting=fitting)
+    np.testing.assert_array_equal(found.selected, expected.selected)
+    scale = np.abs(expected.coefficients()).max()
+    np.testing.assert_allclose(found.coefficients(), expected.coefficients(), atol=1e-7 * scale)
+
+
+@pytest.mark.parametrize("rank", [3, 6])
+def test_ridge_rows_are_roots_of_the_kernel_of_full_rank_or_not(rank):
+    points = np.random.default_rng(0).normal(size=(2, 6, rank))
+    kernel = points @ points.swapaxes(1, 2)
+    rows, _ = ridge_rows(np.zeros((2, 0, 6)), np.zeros(0), kernel, [0.0, 2.0])
+    found = rows.swapaxes(1, 2) @ rows
+    expected = [0.0 * kernel[0], 2.0 * kernel[0], 0.0 * kernel[1], 2.0 * kernel[1]]
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+def test_without_a_kernel_there_is_no_penalty():
+    problem = generic_problem(3, gammas=(0.5,))
+    sums = GramSums.empty(1, 12)
+    sums.add(0, problem.kernel[0], problem.scores, problem.preferences)
+    alone = ridge_paths(sums, None, [0.0], 5)
+    beside = ridge_paths(sums, problem.kernel, [0.0], 5)
+    np.testing.assert_array_equal(alone.coefficients(), beside.coefficients())
