@@ -21,19 +21,12 @@ from rankpursuit.visible import cut
 Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 Item = TypeVar("Item", bound=tuple)
 
-ROWS = 8192
-"""Rows of a block: with a thousand candidates, 64 MB of kernel values."""
+ROWS = 8192  # of a block: with a thousand candidates, 64 MB of kernel values
 
 
 @dataclass(frozen=True)
 class Blocks(Generic[Item]):
-    """Blocks that can be iterated over any number of times.
-
-    Parameters
-    ----------
-    open : callable
-        Returns an iterator over the blocks.
-    """
+    """Blocks that can be iterated over any number of times; `open` returns an iterator."""
 
     open: Callable[[], Iterator[Item]]
 
@@ -60,11 +53,7 @@ def array_blocks(
     Returns
     -------
     Blocks
-
-    Raises
-    ------
-    DataError
-        If the arrays have different lengths.
+        Tuples ``(X, y, groups)``; each iteration starts again.
 
     Examples
     --------
@@ -132,12 +121,13 @@ def parquet_blocks(
     Returns
     -------
     Blocks
+        Tuples ``(X, y, groups)``; each iteration reads the file again.
 
     Raises
     ------
     DataNotFoundError, DataError
-        If there is no such file; if pyarrow is not installed, the file is damaged or lacks a
-        column, or, on iteration, a value is not a finite number or a group is split, with the row.
+        If there is no such file; if it is damaged or lacks a column, or, on iteration, a value is
+        not a finite number or a group is split, with the row.
 
     Examples
     --------
