@@ -1,7 +1,4 @@
-"""Blocks of whole groups, from arrays or Parquet files that need not fit into memory.
-
-A block is a tuple ``(X, y, groups)``, as `fit_blocks` and `partial_fit` of the pursuits take it.
-"""
+"""Blocks of whole groups, from arrays or Parquet files that need not fit into memory."""
 
 from __future__ import annotations
 
@@ -173,13 +170,11 @@ def _values(file: Path, batch: Any, name: str, is_label: bool, n_before: int) ->
     """Return a column of a batch; raise DataError for the first value that is invalid."""
     column = batch.column(name)
     values = np.asarray(column.to_numpy(zero_copy_only=False))
-    if is_label:
-        bad = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-    elif values.dtype.kind not in "iufb" and column.null_count < len(column):
-        raise DataError(f"{file}: the column {name!r} holds {column.type}, not numbers")
-    else:
+    if not is_label:
+        if values.dtype.kind not in "iufb" and column.null_count < len(column):
+            raise DataError(f"{file}: the column {name!r} holds {column.type}, not numbers")
         values = values.astype(np.float64)
-        bad = ~np.isfinite(values)
+    bad = column.is_null(nan_is_null=True).to_numpy(False) if is_label else ~np.isfinite(values)
     if bad.any():
         reason = "is missing" if is_label else "is missing or not a finite number"
         raise DataError(f"{file}, row {n_before + int(bad.argmax()) + 1}: {name!r} {reason}")

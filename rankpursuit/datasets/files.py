@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
@@ -23,6 +23,7 @@ from rankpursuit.errors import DataError
 from rankpursuit.visible import cut
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
 _LISTED = 10  # problems listed in one message
 _WORDS = {  # usual names of the columns
@@ -75,17 +76,11 @@ def load_ratings(
     name : str, optional
         Name of the table. Default: the file's name without its suffix.
 
-    Returns
-    -------
-    Ratings
-
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        If the file cannot be used. The message lists all problems, each with its line (or row of a
-        Parquet file); beyond ten, the rest is counted.
+    DataNotFoundError, DataError
+        If there is no such file; if it cannot be used, with all problems and their lines (or rows
+        of a Parquet file); beyond ten, the rest is counted.
     """
     file = existing_file(path)
     columns = _column_names({"user": user, "item": item, "rating": rating}, header)
@@ -93,14 +88,15 @@ def load_ratings(
         raise DataError(f"duplicates: expected error, first or mean, got {duplicates!r}")
     if len(decimal) != 1:
         raise DataError(f"decimal: expected one character, got {decimal!r}")
-    if _is_parquet(file):
+    if file.suffix.lower() in PARQUET:
         if not header:
             raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
         place, decimal, types = "row", ".", _id_types(file, columns)
         rows = _read_parquet(file, columns)
     else:
         place, types = "line", [str, str]
-        separator = _separator(file, _first_lines(file, encoding), separator)
+        with _open_text(file, encoding) as opened:
+            separator = _separator(file, list(islice(opened, 1000)), separator)
         rows = _read_text(file, columns, separator, header, encoding)
 
     skipped: set[Any] = {str(word).strip() for word in missing}
@@ -152,8 +148,8 @@ def load_ratings(
         listed = [f"{place} {at}: {error}" for at, error in sorted(problems)[:_LISTED]]
         if n_problems == 1:
             raise DataError(f"{file}, {listed[0]}")
-        rest = n_problems - len(listed)
-        listed += [f"and {rest:,} more"] if rest else []
+        if n_problems > _LISTED:
+            listed.append(f"and {n_problems - _LISTED:,} more")
         raise DataError(f"{file}: {n_problems:,} problems: {'; '.join(listed)}")
     if not values:
         raise DataError(f"{file}: the file has no ratings")
@@ -161,10 +157,6 @@ def load_ratings(
     scores = means if duplicates == "mean" else np.asarray(values)[first]
     table = Ratings.from_arrays(user_rows[first], item_rows[first], scores, name=name or file.stem)
     return replace(table, user_ids=user_ids, item_ids=item_ids)
-
-
-def _is_parquet(file: Path) -> bool:
-    return file.suffix.lower() in (".parquet", ".pq")
 
 
 def _column_names(given: dict[str, str | int], header: bool) -> list[str]:
@@ -198,10 +190,8 @@ def _read_text(
             _check_columns(file, names, columns)
             at_user, at_item, at_rating = map(names.index, columns)
             width = len(names)
-            if not header:
-                yield 1, "", first[at_user], first[at_item], first[at_rating]
-            line = reader.line_num + 1
-            for fields in reader:
+            line = reader.line_num + 1 if header else 1
+            for fields in reader if header else chain([first], reader):
                 if len(fields) < width:
                     fields += [""] * (width - len(fields))
                 error = f"{len(fields)} fields, not {width}" if len(fields) > width else ""
@@ -288,12 +278,13 @@ def guess_layout(
     """
     file = existing_file(path)
     values: dict[Any, Sequence[str]]
-    if _is_parquet(file):
+    if file.suffix.lower() in PARQUET:
         header = True
         with open_parquet(file) as parquet:
             values = dict.fromkeys(parquet.schema_arrow.names, ())
     else:
-        lines = _first_lines(file, "utf-8")
+        with _open_text(file, "utf-8") as opened:
+            lines = list(islice(opened, 1000))
         separator = _separator(file, lines, separator)
         first, *rest = csv.reader(lines, delimiter=separator)
         if header is None:
@@ -302,11 +293,9 @@ def guess_layout(
         rows = [row for row in ([] if header else [first]) + rest if len(row) == len(first)]
         names = first if header else range(1, len(first) + 1)
         values = {name: [row[at] for row in rows] for at, name in enumerate(names)}
-    known = {
-        key: int(column) if column.isdigit() and not header else column
-        for key, column in columns.items()
-        if column is not None
-    }
+    known: dict[str, Any] = {key: column for key, column in columns.items() if column is not None}
+    if not header:
+        known = {key: int(x) if x.isdigit() else x for key, x in known.items()}
     layout = {"separator": separator, "header": header, **_guess_columns(values, known)}
     ratings = values.get(layout["rating"], ())
     if separator != "," and any(re.fullmatch(r"-?\d+,\d+", rating) for rating in ratings):
@@ -361,11 +350,6 @@ def _is_time(name: Any, values: Sequence[str]) -> bool:
         return bool(values) and all(re.match(r"\d{4}-\d\d-\d\d", value) for value in values)
     low, high = min(map(int, values)), max(map(int, values))
     return any(631_152_000 * unit <= low <= high < 4_102_444_800 * unit for unit in (1, 1000))
-
-
-def _first_lines(file: Path, encoding: str) -> list[str]:
-    with _open_text(file, encoding) as opened:
-        return list(islice(opened, 1000))
 
 
 @contextmanager

@@ -30,14 +30,8 @@ _EXPECTED = "expected 'grade qid:query feature:value feature:value ... # comment
 class Letor(NamedTuple):
     """Features, grades and queries of documents, in the order of the arguments of `fit`.
 
-    Attributes
-    ----------
-    X : ndarray or scipy csr_array of shape (n_samples, n_features)
-        Feature 1 of the file is column 0.
-    y : float64 array of shape (n_samples,)
-        Grades.
-    groups : int64 array of shape (n_samples,)
-        Query ids, passed to estimators, metrics and scorers as `groups`.
+    `X` has shape (n_samples, n_features), feature 1 of the file in column 0; `y` holds the grades
+    and `groups` the query ids, both of shape (n_samples,).
     """
 
     X: NDArray[Any] | sp.csr_array
