@@ -62,8 +62,12 @@ class Ratings:
         self.__post_init__()  # arrays are writeable after unpickling
 
     def __repr__(self) -> str:
-        sizes = f"{self.n_users:,} users, {self.n_items:,} items, {self.n_ratings:,} ratings"
-        return f"<Ratings {self.name}: {sizes}>"
+        return f"<Ratings {self.name}: {self.sizes}>"
+
+    @property
+    def sizes(self) -> str:
+        """Numbers of users, items and ratings in words."""
+        return f"{self.n_users:,} users, {self.n_items:,} items, {self.n_ratings:,} ratings"
 
     @classmethod
     def from_arrays(
@@ -292,5 +296,5 @@ def draw_picture(ratings: Ratings) -> Figure:
     right.yaxis.set_major_locator(MaxNLocator(integer=True))
     right.yaxis.set_major_formatter("{x:,.0f}")
     figure.legend(title="Groups of reference users", loc="outside right upper", frameon=False)
-    figure.suptitle(repr(ratings)[len("<Ratings ") : -1])
+    figure.suptitle(f"{ratings.name}: {ratings.sizes}")
     return figure
