@@ -137,5 +137,5 @@ def main(folder: Path) -> None:
     headers += [f"claims that hold, of {len(published_claims())}", "comparisons that agree"]
     headers += ["Jester, ranking", "MovieLens, ranking", "Jester, squared error"]
     click.echo(tabulate(rows, headers=headers, maxheadercolwidths=12))
-    write_part(RESULTS / "readings.md", "readings"(headers, rows, "llrrrrrr"))
+    write_part(RESULTS / "readings.md", "readings", markdown_columns(headers, rows, "llrrrrrr"))
     write_csv(RESULTS / "readings.csv", pd.concat(cells))
