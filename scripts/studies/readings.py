@@ -21,6 +21,7 @@ from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.published import published_claims, published_tables
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from studies.library import RESULTS, write_csv
 
