@@ -52,25 +52,16 @@ def list_() -> None:
         except DataNotFoundError:
             size = data_set.size
             where = f"absent; `rp-data fetch {data_set.name}` downloads it"
-        echo(f"{data_set.name:<11}{data_set.title}")
-        echo(f"{'':<11}{where}")
-        echo(f"{'':<11}{size / 1e6:.1f} MB; {data_set.terms}")
+        about = f"{size / 1e6:.1f} MB; {data_set.terms}"
+        echo(f"{data_set.name:<11}{data_set.title}\n{'':<11}{where}\n{'':<11}{about}")
     echo(f"{'synthetic':<11}Synthetic ratings, drawn from a model; nobody gave them")
-    echo(f"{'':<11}always present; nothing to download")
     echo(f"\nSearched, in this order: {', '.join(map(str, data_folders()))}")
 
 
 @main.command(short_help="Download data sets from their owners.")
 @_names
 @click.option("--to", type=click.Path(path_type=Path), help="Folder to put the data into.")
-@click.option(
-    "--patience",
-    type=click.FloatRange(min=0, min_open=True),
-    default=15.0,
-    show_default=True,
-    help="Seconds without a byte after which the next address is tried.",
-)
-def fetch(names: tuple[str, ...], to: Path | None, patience: float) -> None:
+def fetch(names: tuple[str, ...], to: Path | None) -> None:
     """Download data sets (by default all) from their owners, and print the terms of use.
 
     Several addresses are tried in turn, and each file is checked by its SHA-256. Re-run the same
@@ -85,7 +76,7 @@ def fetch(names: tuple[str, ...], to: Path | None, patience: float) -> None:
         echo(f"{data_set.title}\nTerms: {data_set.terms}\nCite: {data_set.citation}")
         folder, progress = root / data_set.name, sys.stderr.isatty()
         try:
-            download(data_set, folder, timeout=patience, progress=progress, report=echo)
+            download(data_set, folder, progress=progress, report=echo)
         except DownloadError as error:  # the other data sets may still be available
             failures.append(str(error))
     if failures:
@@ -111,11 +102,11 @@ def verify(names: tuple[str, ...], path: Path | None) -> None:
         echo(data_set.name)
         try:
             for what, expected, found in compare(data_set, path):
-                passed = found == expected
-                found = found if passed else f"{found}, not {expected}"
-                echo(f"  {'ok   ' if passed else 'WRONG'} {what}: {found}")
-                if not passed:
-                    failures.append(f"{data_set.name}: {what} is {found}")
+                if found == expected:
+                    echo(f"  ok    {what}: {found}")
+                else:
+                    echo(f"  WRONG {what}: {found}, not {expected}")
+                    failures.append(f"{data_set.name}: {what} is {found}, not {expected}")
         except RankpursuitError as error:  # the other data sets may still be sound
             echo("  could not be checked")
             failures.append(str(error))

@@ -158,11 +158,6 @@ def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
     -------
     Ratings
         Users are labelled 1, 2, ... in the order of the three files, jokes 1 to 100.
-
-    Raises
-    ------
-    DataNotFoundError, DataError
-        If the archives are not found; if one is damaged.
     """
     files = find_files(JESTER, path)
     if len(files) == 1:
@@ -227,11 +222,6 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
     -------
     Ratings
         Users and movies keep their numbers as labels.
-
-    Raises
-    ------
-    DataNotFoundError, DataError
-        If there is no such file; if it is malformed, with the line.
     """
     (file,) = find_files(MOVIELENS, path)
     return cached_table("movielens", [file], lambda: _parse_movielens(file))

@@ -128,12 +128,8 @@ def letor_blocks(
     Returns
     -------
     Blocks of Letor
-        Each iteration reads the files again, one block at a time.
-
-    Raises
-    ------
-    DataNotFoundError, DataError
-        If there is no such file; on iteration, if a line is malformed or a query split in two.
+        Each iteration reads the files again, one block at a time, and raises DataError if a line is
+        malformed or a query split in two.
 
     Examples
     --------

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ARRAYS = ("user_ids", "item_ids", "offsets", "items", "values")
 LARGEST_RATING = 1e15  # beyond it integers are not exact, and squares soon overflow
-PICTURE_SUFFIXES = (".jpg", ".pdf", ".png", ".svg", ".webp")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +78,7 @@ class Ratings:
         name: str = "ratings",
         bounds: tuple[float, float] | None = None,
     ) -> Ratings:
-        """Build a table from three columns of equal length, in any order.
+        """Build a table from three columns of equal length, in any order, without duplicates.
 
         Parameters
         ----------
@@ -91,12 +90,6 @@ class Ratings:
             Name of the table in messages.
         bounds : (low, high), optional
             Smallest and largest rating allowed.
-
-        Raises
-        ------
-        DataError
-            If a rating is missing or out of bounds, or a user rated an item twice; rows count from
-            1.
         """
         user_labels, item_labels = np.asarray(users), np.asarray(items)
         try:
@@ -259,10 +252,9 @@ def summarise(
 def check_picture(path: Path) -> None:
     """Raise OutputError if a picture cannot be saved under this name."""
     check_output(path)
-    if path.suffix.lower() not in PICTURE_SUFFIXES:
-        raise OutputError(f"{path}: the name of a picture ends in {', '.join(PICTURE_SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}")
+    suffixes = ".jpg", ".pdf", ".png", ".svg", ".webp"
+    if path.suffix.lower() not in suffixes or not path.parent.is_dir():
+        raise OutputError(f"{path}: expected a name in a folder, with suffix {', '.join(suffixes)}")
 
 
 def save_picture(ratings: Ratings, path: Path) -> None:
