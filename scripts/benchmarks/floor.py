@@ -135,14 +135,14 @@ def _pursuit(problem: Problem, spec: Any) -> Calls:
     """Products of all columns with the residue, and with a refit those of Gram and Schmidt."""
     kernel, refits = np.ascontiguousarray(problem.scored_kernel), spec.fitting != "basic"
     columns = np.ones((*kernel.shape[:2], 2 if refits else 1))
-    for _ in getattr(spec, "beta", (1,)):
-        for p in range(count_basis(max(spec.n_basis), problem.n_scored)):
-            yield np.matmul, kernel, columns
-            for _ in range(2 if refits else 0):
+    n_basis = count_basis(max(spec.n_basis), problem.n_scored)
+    for _, p in product(getattr(spec, "beta", (1,)), range(n_basis)):
+        yield np.matmul, kernel, columns
+        if refits:
+            for _ in range(2):
                 yield np.matmul, kernel[:, :p], columns[:, :, :1]
                 yield np.matmul, kernel[:, :p].swapaxes(1, 2), columns[:, :p, :1]
-            if refits:
-                yield np.matmul, kernel[:, :p, :p], columns[:, :p, :1]
+            yield np.matmul, kernel[:, :p, :p], columns[:, :p, :1]
 
 
 def _semi_supervised(problem: Problem, spec: Any) -> Calls:

@@ -205,10 +205,9 @@ class Cells:
 
 
 @cache
-def spreads(table: int) -> dict[Key, float]:
+def spreads(table: int) -> pd.Series:
     """Return the standard deviation over users of each cell of a committed run."""
-    users = runs()[table].users
-    return users.groupby(["metric", "group", "algorithm"])["error"].std().to_dict()
+    return runs()[table].users.groupby(["metric", "group", "algorithm"])["error"].std()
 
 
 def cells_of(table: int, errors: dict[Key, Array]) -> Cells:
@@ -232,7 +231,7 @@ def explore(data: str, folder: Path) -> Setups:
 
     Tables without results are skipped, and numbers of reference users without the fitted table.
     """
-    numbers = sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    numbers = sorted(int(path.name) for path in folder.glob("*") if path.name.isdigit())
     fitted, *_ = names = list(dict.fromkeys(TABLES[data].values()))
     grids: dict[str, dict[int, dict[Key, Grid]]] = {}
     for name in names:
@@ -299,14 +298,11 @@ def report(data: str, setups: Setups) -> str:
             row += [" ".join(str(count.get(t, "-")) for t in tables) for count in counts]
             rows.append(row)
     full = next(cells for cells in setups.values() if len(cells) == len(tables))
-    headers = [
-        "reference users",
-        "rule of choice",
-        *(f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables),
-        "chi² in all",
-        f"cells within tolerance, Tables {' '.join(map(str, tables))}",
-        f"comparisons that agree, of {' '.join(str(full[t].agreeing[1]) for t in tables)}",
-    ]
+    headers = ["reference users", "rule of choice"]
+    headers += [f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables]
+    headers += ["chi² in all", f"cells within tolerance, Tables {' '.join(map(str, tables))}"]
+    compared = " ".join(str(full[t].agreeing[1]) for t in tables)
+    headers += [f"comparisons that agree, of {compared}"]
     shares = interval(setups, tables[0])
     told = ", ".join(f"{number}: {share:.0%}" for number, share in shares.items() if share > 0)
     similar = ", ".join(str(number) for number, share in shares.items() if share >= 0.025)
@@ -371,14 +367,15 @@ def alike_items(configs: tuple[str, ...]) -> None:
     rows = []
     for config in configs:
         experiment = load_experiment(config)
-        for (cell, role), units in Run.of(experiment, 1).plan.units.items():
-            if role == "test":
-                shares = []
-                for task in (task for unit in units for task in tasks_of(experiment, unit)):
-                    _, sizes = np.unique(task.features, axis=0, return_counts=True)
-                    shares.append([sizes.max(), sizes[sizes > 1].sum()] / sizes.sum())
-                words = [f"{share:.0%}" for share in np.mean(shares, axis=0)]
-                users = experiment.protocol.reference_users
-                rows.append([config, users, group_name(cell.group), *words])
+        plan, users = Run.of(experiment, 1).plan, experiment.protocol.reference_users
+        for cell in plan.cells:
+            shares = []
+            for task in (
+                x for unit in plan.units[cell, "test"] for x in tasks_of(experiment, unit)
+            ):
+                _, sizes = np.unique(task.features, axis=0, return_counts=True)
+                shares.append([sizes.max(), sizes[sizes > 1].sum()] / sizes.sum())
+            words = [f"{share:.0%}" for share in np.mean(shares, axis=0)]
+            rows.append([config, users, group_name(cell.group), *words])
     headers = ["config", "reference users", "group", "largest class of equals", "with an equal"]
     click.echo(tabulate(rows, headers))

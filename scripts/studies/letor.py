@@ -276,14 +276,13 @@ def section(kept: dict[str, Any], data: str) -> str:
             measured[method] = [kept[key] for key in keys]
     if not measured:
         return ""
-    parts = [f"{environment()}.", quality_table(measured), verdict(measured)]
-    missing = [
+    missing = "; ".join(
         f"{title} (given at most {most:,} rows)" if most < NO_LIMIT else title
         for name, (title, _, most) in METHODS.items()
         if name not in measured
-    ]
-    parts[-1] += f"\nNot measured: {'; '.join(missing)}." if missing else ""
-    parts.append(cost_table(measured))
+    )
+    text = verdict(measured) + (f"\nNot measured: {missing}." if missing else "")
+    parts = [f"{environment()}.", quality_table(measured), text, cost_table(measured)]
     pairs = [(measured.get(f"pursuit-{n}"), measured.get(f"random-{n}"), n) for n in SIZES]
     rows = [[n, difference(one, two)] for one, two, n in pairs if one and two]
     if rows:
