@@ -7,6 +7,7 @@ A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come f
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -36,15 +37,8 @@ EXPERIMENTS = {
 REFERENCE = ROOT / "results" / "reference"
 INFERRED = REFERENCE / "inferred"
 LOG = REFERENCE / "log.yaml"
-PAGES = tuple(
-    ROOT / name
-    for name in (
-        "README.md",
-        "results/README.md",
-        "results/ablations.md",
-        "results/reference/README.md",
-    )
-)
+NAMES = ("README.md", "results/README.md", "results/ablations.md", "results/reference/README.md")
+PAGES = tuple(ROOT / name for name in NAMES)
 
 
 @cache
@@ -63,21 +57,17 @@ def matrix() -> str:
             cells = [one for one in check.cells if one.table == number]
             own = [one.verdict for one in check.claims if one.verdict.claim.tables[-1] == number]
             versions = run.provenance["packages"]
-            rows.append(
-                [
-                    f"[{number}]({place}{run.name}/tables.md)" + ", inferred" * bool(place),
-                    f"`rp-run configs/{place}{run.name}.yaml`",
-                    f"{sum(one.status == 'within tolerance' for one in cells)} of {len(cells)}",
-                    ", ".join(
-                        f"{sum(v.outcome == outcome for v in own)} {outcome}"
-                        for outcome in get_args(Outcome)
-                        if any(v.outcome == outcome for v in own)
-                    ),
-                    duration(run.provenance["seconds"]),
-                    run.provenance["commit"],
-                    ", ".join(f"{name} {versions[name]}" for name in ("numpy", "scipy")),
-                ]
-            )
+            counts = Counter(verdict.outcome for verdict in own)
+            row = [
+                f"[{number}]({place}{run.name}/tables.md)" + ", inferred" * bool(place),
+                f"`rp-run configs/{place}{run.name}.yaml`",
+                f"{sum(one.status == 'within tolerance' for one in cells)} of {len(cells)}",
+                ", ".join(f"{counts[x]} {x}" for x in get_args(Outcome) if counts[x]),
+                duration(run.provenance["seconds"]),
+                run.provenance["commit"],
+                ", ".join(f"{name} {versions[name]}" for name in ("numpy", "scipy")),
+            ]
+            rows.append(row)
     headers = ["table", "command", "cells within tolerance", "claims of the paper"]
     return markdown_columns([*headers, "time", "commit", "versions"], rows, "llrlrll")
 
@@ -117,15 +107,8 @@ def fits() -> str:
         keys = ["reference_users", "holdout", "power", "shared", "size"]
         tables = list(dict.fromkeys(here["table"]))
         chi = here.pivot_table(index=keys, columns="table", values="chi_square", dropna=False)
-        default = here[
-            (here["holdout"] == 0)
-            & here["power"].isna()
-            & ~here["shared"]
-            & (here["size"] == "holdout")
-        ]
-        by_number = default.pivot_table(
-            index="reference_users", columns="table", values="chi_square"
-        )
+        default = here.query("holdout == 0 and power.isna() and not shared and size == 'holdout'")
+        by_number = default.pivot(index="reference_users", columns="table", values="chi_square")
         fitted = by_number[tables[0]].idxmin()
         cells = here.drop_duplicates("table").set_index("table")["cells"]
         best = chi[tables[0]].idxmin()
@@ -137,12 +120,8 @@ def fits() -> str:
             there = [t for t in tables if pd.notna(values[t])]
             shown = "; ".join(f"Table {t}: {values[t] / cells[t]:.1f}" for t in there)
             rows.append([title, words, int(number), shown])
-    headers = [
-        "data",
-        "set-up",
-        "reference users",
-        "chi² per cell, the table that was fitted first",
-    ]
+    headers = ["data", "set-up", "reference users"]
+    headers += ["chi² per cell, the table that was fitted first"]
     return markdown_columns(headers, rows, "llrl")
 
 
@@ -156,17 +135,9 @@ def cells() -> str:
         for (number, metric), cells_of in checked.groupby(["table", "metric"]):
             off = cells_of["measured"] - cells_of["published"]
             tolerance = expectations[number].tolerances[metric].tolerance
-            rows.append(
-                [
-                    setup,
-                    number,
-                    metric.replace("_", " "),
-                    f"± {tolerance:g}",
-                    f"{(off.abs() <= tolerance + 1e-9).sum()} of {len(off)}",
-                    f"{off.mean():+.3f}",
-                    f"{off.abs().mean():.3f}",
-                ]
-            )
+            within = f"{(off.abs() <= tolerance + 1e-9).sum()} of {len(off)}"
+            row = [setup, number, metric.replace("_", " "), f"± {tolerance:g}", within]
+            rows.append([*row, f"{off.mean():+.3f}", f"{off.abs().mean():.3f}"])
     headers = ["set-up", "table", "error", "tolerance", "cells within"]
     headers += ["mean deviation", "mean size of it"]
     return markdown_columns(headers, rows, "lrlrrrr")
@@ -274,19 +245,9 @@ def verdicts() -> str:
     return "\n".join(lines)
 
 
-PARTS: dict[str, Callable[[], str]] = {
-    "matrix": matrix,
-    "log": log,
-    "claims": claims,
-    "fits": fits,
-    "cells": cells,
-    "headline": headline,
-    "stopping": stopping,
-    "equal-sizes": equal_sizes,
-    "times": times,
-    "verdicts": verdicts,
-    "headline-5": headline_of_both_tasks,
-}
+MAKERS = (matrix, log, claims, fits, cells, headline, stopping, equal_sizes, times, verdicts)
+PARTS: dict[str, Callable[[], str]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
+PARTS["headline-5"] = headline_of_both_tasks
 
 
 def with_part(text: str, name: str, content: str) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import LONGEST_PATH, Failure, Group, echo, no_such
+from rankpursuit.cli._common import Failure, Group, echo, no_such
+from rankpursuit.experiments.names import suggestion
 
 if TYPE_CHECKING:
-    from rankpursuit.datasets.fetch import DataSet
     from rankpursuit.datasets.ratings import Ratings
+
+_names = click.argument(
+    "names", nargs=-1, metavar="[NAME]...", type=click.Choice(("jester", "movielens"))
+)
 
 
 @click.group(cls=Group)
@@ -49,41 +52,31 @@ def list_() -> None:
         except DataNotFoundError:
             size = data_set.size
             where = f"absent; `rp-data fetch {data_set.name}` downloads it"
-        echo(f"{data_set.name:<11}{data_set.title}")
-        echo(f"{'':<11}{where}")
-        echo(f"{'':<11}{size / 1e6:.1f} MB; {data_set.terms}")
+        about = f"{size / 1e6:.1f} MB; {data_set.terms}"
+        echo(f"{data_set.name:<11}{data_set.title}\n{'':<11}{where}\n{'':<11}{about}")
     echo(f"{'synthetic':<11}Synthetic ratings, drawn from a model; nobody gave them")
-    echo(f"{'':<11}always present; nothing to download")
     echo(f"\nSearched, in this order: {', '.join(map(str, data_folders()))}")
 
 
 @main.command(short_help="Download data sets from their owners.")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@_names
 @click.option("--to", type=click.Path(path_type=Path), help="Folder to put the data into.")
-@click.option(
-    "--patience",
-    type=click.FloatRange(min=0, min_open=True),
-    default=15.0,
-    show_default=True,
-    help="Seconds without a byte after which the next address is tried.",
-)
-def fetch(names: tuple[str, ...], to: Path | None, patience: float) -> None:
+def fetch(names: tuple[str, ...], to: Path | None) -> None:
     """Download data sets (by default all) from their owners, and print the terms of use.
 
     Several addresses are tried in turn, and each file is checked by its SHA-256. Re-run the same
     command to resume: complete files are not downloaded again. Files go to --to, or to the first
     folder that is searched for data (see `rp-data list`).
     """
-    from rankpursuit.datasets.fetch import data_folders, download
+    from rankpursuit.datasets.fetch import DATA_SETS, data_folders, download
     from rankpursuit.errors import DownloadError
 
-    root = data_folders()[0] if to is None else to
-    failures = []
-    for data_set in _chosen(names):
+    root, failures = to or data_folders()[0], []
+    for data_set in [DATA_SETS[name] for name in names or DATA_SETS]:
         echo(f"{data_set.title}\nTerms: {data_set.terms}\nCite: {data_set.citation}")
         folder, progress = root / data_set.name, sys.stderr.isatty()
         try:
-            download(data_set, folder, timeout=patience, progress=progress, report=echo)
+            download(data_set, folder, progress=progress, report=echo)
         except DownloadError as error:  # the other data sets may still be available
             failures.append(str(error))
     if failures:
@@ -91,7 +84,7 @@ def fetch(names: tuple[str, ...], to: Path | None, patience: float) -> None:
 
 
 @main.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@_names
 @click.option("--path", type=click.Path(path_type=Path), help="Search only here.")
 def verify(names: tuple[str, ...], path: Path | None) -> None:
     """Check that data sets (by default all) are those of the paper.
@@ -100,19 +93,20 @@ def verify(names: tuple[str, ...], path: Path | None) -> None:
     ratings, and the SHA-256 of the table, which is the same for an archive and its unpacked file.
     Reading the Jester spreadsheets for the first time takes some ten seconds.
     """
+    from rankpursuit.datasets.fetch import DATA_SETS
     from rankpursuit.datasets.fetch import verify as compare
     from rankpursuit.errors import RankpursuitError
 
     failures = []
-    for data_set in _chosen(names):
+    for data_set in [DATA_SETS[name] for name in names or DATA_SETS]:
         echo(data_set.name)
         try:
             for what, expected, found in compare(data_set, path):
-                passed = found == expected
-                found = found if passed else f"{found}, not {expected}"
-                echo(f"  {'ok   ' if passed else 'WRONG'} {what}: {found}")
-                if not passed:
-                    failures.append(f"{data_set.name}: {what} is {found}")
+                if found == expected:
+                    echo(f"  ok    {what}: {found}")
+                else:
+                    echo(f"  WRONG {what}: {found}, not {expected}")
+                    failures.append(f"{data_set.name}: {what} is {found}, not {expected}")
         except RankpursuitError as error:  # the other data sets may still be sound
             echo("  could not be checked")
             failures.append(str(error))
@@ -137,8 +131,6 @@ def describe(source: str, plot: Path | None, no_header: bool, **given: Any) -> N
     """
     if Path(source).suffix and not os.path.lexists(source):  # before the slow imports
         raise no_such("file", Path(source))
-    from difflib import get_close_matches
-
     from rankpursuit.datasets import load_named, load_ratings
     from rankpursuit.datasets.fetch import NAMES
     from rankpursuit.datasets.files import guess_layout
@@ -152,25 +144,13 @@ def describe(source: str, plot: Path | None, no_header: bool, **given: Any) -> N
         layout = guess_layout(source, header=False if no_header else None, **given)
         ratings = load_ratings(source, **layout)
     else:
-        close = get_close_matches(source[:LONGEST_PATH], NAMES, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise Failure(f"{source}: neither a file nor one of {', '.join(NAMES)}{hint}")
-    if source == "synthetic":
-        ratings = replace(ratings, name="SYNTHETIC ratings, drawn from a model; nobody gave them")
+        raise Failure(f"{source}: neither a file nor a data set; {suggestion(source, NAMES)}")
+    synthetic = "SYNTHETIC ratings, drawn from a model; nobody gave them"
+    echo(synthetic if source == "synthetic" else ratings.name)
     echo("\n".join(_description(ratings)))
     if plot is not None:
         save_picture(ratings, plot)
         echo(f"\npicture      {plot}")
-
-
-def _chosen(names: tuple[str, ...]) -> list[DataSet]:
-    """Return data sets by name, by default all."""
-    from rankpursuit.datasets.fetch import DATA_SETS
-
-    for name in names:
-        if name not in DATA_SETS:
-            raise click.UsageError(f"unknown data set {name!r}; known are: {', '.join(DATA_SETS)}")
-    return [DATA_SETS[name] for name in dict.fromkeys(names or DATA_SETS)]
 
 
 def _description(ratings: Ratings) -> Iterator[str]:
@@ -180,7 +160,6 @@ def _description(ratings: Ratings) -> Iterator[str]:
     from rankpursuit.datasets.ratings import summarise
 
     summary, values, counts = summarise(ratings), ratings.values, ratings.counts
-    yield ratings.name
     yield f"users        {ratings.n_users:,}"
     yield f"items        {ratings.n_items:,}"
     yield f"ratings      {ratings.n_ratings:,}, from {values.min():g} to {values.max():g}"

@@ -92,8 +92,7 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
         except DataError as error:
             hint = f"guessed columns: {guessed}; if wrong, give --user, --item and --rating"
             raise Failure(str(error), f"{ratings}: {hint}") from error
-        counts = f"{table.n_users:,} users, {table.n_items:,} items, {table.n_ratings:,} ratings"
-        echo(f"{ratings}: {counts} (columns: {guessed})")
+        echo(f"{ratings}: {table.sizes} (columns: {guessed})")
         sizes = fitting_sizes(table.counts, Protocol())
         if sizes is None:
             raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
@@ -123,20 +122,14 @@ def _lines(values: dict[str, Any], paper: dict[str, Any]) -> str:
     """Return keys of a config as commented lines."""
     lines = ""
     for key, value in values.items():
-        text = f"  {key}: {json.dumps(value, ensure_ascii=False)}"
         comment = _COMMENTS.get(key, "").format(paper.get(key))
+        text = f"  {key}: {json.dumps(value, ensure_ascii=False)}"
         lines += f"{text:<40}  # {comment}\n" if comment else f"{text}\n"
     return lines
 
 
 def advice(experiment: Experiment) -> str | None:
-    """Return ``--set`` options with which an experiment would run; None if none are known.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        One whose data cannot be read as declared, or has too few users.
-    """
+    """Return ``--set`` options with which an experiment would run; None if none are known."""
     from rankpursuit.datasets.files import guess_layout, load_ratings
     from rankpursuit.experiments.config import ratings_of
     from rankpursuit.experiments.protocol import fitting_sizes

@@ -1,11 +1,9 @@
 """Ratings tables (public, your own, synthetic), learning-to-rank files, and blocks of rows."""
 
 from rankpursuit.datasets.blocks import Blocks, array_blocks, parquet_blocks
-from rankpursuit.datasets.fetch import load_named
+from rankpursuit.datasets.fetch import load_jester, load_movielens, load_named
 from rankpursuit.datasets.files import load_ratings
-from rankpursuit.datasets.jester import load_jester
 from rankpursuit.datasets.letor import Letor, letor_blocks, load_letor
-from rankpursuit.datasets.movielens import load_movielens
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.datasets.synthetic import make_ratings
 

@@ -1,7 +1,4 @@
-"""Blocks of whole groups, from arrays or Parquet files that need not fit into memory.
-
-A block is a tuple ``(X, y, groups)``, as `fit_blocks` and `partial_fit` of the pursuits take it.
-"""
+"""Blocks of whole groups, from arrays or Parquet files that need not fit into memory."""
 
 from __future__ import annotations
 
@@ -21,19 +18,12 @@ from rankpursuit.visible import cut
 Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 Item = TypeVar("Item", bound=tuple)
 
-ROWS = 8192
-"""Rows of a block: with a thousand candidates, 64 MB of kernel values."""
+ROWS = 8192  # of a block: with a thousand candidates, 64 MB of kernel values
 
 
 @dataclass(frozen=True)
 class Blocks(Generic[Item]):
-    """Blocks that can be iterated over any number of times.
-
-    Parameters
-    ----------
-    open : callable
-        Returns an iterator over the blocks.
-    """
+    """Blocks that can be iterated over any number of times; `open` returns an iterator."""
 
     open: Callable[[], Iterator[Item]]
 
@@ -60,11 +50,7 @@ def array_blocks(
     Returns
     -------
     Blocks
-
-    Raises
-    ------
-    DataError
-        If the arrays have different lengths.
+        Tuples ``(X, y, groups)``; each iteration starts again.
 
     Examples
     --------
@@ -132,12 +118,13 @@ def parquet_blocks(
     Returns
     -------
     Blocks
+        Tuples ``(X, y, groups)``; each iteration reads the file again.
 
     Raises
     ------
     DataNotFoundError, DataError
-        If there is no such file; if pyarrow is not installed, the file is damaged or lacks a
-        column, or, on iteration, a value is not a finite number or a group is split, with the row.
+        If there is no such file; if it is damaged or lacks a column, or, on iteration, a value is
+        not a finite number or a group is split, with the row.
 
     Examples
     --------
@@ -183,13 +170,11 @@ def _values(file: Path, batch: Any, name: str, is_label: bool, n_before: int) ->
     """Return a column of a batch; raise DataError for the first value that is invalid."""
     column = batch.column(name)
     values = np.asarray(column.to_numpy(zero_copy_only=False))
-    if is_label:
-        bad = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-    elif values.dtype.kind not in "iufb" and column.null_count < len(column):
-        raise DataError(f"{file}: the column {name!r} holds {column.type}, not numbers")
-    else:
+    if not is_label:
+        if values.dtype.kind not in "iufb" and column.null_count < len(column):
+            raise DataError(f"{file}: the column {name!r} holds {column.type}, not numbers")
         values = values.astype(np.float64)
-        bad = ~np.isfinite(values)
+    bad = column.is_null(nan_is_null=True).to_numpy(False) if is_label else ~np.isfinite(values)
     if bad.any():
         reason = "is missing" if is_label else "is missing or not a finite number"
         raise DataError(f"{file}, row {n_before + int(bad.argmax()) + 1}: {name!r} {reason}")

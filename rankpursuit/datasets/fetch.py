@@ -1,10 +1,12 @@
-"""Public data sets by name: their files on the web and on disk, and a cache of parsed tables."""
+"""Public data sets: their files on the web and on disk, loaders, and a cache of parsed tables."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankpursuit.datasets.ratings import ARRAYS, Ratings
 from rankpursuit.datasets.synthetic import make_ratings
@@ -31,17 +34,14 @@ DATA_VARIABLE = "RANKPURSUIT_DATA"
 CACHE_VARIABLE = "RANKPURSUIT_CACHE"
 LARGEST_FILE = 256 * 1024 * 1024
 """Maximum size in bytes of a file or archive member that is read into memory."""
-_CACHE_FORMAT = "rankpursuit-table-2"
-"""Part of every cache key: change it when the format or the result of a parser changes."""
 
 
 class RemoteFile(NamedTuple):
-    """A file of a data set, as its owners publish it."""
+    """A file of a data set, as its owners publish it; addresses are tried in turn."""
 
     name: str
     sha256: str
     urls: tuple[str, ...]
-    """Addresses, tried in turn."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,14 @@ class DataSet:
 
     name: str
     title: str
-    size: int
-    """Approximate size of the files in bytes."""
+    size: int  # of the files, in bytes
     files: tuple[RemoteFile, ...]
-    layouts: tuple[tuple[str, ...], ...]
-    """Sets of files that make the data set complete, in the order in which they are searched."""
+    layouts: tuple[tuple[str, ...], ...]  # sets of files that make the data set complete
     n_users: int
     n_items: int
     n_ratings: int
-    bounds: tuple[float, float]
-    """Smallest and largest rating."""
-    table_sha256: str
-    """`Ratings.checksum` of the table, equal for an archive and its unpacked file."""
+    bounds: tuple[float, float]  # smallest and largest rating
+    table_sha256: str  # `Ratings.checksum`, equal for an archive and its unpacked file
     terms: str
     citation: str
 
@@ -137,13 +133,7 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
         ``"synthetic"`` is `make_ratings` with its defaults.
     path : path, optional
         Where to find the files, as for the data set's own loader.
-
-    Returns
-    -------
-    Ratings
     """
-    from rankpursuit.datasets import load_jester, load_movielens  # they import this module
-
     if name not in NAMES:
         raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")
     if name != "synthetic":
@@ -151,6 +141,119 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
     if path is not None:
         raise DataError("synthetic ratings are drawn, not read: give no path")
     return make_ratings()
+
+
+def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
+    """Load Jester data set 1: 73,421 users' ratings of 100 jokes.
+
+    Parsing the spreadsheets takes some ten seconds; later calls read the cached table.
+
+    Parameters
+    ----------
+    path : path, optional
+        Folder with the three official archives ``jester_dataset_1_{1,2,3}.zip``. Default: search
+        ``$RANKPURSUIT_DATA``, ``data/`` of the working copy, and the user's cache folder.
+
+    Returns
+    -------
+    Ratings
+        Users are labelled 1, 2, ... in the order of the three files, jokes 1 to 100.
+    """
+    files = find_files(JESTER, path)
+    if len(files) == 1:
+        raise DataError(f"jester: {files[0]} is a file; give the folder of the three archives")
+
+    def parse() -> Ratings:
+        matrix = np.concatenate([_read_spreadsheet(file) for file in files])
+        users, jokes = np.nonzero(matrix != 99)
+        return Ratings.from_arrays(users + 1, jokes + 1, matrix[users, jokes], name="jester")
+
+    return cached_table("jester", files, parse)
+
+
+def _read_spreadsheet(archive: Path) -> NDArray[np.float64]:
+    """Return the ratings in an archive, shape (n_users, 100), 99 for a joke not rated.
+
+    The spreadsheet has 101 columns: the number of jokes that the user rated, then the ratings.
+    """
+    import xlrd
+
+    content = read_member(archive, ".xls")
+    where = f"{archive}: the spreadsheet"
+    try:
+        with open(os.devnull, "w") as log:
+            sheet = xlrd.open_workbook(file_contents=content, logfile=log).sheet_by_index(0)
+    except Exception as error:  # xlrd fails on damaged files in many ways
+        raise DataError(f"{where} cannot be read as .xls ({error}); download it again") from error
+    if sheet.ncols != 101 or sheet.nrows == 0:
+        raise DataError(
+            f"{where} has {sheet.nrows} rows and {sheet.ncols} columns, expected 101 columns: the "
+            "number of jokes rated, then one column for each of the 100 jokes"
+        )
+    for row in range(sheet.nrows):
+        for column, kind in enumerate(sheet.row_types(row)):
+            if kind != xlrd.XL_CELL_NUMBER:  # text, a date or an error such as #DIV/0!
+                value = cut(repr(sheet.cell_value(row, column)), 40)
+                place = f"row {row + 1}, column {column + 1}"
+                raise DataError(f"{where}, {place}: {value} is not a number")
+    table = np.array([sheet.row_values(row) for row in range(sheet.nrows)], dtype=np.float64)
+    counts, ratings = table[:, 0], table[:, 1:]
+    rated = ratings != 99
+    for row, joke in np.argwhere(rated & ~(np.abs(ratings) <= 10)):
+        value = f"the rating {ratings[row, joke]:g} is outside -10 to 10"
+        raise DataError(f"{where}, row {row + 1}, joke {joke + 1}: {value}")
+    for row in np.flatnonzero(counts != rated.sum(axis=1)):
+        numbers = f"says {counts[row]:g} jokes were rated, but holds {rated[row].sum()} ratings"
+        raise DataError(f"{where}, row {row + 1}: {numbers}")
+    return ratings
+
+
+def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
+    """Load MovieLens 1M: 6,040 users' ratings of 3,706 movies.
+
+    Parameters
+    ----------
+    path : path, optional
+        ``ml-1m.zip``, an unpacked ``ratings.dat`` (its fourth field, the timestamp, may be absent),
+        or a folder with one of them. Default: search ``$RANKPURSUIT_DATA``, ``data/`` of the
+        working copy, and the user's cache folder.
+
+    Returns
+    -------
+    Ratings
+        Users and movies keep their numbers as labels.
+    """
+    (file,) = find_files(MOVIELENS, path)
+    return cached_table("movielens", [file], lambda: _parse_movielens(file))
+
+
+def _parse_movielens(file: Path) -> Ratings:
+    import pandas as pd
+
+    if file.suffix.lower() == ".zip":
+        text, where = read_member(file, "ml-1m/ratings.dat"), f"{file}: ml-1m/ratings.dat"
+    else:
+        text, where = file.read_bytes(), str(file)
+    if not text.strip():
+        raise DataError(f"{where}: the file is empty")
+    # One regular expression checks every line, so that the fast parser cannot guess.
+    pattern = rb"\d{1,9}::\d{1,9}::\d{1,9}(?:::\d{1,18})?"
+    if not re.fullmatch(rb"(?:%b\r?\n)*(?:%b)?" % (pattern, pattern), text):
+        for number, line in enumerate(text.split(b"\n"), start=1):
+            if not re.fullmatch(pattern, line.removesuffix(b"\r")):
+                shown = line[:60].decode("latin-1")
+                raise DataError(
+                    f"{where}, line {number}: {shown!r} is malformed; expected "
+                    "user::movie::rating, or user::movie::rating::timestamp"
+                )
+    table = pd.read_csv(
+        io.BytesIO(text.replace(b"::", b":")), sep=":", header=None, names=range(4), dtype="Int64"
+    )
+    columns = (table[at].to_numpy(np.int64) for at in range(3))
+    try:
+        return Ratings.from_arrays(*columns, name="movielens", bounds=MOVIELENS.bounds)
+    except DataError as error:  # the rows are lines of this file
+        raise DataError(f"{where}: {error}") from error
 
 
 def cache_folder() -> Path:
@@ -178,26 +281,21 @@ def data_folders() -> list[Path]:
 def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) -> list[Path]:
     """Return the files of a data set in the first folder that holds all of them.
 
-    Parameters
-    ----------
-    data_set : DataSet
-        A folder may hold its files directly, or in a folder of the data set's name.
-    path : path, optional
-        A folder, or the data set's one file. Default: search the `data_folders`.
+    The folders are `path`, which may also be the data set's one file, or the `data_folders`; files
+    may be in a subfolder of the data set's name.
     """
-    name, layouts = data_set.name, data_set.layouts
-    explicit = None if path is None else Path(os.path.expanduser(path))
-    if explicit is not None and os.path.isfile(explicit):
-        return [explicit]
-    roots = data_folders() if explicit is None else [explicit]
+    name = data_set.name
+    roots = data_folders() if path is None else [Path(os.path.expanduser(path))]
+    if path is not None and os.path.isfile(roots[0]):
+        return roots
     for root in roots:
         for folder in (root / name, root):
-            for layout in layouts:
+            for layout in data_set.layouts:
                 if all(os.path.isfile(folder / file) for file in layout):
                     return [folder / file for file in layout]
-    wanted = " or ".join(", ".join(layout) for layout in layouts)
-    if explicit is not None:
-        place = cut(str(explicit), 1000)
+    wanted = " or ".join(", ".join(layout) for layout in data_set.layouts)
+    if path is not None:
+        place = cut(str(path), 1000)
         raise DataNotFoundError(f"{name}: {place} is not, and does not hold, {wanted}")
     raise DataNotFoundError(
         f"{name}: not found in {', '.join(map(str, roots))}; run `rp-data fetch {name}`, or put"
@@ -221,19 +319,9 @@ def download(
 ) -> None:
     """Download the files of a data set that are not in the folder yet.
 
-    A file gets its name only when it is complete and its SHA-256 is right.
-
-    Parameters
-    ----------
-    data_set : DataSet
-    folder : Path
-        Created if needed.
-    timeout : float
-        Seconds without a byte after which the next address is tried.
-    progress : bool
-        Whether to show a progress bar for each file.
-    report : callable
-        Called with a line for each file, and for each address that fails.
+    A file gets its name only when it is complete and its SHA-256 is right. After `timeout` seconds
+    without a byte the next address is tried; `report` is called with a line for each file, and for
+    each address that fails.
     """
     import pooch
     import requests
@@ -248,9 +336,7 @@ def download(
         reasons = []
         for url in file.urls:
             try:
-                pooch.retrieve(
-                    url, f"sha256:{file.sha256}", file.name, folder, downloader=downloader
-                )
+                pooch.retrieve(url, file.sha256, file.name, folder, downloader=downloader)
                 report(f"{path}: downloaded from {url}")
                 break
             except requests.HTTPError as error:
@@ -303,7 +389,8 @@ def read_member(archive: Path, suffix: str) -> bytes:
                 raise ArchiveError(f"holds {len(found)} files *{suffix}, expected one")
             if found[0].file_size > LARGEST_FILE:
                 raise ArchiveError(f"member {found[0].filename!r} exceeds {LARGEST_FILE:,} bytes")
-            return opened.read(found[0])
+            with opened.open(found[0]) as content:  # bounded: the declared size may be wrong
+                return content.read(found[0].file_size + 1)
     except ArchiveError as error:
         raise ArchiveError(f"{archive}: {error}") from error
     except Exception as error:  # a damaged archive can fail anywhere in zipfile and its codecs
@@ -319,7 +406,8 @@ def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings
     the sources. It holds a checksum of its contents; if that is wrong, parse again.
     """
     digests = "".join(map(file_sha256, sources))
-    key = hashlib.sha256(f"{_CACHE_FORMAT} {name} {digests}".encode()).hexdigest()
+    # Change the number when the format or the result of a parser changes.
+    key = hashlib.sha256(f"rankpursuit-table-2 {name} {digests}".encode()).hexdigest()
     path = cache_folder() / "tables" / f"{name}-{key[:16]}.npz"
     try:
         with np.load(path, allow_pickle=False) as stored:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import os
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +22,16 @@ from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
 from rankpursuit.visible import cut
 
-Duplicates = Literal["error", "first", "mean"]
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-"""Usual separator of a text file by its suffix."""
 PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
-"""Maximum number of characters of the id of a user or an item."""
-_LISTED = 10
-"""Maximum number of problems listed in one message."""
-_KEYS = ("user", "item", "rating")
-_WORDS = {
+_LISTED = 10  # problems listed in one message
+_WORDS = {  # usual names of the columns
     "user": "user|reviewer|customer|person|member|uid",
     "item": "item|movie|film|joke|book|product|song|track|business|iid",
     "rating": "rating|score|star|rate|value|grade",
 }
-"""Usual names of the columns."""
-_TIME = "timestamp|(^|[^a-z])(time|date)|(time|[^i]date)$|_at$"
-"""Usual names of columns with times (but not "candidate")."""
+_TIME = "timestamp|(^|[^a-z])(time|date)|(time|[^i]date)$|_at$"  # but not "candidate"
 
 
 def load_ratings(
@@ -52,7 +45,7 @@ def load_ratings(
     encoding: str = "utf-8",
     decimal: str = ".",
     missing: Sequence[str | float] = (),
-    duplicates: Duplicates = "error",
+    duplicates: Literal["error", "first", "mean"] = "error",
     bounds: tuple[float, float] | None = None,
     name: str | None = None,
 ) -> Ratings:
@@ -64,8 +57,7 @@ def load_ratings(
         A delimited text file or a ``.parquet`` file. Other columns and blank lines are ignored.
     user, item, rating : str or int
         Names of the three columns; without a header their numbers, by default 1, 2 and 3. Users
-        and items may be numbers or text of up to `LONGEST_ID` characters: ``7`` and ``07`` are
-        different.
+        and items may be numbers or text of up to 200 characters: ``7`` and ``07`` are different.
     separator : str, optional
         Field separator of a text file, one character. Default: detected from the first lines.
     header : bool, default True
@@ -84,38 +76,31 @@ def load_ratings(
     name : str, optional
         Name of the table. Default: the file's name without its suffix.
 
-    Returns
-    -------
-    Ratings
-
     Raises
     ------
-    DataNotFoundError
-        If there is no such file.
-    DataError
-        If the file cannot be used. The message lists all problems, each with its line (or row of a
-        Parquet file); beyond ten, the rest is counted.
+    DataNotFoundError, DataError
+        If there is no such file; if it cannot be used, with all problems and their lines (or rows
+        of a Parquet file); beyond ten, the rest is counted.
     """
     file = existing_file(path)
-    columns = column_names(user, item, rating, header=header)
-    if len(set(columns)) < 3:
-        raise DataError(f"user, item and rating must be three different columns, not {columns}")
-    if duplicates not in get_args(Duplicates):
+    columns = _column_names({"user": user, "item": item, "rating": rating}, header)
+    if duplicates not in ("error", "first", "mean"):
         raise DataError(f"duplicates: expected error, first or mean, got {duplicates!r}")
     if len(decimal) != 1:
         raise DataError(f"decimal: expected one character, got {decimal!r}")
     if file.suffix.lower() in PARQUET:
         if not header:
             raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
-        place, decimal, rows = "row", ".", _read_parquet(file, columns)
-        types = _id_types(file, columns)
+        place, decimal, types = "row", ".", _id_types(file, columns)
+        rows = _read_parquet(file, columns)
     else:
-        separator = _separator(file, _first_lines(file, encoding), separator)
-        place, rows = "line", _read_text(file, columns, separator, header, encoding)
-        types = [str, str]
+        place, types = "line", [str, str]
+        with _open_text(file, encoding) as opened:
+            separator = _separator(file, list(islice(opened, 1000)), separator)
+        rows = _read_text(file, columns, separator, header, encoding)
 
-    skipped = {str(word).strip() for word in missing}
-    skipped_numbers = {value for value in map(_to_number, skipped) if value == value}
+    skipped: set[Any] = {str(word).strip() for word in missing}
+    skipped |= {value for value in map(_to_number, skipped) if value == value}
     to_point = {ord("."): "?", ord(decimal): "."}
     low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
     user_codes: dict[Any, int] = {}
@@ -123,29 +108,30 @@ def load_ratings(
     users, items, numbers, values = array("q"), array("q"), array("q"), array("d")
     problems: list[tuple[int, str]] = []
     n_problems = 0
-    for number, fault, who, what, text in rows:
+    for number, error, who, what, text in rows:
         text = text.strip()
         if text in skipped or not (text or str(who).strip() or str(what).strip()):
             continue
-        value = _to_number(text if decimal == "." else text.translate(to_point))
-        if value in skipped_numbers:
+        value = _to_number(text.translate(to_point))
+        if value in skipped:
             continue
-        if not fault and low <= value <= high and _is_id(who) and _is_id(what):
+        if error:
+            pass
+        elif not low <= value <= high:
+            error = f"the rating {cut(text, 40)!r} is not a number from {low:g} to {high:g}"
+            error += f" with decimal {decimal!r}" if "," in text else ""
+        elif not (_is_id(who) and _is_id(what)):
+            column = columns[1 if _is_id(who) else 0]
+            error = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
+        else:
             users.append(user_codes.setdefault(who, len(user_codes)))
             items.append(item_codes.setdefault(what, len(item_codes)))
             values.append(value)
             numbers.append(number)
             continue
         n_problems += 1
-        if n_problems > _LISTED:
-            continue
-        if not fault and low <= value <= high:
-            column = columns[1] if _is_id(who) else columns[0]
-            fault = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
-        elif not fault:
-            fault = f"the rating {cut(text, 40)!r} is not a number from {low:g} to {high:g}"
-            fault += f" with decimal {decimal!r}" if "," in text else ""
-        problems.append((number, fault))
+        if n_problems <= _LISTED:
+            problems.append((number, error))
 
     user_ids, user_rows = _sort_ids(user_codes, users, types[0])
     item_ids, item_rows = _sort_ids(item_codes, items, types[1])
@@ -156,14 +142,14 @@ def load_ratings(
         n_problems += len(again)
         for row in again[:_LISTED]:
             who, what = user_ids[user_rows[row]], item_ids[item_rows[row]]
-            fault = f"user {who} rated item {what} a second time; remove one, or set duplicates"
-            problems.append((numbers[row], fault))
+            error = f"user {who} rated item {what} a second time; remove one, or set duplicates"
+            problems.append((numbers[row], error))
     if n_problems:
-        listed = [f"{place} {at}: {fault}" for at, fault in sorted(problems)[:_LISTED]]
+        listed = [f"{place} {at}: {error}" for at, error in sorted(problems)[:_LISTED]]
         if n_problems == 1:
             raise DataError(f"{file}, {listed[0]}")
-        rest = n_problems - len(listed)
-        listed += [f"and {rest:,} more"] if rest else []
+        if n_problems > _LISTED:
+            listed.append(f"and {n_problems - _LISTED:,} more")
         raise DataError(f"{file}: {n_problems:,} problems: {'; '.join(listed)}")
     if not values:
         raise DataError(f"{file}: the file has no ratings")
@@ -173,28 +159,22 @@ def load_ratings(
     return replace(table, user_ids=user_ids, item_ids=item_ids)
 
 
-def column_names(
-    user: str | int, item: str | int, rating: str | int, *, header: bool
-) -> tuple[str, str, str]:
-    """Return the names of the three columns: without a header, their numbers from 1.
-
-    Raises
-    ------
-    DataError
-        If a column is given by name and the file has no header, or the other way round.
-    """
-    columns: list[str | int] = [user, item, rating]
-    for at, key in enumerate(_KEYS):
-        if not header and columns[at] == key:
-            columns[at] = at + 1
-        if isinstance(columns[at], int) == header:
+def _column_names(given: dict[str, str | int], header: bool) -> list[str]:
+    """Return the names of the three columns: without a header, their numbers from 1."""
+    names = []
+    for number, (key, column) in enumerate(given.items(), start=1):
+        if not header and column == key:
+            column = number
+        if isinstance(column, int) == header:
             expected = "a name" if header else "a number from 1, since there is no header"
-            raise DataError(f"{key}: expected {expected}, got {columns[at]!r}")
-    return str(columns[0]), str(columns[1]), str(columns[2])
+            raise DataError(f"{key}: expected {expected}, got {column!r}")
+        names.append(str(column))
+    if len(set(names)) < 3:
+        raise DataError(f"user, item and rating must be three different columns, not {names}")
+    return names
 
 
-_Row = tuple[int, str, Any, Any, str]
-"""Line or row from 1, what is wrong with it, user, item, rating."""
+_Row = tuple[int, str, Any, Any, str]  # line or row from 1, error, user, item, rating
 
 
 def _read_text(
@@ -202,27 +182,21 @@ def _read_text(
 ) -> Iterator[_Row]:
     """Read the rows of a delimited text file."""
     line = 1
-    with file.open(encoding=encoding, newline="") as opened:
-        if opened.read(1) != "\ufeff":  # a byte-order mark
-            opened.seek(0)
-        reader = csv.reader(opened, delimiter=separator)
+    with _open_text(file, encoding) as opened:
         try:
+            reader = csv.reader(opened, delimiter=separator, strict=True)
             first = next(reader)
             names = first if header else [str(at) for at in range(1, len(first) + 1)]
             _check_columns(file, names, columns)
-            at_user, at_item, at_rating = (names.index(column) for column in columns)
+            at_user, at_item, at_rating = map(names.index, columns)
             width = len(names)
-            if not header:
-                yield 1, "", first[at_user], first[at_item], first[at_rating]
-            line = reader.line_num + 1
-            for fields in reader:
+            line = reader.line_num + 1 if header else 1
+            for fields in reader if header else chain([first], reader):
                 if len(fields) < width:
                     fields += [""] * (width - len(fields))
-                fault = f"{len(fields)} fields, not {width}" if len(fields) > width else ""
-                yield line, fault, fields[at_user], fields[at_item], fields[at_rating]
+                error = f"{len(fields)} fields, not {width}" if len(fields) > width else ""
+                yield line, error, fields[at_user], fields[at_item], fields[at_rating]
                 line = reader.line_num + 1
-        except UnicodeError as error:
-            raise _decoding_error(file, encoding) from error
         except csv.Error as error:
             reason = f"malformed: {error}; is a quotation mark not closed?"
             raise DataError(f"{file}, line {line}: {reason}") from error
@@ -234,12 +208,6 @@ def _read_parquet(file: Path, columns: Sequence[str]) -> Iterator[_Row]:
     with open_parquet(file) as parquet:
         for batch in parquet.iter_batches(columns=list(columns)):
             lists = [batch.column(column).to_pylist() for column in columns]
-            for column, values in zip(columns, lists, strict=True):
-                if not {type(x) for x in values} <= {str, int, float, Decimal, type(None)}:
-                    kind = batch.column(column).type
-                    raise DataError(
-                        f"{file}: the column {column!r} is of {kind}, not numbers or text"
-                    )
             for number, fields in enumerate(zip(*lists, strict=True), start=n_before + 1):
                 who, what, rating = ("" if x is None or x != x else x for x in fields)
                 yield number, "", who, what, str(rating)
@@ -253,29 +221,32 @@ def _id_types(file: Path, columns: Sequence[str]) -> list[Any]:
     """
     with open_parquet(file) as parquet:
         schema = parquet.schema_arrow
-        _check_columns(file, schema.names, columns)
-        kinds = [schema.field(column).type for column in columns]
-    names = [str(getattr(kind, "value_type", kind)) for kind in kinds]  # of a dictionary's values
-    names = [{"double": "float64", "float": "float32"}.get(name, name) for name in names]
-    return [name if re.fullmatch(r"(u?int|float)\d+", name) else str for name in names]
+    _check_columns(file, schema.names, columns)
+    types = []
+    for column in columns:
+        kind = schema.field(column).type
+        kind = kind.value_type if str(kind).startswith("dictionary") else kind
+        if not re.match(r"u?int|float|double|(large_)?string|decimal|null", str(kind)):
+            raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
+        types.append(kind.to_pandas_dtype() if re.match("u?int|float|double", str(kind)) else str)
+    return types
 
 
-def _check_columns(file: Path, names: Sequence[str], columns: Sequence[str]) -> None:
+def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None:
     """Raise DataError if a column is missing, or occurs twice."""
     for column in columns:
-        times = list(names).count(column)
-        if not times:
+        times = names.count(column)
+        if times != 1:
+            found = f"{times} columns" if times else "no column"
             raise DataError(
-                f"{file}: no column {cut(column, 100)!r}; its columns are "
+                f"{file}: {found} {cut(column, 100)!r}; its columns are "
                 f"{cut(', '.join(names), 300)}; name those of the user, the item and the rating, "
                 "and say whether there is a header"
             )
-        if times > 1:
-            raise DataError(f"{file}: {times} columns are called {column!r}; rename all but one")
 
 
 def _is_id(label: Any) -> bool:
-    return not isinstance(label, str) or (len(label) <= LONGEST_ID and bool(label.strip()))
+    return 0 < len(str(label).strip()) <= LONGEST_ID
 
 
 def _to_number(text: str) -> float:
@@ -300,44 +271,31 @@ def guess_layout(
     header: bool | None = None,
     **columns: str | None,
 ) -> dict[str, Any]:
-    """Guess the separator, header and columns of a ratings file from its first lines.
+    """Guess keyword arguments of `load_ratings` from the first lines of a file, in UTF-8.
 
-    Columns are found by name, then by position; those with times are skipped.
-
-    Parameters
-    ----------
-    path : path
-        A delimited text file in UTF-8, or a ``.parquet`` file.
-    separator, header, **columns
-        Keyword arguments of `load_ratings` that are known; None if they are to be guessed.
-
-    Returns
-    -------
-    dict
-        Keyword arguments of `load_ratings`.
+    Those given, if not None, are kept. Columns are found by name, then by position; those with
+    times are skipped.
     """
     file = existing_file(path)
     values: dict[Any, Sequence[str]]
     if file.suffix.lower() in PARQUET:
-        header = header is None or header
+        header = True
         with open_parquet(file) as parquet:
             values = dict.fromkeys(parquet.schema_arrow.names, ())
     else:
-        lines = _first_lines(file, "utf-8")
+        with _open_text(file, "utf-8") as opened:
+            lines = list(islice(opened, 1000))
         separator = _separator(file, lines, separator)
         first, *rest = csv.reader(lines, delimiter=separator)
         if header is None:
-            header = bool(rest) and not any(
-                np.isfinite(_to_number(x.replace(",", "."))) for x in first
-            )
+            numbers = (_to_number(field.replace(",", ".")) for field in first)
+            header = bool(rest) and not np.isfinite(list(numbers)).any()
         rows = [row for row in ([] if header else [first]) + rest if len(row) == len(first)]
         names = first if header else range(1, len(first) + 1)
         values = {name: [row[at] for row in rows] for at, name in enumerate(names)}
-    known = {
-        key: int(column) if column.isdigit() and not header else column
-        for key, column in columns.items()
-        if column is not None
-    }
+    known: dict[str, Any] = {key: column for key, column in columns.items() if column is not None}
+    if not header:
+        known = {key: int(x) if x.isdigit() else x for key, x in known.items()}
     layout = {"separator": separator, "header": header, **_guess_columns(values, known)}
     ratings = values.get(layout["rating"], ())
     if separator != "," and any(re.fullmatch(r"-?\d+,\d+", rating) for rating in ratings):
@@ -345,20 +303,12 @@ def guess_layout(
     return layout
 
 
-def is_separator(text: str) -> bool:
-    """Return whether a text can separate the fields of a line."""
-    return len(text) == 1 and text not in '"\r\n\0'
-
-
-def _separator(file: Path, lines: Sequence[str], separator: str | None) -> str:
-    """Return the separator: as given, or that with which all lines have most fields, at least 3.
-
-    If lines differ in their number of fields, it is the usual one of the file's suffix.
-    """
-    if separator is not None:
-        if not is_separator(separator):
-            raise DataError(f"separator: expected one character, got {separator!r}")
-        return separator
+def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
+    """Return the separator: as given, with which all lines have most fields, or by the suffix."""
+    if given is not None:
+        if len(given) != 1 or given in '"\r\n':
+            raise DataError(f"separator: expected one character, got {given!r}")
+        return given
     best, most = "", 2
     for candidate in "\t,;| :":
         if candidate in " :" and best:  # they are often part of a field
@@ -402,23 +352,22 @@ def _is_time(name: Any, values: Sequence[str]) -> bool:
     return any(631_152_000 * unit <= low <= high < 4_102_444_800 * unit for unit in (1, 1000))
 
 
-def _first_lines(file: Path, encoding: str) -> list[str]:
-    """Return the first thousand lines, without a byte-order mark."""
+@contextmanager
+def _open_text(file: Path, encoding: str) -> Iterator[TextIO]:
+    """Open a text file; raise DataError with the line if it is not in the encoding."""
     try:
-        with file.open(encoding=encoding, newline="") as opened:
-            first, *rest = islice(opened, 1000)
+        codec = codecs.lookup(encoding).name
     except LookupError as error:
         raise DataError(f"encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
-    except UnicodeError as error:
-        raise _decoding_error(file, encoding) from error
-    return [first.removeprefix("\ufeff"), *rest]
-
-
-def _decoding_error(file: Path, encoding: str) -> DataError:
-    """Return the error that a file is not in an encoding, with the line."""
-    text, line = file.read_bytes(), 1
+    codec = "utf-8-sig" if codec == "utf-8" else codec  # skips a byte-order mark
     try:
-        text.decode(encoding)
-    except UnicodeDecodeError as error:
-        line += text[: error.start].count(b"\n")
-    return DataError(f"{file}, line {line}: not text in {encoding.upper()}; set encoding")
+        with file.open(encoding=codec, newline="") as opened:
+            yield opened
+    except UnicodeError as error:
+        text, line = file.read_bytes(), 1
+        try:
+            text.decode(codec)
+        except UnicodeDecodeError as found:
+            line += text[: found.start].count(b"\n")
+        reason = f"not text in {encoding.upper()}; set encoding"
+        raise DataError(f"{file}, line {line}: {reason}") from error

@@ -23,36 +23,24 @@ if TYPE_CHECKING:
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_ROWS = 8192
-"""Rows parsed at a time: scikit-learn's reader takes quadratic time in the number of rows."""
+_ROWS = 8192  # parsed at a time: scikit-learn's reader takes quadratic time in the rows
 _EXPECTED = "expected 'grade qid:query feature:value feature:value ... # comment'"
 
 
 class Letor(NamedTuple):
     """Features, grades and queries of documents, in the order of the arguments of `fit`.
 
-    Attributes
-    ----------
-    X : ndarray or scipy csr_array of shape (n_samples, n_features)
-        Feature 1 of the file is column 0.
-    y : float64 array of shape (n_samples,)
-        Grades.
-    groups : int64 array of shape (n_samples,)
-        Query ids, passed to estimators, metrics and scorers as `groups`.
+    `X` has shape (n_samples, n_features), feature 1 of the file in column 0; `y` holds the grades
+    and `groups` the query ids, both of shape (n_samples,).
     """
 
     X: NDArray[Any] | sp.csr_array
     y: NDArray[np.float64]
     groups: NDArray[np.int64]
 
-    @property
-    def n_queries(self) -> int:
-        """Number of distinct queries."""
-        return len(np.unique(self.groups))
-
     def __repr__(self) -> str:
-        n_samples, n_features = self.X.shape
-        return f"<Letor: {n_samples:,} rows, {n_features:,} features, {self.n_queries:,} queries>"
+        (n_rows, n_features), n_queries = self.X.shape, len(np.unique(self.groups))
+        return f"<Letor: {n_rows:,} rows, {n_features:,} features, {n_queries:,} queries>"
 
 
 def load_letor(
@@ -64,7 +52,8 @@ def load_letor(
 ) -> Letor:
     r"""Load svmlight files with query ids: lines such as ``2 qid:10 1:0.03 2:0.5 # docid = 7``.
 
-    Comments and blank lines are ignored. Reading takes about twice the memory of the result.
+    Comments and blank lines are ignored. Reading takes about twice the memory of the result; for
+    files that do not fit into memory, use :func:`letor_blocks`.
 
     Parameters
     ----------
@@ -78,18 +67,10 @@ def load_letor(
     sparse : bool, default False
         Whether to return `X` as a sparse array. Features that a line does not name are zero.
 
-    Returns
-    -------
-    Letor
-
     Raises
     ------
     DataNotFoundError, DataError
         If there is no such file; if a line is malformed, with its number.
-
-    See Also
-    --------
-    letor_blocks : Read files that do not fit into memory.
 
     Examples
     --------
@@ -147,17 +128,8 @@ def letor_blocks(
     Returns
     -------
     Blocks of Letor
-        Each iteration reads the files again, one block at a time.
-
-    Raises
-    ------
-    DataNotFoundError, DataError
-        If there is no such file; on iteration, if a line is malformed or a query split in two.
-
-    See Also
-    --------
-    load_letor : Load all rows at once.
-    RankingPursuit.fit_blocks : Fit a model to blocks.
+        Each iteration reads the files again, one block at a time, and raises DataError if a line is
+        malformed or a query split in two.
 
     Examples
     --------
@@ -187,13 +159,8 @@ def letor_blocks(
 class _Line(NamedTuple):
     """A line that holds a row, without its comment, and where it is."""
 
-    file: Path
-    number: int
+    place: str
     text: bytes
-
-    def error(self, words: str) -> DataError:
-        """Return an error that names the file and the line."""
-        return DataError(f"{self.file}, line {self.number}: {words}")
 
 
 def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[Path]:
@@ -220,7 +187,7 @@ def _read_lines(files: list[Path]) -> Iterator[_Line]:
                     text = line.removeprefix(b"\xef\xbb\xbf").partition(b"#")[0].rstrip()
                     if text:
                         n_rows += 1
-                        yield _Line(file, number, text + b"\n")
+                        yield _Line(f"{file}, line {number}", text + b"\n")
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise DataError(f"{file}: gzip file truncated or damaged ({error})") from error
         if not n_rows:
@@ -234,10 +201,8 @@ def _read_queries(files: list[Path], rows: int) -> Iterator[list[_Line]]:
     for query, lines in groupby(_read_lines(files), _query_id):
         group = list(lines)
         if query in seen:
-            raise group[0].error(
-                f"query {query} continues after another one; sort the rows by query, or load them "
-                "with load_letor"
-            )
+            reason = "continues after another one; sort the rows by query, or use load_letor"
+            raise DataError(f"{group[0].place}: query {query} {reason}")
         seen.add(query)
         if held and len(held) + len(group) > rows:
             yield held
@@ -249,7 +214,7 @@ def _read_queries(files: list[Path], rows: int) -> Iterator[list[_Line]]:
 def _query_id(line: _Line) -> int:
     found = re.search(rb"\sqid:(\d+)\s", line.text)
     if found is None:
-        raise line.error(f"no query id; {_EXPECTED}")
+        raise DataError(f"{line.place}: no query id; {_EXPECTED}")
     return int(found[1])
 
 
@@ -267,16 +232,15 @@ def _parse(lines: list[_Line], n_features: int | None, dtype: DTypeLike, sparse:
             raise ValueError(f"a number is not finite, or too large for {np.dtype(dtype)}")
     except (ValueError, OverflowError) as error:
         if len(lines) == 1:
-            raise lines[0].error(f"malformed: {error}; {_EXPECTED}") from error
+            raise DataError(f"{lines[0].place}: malformed: {error}; {_EXPECTED}") from error
         middle = len(lines) // 2
         _parse(lines[:middle], n_features, dtype, sparse)
         return _parse(lines[middle:], n_features, dtype, sparse)
     if n_features is not None and X.shape[1] > n_features:
         entry = int(np.argmax(X.indices >= n_features))
         row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
-        raise lines[row].error(
-            f"feature {X.indices[entry] + 1}, but there are {n_features} features; set n_features"
-        )
+        reason = f"but there are {n_features} features; set n_features"
+        raise DataError(f"{lines[row].place}: feature {X.indices[entry] + 1}, {reason}")
     indices, ends = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     X = sp.csr_array((X.data, indices, ends), shape=(len(y), n_features or X.shape[1]))
     X.eliminate_zeros()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ARRAYS = ("user_ids", "item_ids", "offsets", "items", "values")
-LARGEST_RATING = 1e15
-"""Largest absolute rating: beyond it integers are not exact, and squares soon overflow."""
-PICTURE_SUFFIXES = (".jpg", ".pdf", ".png", ".svg", ".webp")
+LARGEST_RATING = 1e15  # beyond it integers are not exact, and squares soon overflow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,10 +61,12 @@ class Ratings:
         self.__post_init__()  # arrays are writeable after unpickling
 
     def __repr__(self) -> str:
-        return (
-            f"<Ratings {self.name}: {self.n_users:,} users, {self.n_items:,} items, "
-            f"{self.n_ratings:,} ratings>"
-        )
+        return f"<Ratings {self.name}: {self.sizes}>"
+
+    @property
+    def sizes(self) -> str:
+        """Numbers of users, items and ratings in words."""
+        return f"{self.n_users:,} users, {self.n_items:,} items, {self.n_ratings:,} ratings"
 
     @classmethod
     def from_arrays(
@@ -78,7 +78,7 @@ class Ratings:
         name: str = "ratings",
         bounds: tuple[float, float] | None = None,
     ) -> Ratings:
-        """Build a table from three columns of equal length, in any order.
+        """Build a table from three columns of equal length, in any order, without duplicates.
 
         Parameters
         ----------
@@ -90,21 +90,11 @@ class Ratings:
             Name of the table in messages.
         bounds : (low, high), optional
             Smallest and largest rating allowed.
-
-        Returns
-        -------
-        Ratings
-
-        Raises
-        ------
-        DataError
-            If there are no ratings, a rating is not finite or outside the bounds (by default up to
-            `LARGEST_RATING`), or a user rated an item twice. Rows are counted from 1.
         """
         user_labels, item_labels = np.asarray(users), np.asarray(items)
         try:
             scores = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
+        except (TypeError, ValueError) as error:
             raise DataError(f"{name}: ratings must be numbers ({error})") from error
         if not user_labels.shape == item_labels.shape == scores.shape or scores.ndim != 1:
             raise DataError(f"{name}: users, items and ratings must be columns of one length")
@@ -113,10 +103,8 @@ class Ratings:
         low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
         bad = np.flatnonzero(~((scores >= low) & (scores <= high)))
         if bad.size:
-            raise DataError(
-                f"{name}, row {bad[0] + 1}: the rating {scores[bad[0]]:g} is outside {low:g} to "
-                f"{high:g}"
-            )
+            value = f"the rating {scores[bad[0]]:g} is outside {low:g} to {high:g}"
+            raise DataError(f"{name}, row {bad[0] + 1}: {value}")
         user_ids, user_codes = _number(user_labels, name)
         item_ids, item_codes = _number(item_labels, name)
         # One integer per (user, item) sorts faster than two keys.
@@ -153,11 +141,6 @@ class Ratings:
     def n_ratings(self) -> int:
         """Number of ratings."""
         return len(self.values)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays of the table in bytes."""
-        return sum(getattr(self, field).nbytes for field in ARRAYS)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -207,24 +190,17 @@ class Ratings:
 
 
 def _number(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the distinct labels, ascending, and the number of each row's label.
-
-    Labels that are Python objects are numbered first: an array of text takes as much memory for
-    every row as for its longest.
-    """
+    """Return the distinct labels, ascending, and the number of each row's label."""
     if labels.dtype != object:
         ids, codes = np.unique(labels, return_inverse=True)
         return ids, codes
-    first: dict[Any, int] = {}
-    try:
-        codes = np.fromiter((first.setdefault(label, len(first)) for label in labels), np.intp)
-        distinct = np.array(list(first))
-        mixed = len({isinstance(label, str) for label in first}) > 1  # 1 and "1" would be equal
-        if mixed or distinct.dtype == object or distinct.ndim != 1:
-            raise ValueError("labels are of several types")
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: labels must be all numbers or all text ({error})") from error
-    ids, ranks = np.unique(distinct, return_inverse=True)
+    # Sort the distinct objects only: an array of text takes for every row as much as its longest.
+    import pandas as pd
+
+    codes, distinct = pd.factorize(labels)
+    if codes.min() < 0 or len({isinstance(label, str) for label in distinct}) > 1:
+        raise DataError(f"{name}: labels must be all numbers or all text, none missing")
+    ids, ranks = np.unique(np.array(distinct.tolist()), return_inverse=True)
     return ids, ranks[codes]
 
 
@@ -233,22 +209,15 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(NamedTuple):
     """Statistics of a ratings table."""
 
-    density: float
-    """Fraction of all (user, item) pairs that have a rating."""
-    tied_pairs: float
-    """Fraction of the pairs of a user's items that have equal ratings, over all users."""
-    groups: dict[tuple[int, int], int]
-    """Number of users by inclusive bounds on their number of ratings."""
-    edges: NDArray[np.float64]
-    """Edges of the histogram of ratings, shape (n_bins + 1,)."""
-    labels: tuple[str, ...]
-    """Name of each bin: the level of a coarse scale, or the ends of the bin."""
-    histogram: NDArray[np.int64]
-    """Number of ratings in each bin, shape (n_bins,)."""
+    density: float  # fraction of all (user, item) pairs that have a rating
+    tied_pairs: float  # fraction of the pairs of a user's items that have equal ratings
+    groups: dict[tuple[int, int], int]  # users by inclusive bounds on their number of ratings
+    edges: NDArray[np.float64]  # of the histogram of ratings, shape (n_bins + 1,)
+    labels: tuple[str, ...]  # of the bins: levels of a coarse scale, or ends of the bins
+    histogram: NDArray[np.int64]  # number of ratings in each bin, shape (n_bins,)
 
 
 def summarise(
@@ -283,15 +252,13 @@ def summarise(
 def check_picture(path: Path) -> None:
     """Raise OutputError if a picture cannot be saved under this name."""
     check_output(path)
-    if path.suffix.lower() not in PICTURE_SUFFIXES:
-        raise OutputError(f"{path}: the name of a picture ends in {', '.join(PICTURE_SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}")
+    suffixes = ".jpg", ".pdf", ".png", ".svg", ".webp"
+    if path.suffix.lower() not in suffixes or not path.parent.is_dir():
+        raise OutputError(f"{path}: expected a name in a folder, with suffix {', '.join(suffixes)}")
 
 
 def save_picture(ratings: Ratings, path: Path) -> None:
-    """Save the figure of `draw_picture` in the format of the suffix, one of `PICTURE_SUFFIXES`."""
-    check_picture(path)
+    """Save the figure of `draw_picture` in the format of the suffix."""
     figure = draw_picture(ratings)
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
@@ -321,5 +288,5 @@ def draw_picture(ratings: Ratings) -> Figure:
     right.yaxis.set_major_locator(MaxNLocator(integer=True))
     right.yaxis.set_major_formatter("{x:,.0f}")
     figure.legend(title="Groups of reference users", loc="outside right upper", frameon=False)
-    figure.suptitle(repr(ratings)[len("<Ratings ") : -1])
+    figure.suptitle(f"{ratings.name}: {ratings.sizes}")
     return figure

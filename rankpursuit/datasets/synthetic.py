@@ -5,20 +5,14 @@ Nobody gave them: figures measured on them are not comparable with the paper's.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import DataError
 
-Scale = Literal["jokes", "stars"]
-
-LARGEST_TABLE = 10_000_000
-"""Maximum number of users times items; a draw takes about 70 bytes for each."""
-MOST_NOISE = 1e6
-"""Maximum standard deviation of the noise."""
-_MOST_RATINGS = 300
+LARGEST_TABLE = 10_000_000  # users times items; a draw takes about 70 bytes for each
 _TASTE, _QUALITY = 1.0, 0.5  # standard deviation of the two parts of an item's appeal
 
 
@@ -27,7 +21,7 @@ def make_ratings(
     n_items: int = 100,
     *,
     seed: int = 0,
-    scale: Scale = "jokes",
+    scale: Literal["jokes", "stars"] = "jokes",
     n_tastes: int = 6,
     noise: float = 1.6,
     min_ratings: int = 15,
@@ -64,21 +58,18 @@ def make_ratings(
     Ratings
         The defaults give enough users for the paper's groups and numbers of test users.
     """
-    most = most_ratings(n_items, max_ratings)
-    if scale not in get_args(Scale):
-        known = " or ".join(map(repr, get_args(Scale)))
-        raise DataError(f"scale must be {known}, not {scale!r}")
+    most = min(n_items, 300) if max_ratings is None else max_ratings
+    if scale not in ("jokes", "stars"):
+        raise DataError(f"scale must be 'jokes' or 'stars', not {scale!r}")
     possible = n_users >= 1 and n_tastes >= 1 and 1 <= min_ratings <= most <= n_items
-    if not possible or not 0 <= noise <= MOST_NOISE:
+    size = max(n_users, n_tastes) * max(n_items, n_tastes)
+    if not possible or not 0 <= noise <= 1e6 or size > LARGEST_TABLE:
         raise DataError(
-            f"make_ratings needs n_users >= 1, n_tastes >= 1, noise from 0 to {MOST_NOISE:g} and "
-            f"1 <= min_ratings <= max_ratings <= n_items, not n_users={n_users}, "
-            f"n_tastes={n_tastes}, noise={noise}, min_ratings={min_ratings}, max_ratings={most}, "
-            f"n_items={n_items}"
+            "make_ratings needs n_users >= 1, n_tastes >= 1, noise from 0 to 1e6, 1 <= min_ratings "
+            f"<= max_ratings <= n_items and at most {LARGEST_TABLE:,} pairs of a user and an item, "
+            f"not n_users={n_users}, n_tastes={n_tastes}, noise={noise}, min_ratings={min_ratings},"
+            f" max_ratings={most}, n_items={n_items}"
         )
-    excess = too_large(n_users, n_items, n_tastes)
-    if excess:
-        raise DataError(f"make_ratings: {excess}")
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     liking = _liking(rng, n_users, n_items, n_tastes)
     rated = _rated(rng, liking, min_ratings, most)
@@ -86,25 +77,13 @@ def make_ratings(
     appeal /= np.sqrt(_TASTE**2 + _QUALITY**2 + noise**2)
     generosity = 0.35 * rng.standard_normal((n_users, 1))
     temperament = np.exp(0.3 * rng.standard_normal((n_users, 1)))
-    values = _to_scale(generosity + temperament * appeal, scale)
+    opinion = generosity + temperament * appeal  # of about unit variance
+    if scale == "jokes":
+        values = np.round(10 * np.tanh(0.1 + 0.55 * opinion), 2)
+    else:
+        values = np.clip(np.round(3.6 + 1.1 * opinion), 1, 5)
     users, items = np.nonzero(rated)
     return Ratings.from_arrays(users, items, values[users, items], name=name)
-
-
-def too_large(n_users: int, n_items: int, n_tastes: int) -> str | None:
-    """Return why a table is too large to draw, or None if it is not."""
-    for words, size in (
-        (f"n_users {n_users} times n_items {n_items}", n_users * n_items),
-        (f"n_tastes {n_tastes} times the largest size", n_tastes * max(n_users, n_items, n_tastes)),
-    ):
-        if size > LARGEST_TABLE:
-            return f"{words} is {size:,}, and {LARGEST_TABLE:,} is the most"
-    return None
-
-
-def most_ratings(n_items: int, max_ratings: int | None) -> int:
-    """Return the maximum number of ratings of a user: as given, else 300 or all items."""
-    return min(n_items, _MOST_RATINGS) if max_ratings is None else max_ratings
 
 
 def _liking(rng: np.random.Generator, n_users: int, n_items: int, n_tastes: int) -> np.ndarray:
@@ -126,10 +105,3 @@ def _rated(rng: np.random.Generator, liking: np.ndarray, fewest: int, most: int)
     keys = popularity + 0.3 * liking + rng.gumbel(size=liking.shape)
     ranks = np.argsort(np.argsort(-keys, axis=1), axis=1)
     return ranks < counts[:, None]
-
-
-def _to_scale(opinion: np.ndarray, scale: str) -> np.ndarray:
-    """Map opinions, of about unit variance, to the scale."""
-    if scale == "jokes":
-        return np.round(10 * np.tanh(0.1 + 0.55 * opinion), 2)
-    return np.clip(np.round(3.6 + 1.1 * opinion), 1, 5)

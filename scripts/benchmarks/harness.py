@@ -30,10 +30,8 @@ from rankpursuit.writing import replacing, write_atomically
 CONFIGS = Path(__file__).parents[2] / "configs"
 SYNTHETIC = "data={name: synthetic, n_users: 3000, n_items: 100}"
 
-Row = list[Any]
-"""A title, values, the goal, and whether it is met (empty if there is no goal)."""
-Entries = Iterator[tuple[tuple[str, ...], Row]]
-"""Rows of a benchmark as they are measured, each with the headers of its table."""
+Row = list[Any]  # a title, values, the goal, and whether it is met (empty if there is no goal)
+Entries = Iterator[tuple[tuple[str, ...], Row]]  # rows, each with the headers of its table
 
 
 @dataclass(frozen=True)

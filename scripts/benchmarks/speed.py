@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.linear_model import orthogonal_mp
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.svm import SVC
 
+from benchmarks import floor
 from benchmarks.harness import Entries, Options, Subject, alternate, is_met, load, ratio_row
 from benchmarks.runs import CHECK, INSTEAD, worker_rows
 from rankpursuit import (
@@ -25,20 +27,14 @@ from rankpursuit import (
     RankSVM,
 )
 from rankpursuit.experiments.config import Experiment, ratings_of
-from rankpursuit.experiments.evaluate import evaluate_unit, tasks_of
 from rankpursuit.experiments.methods import predict_grid
-from rankpursuit.experiments.problem import Problem, in_stacks
+from rankpursuit.experiments.problem import Problem
 from rankpursuit.experiments.protocol import build_task, draw_users
-from rankpursuit.experiments.run import Run
 from rankpursuit.kernels import function_values, gamma_from_width, gaussian_stack, squared_distances
-from rankpursuit.metrics import disagreement_error
 from rankpursuit.preferences import Blend, GroupPreferences
 from rankpursuit.solvers import OrderedPairs, count_basis, rank_svm_path
 
-PARTS = ("part / whole", "part, ms a task", "whole, ms", *INSTEAD[3:])
 SMALL = ("fit of 50 points", "ms, fastest tenth", "median", "goal", "met")
-PAPER = ("jester_supervised", "jester_semi_supervised")
-PAPER += ("movielens_supervised", "movielens_semi_supervised")
 NOTE = """\
 Hold-out tasks of the paper's data (synthetic ratings without them), at the full grids; medians over
 alternating rounds; one BLAS thread. Ours and the alternative get one task at a time; the parts of a
@@ -47,11 +43,11 @@ whole are those of units of ten users, as in a run."""
 
 def rows(options: Options) -> Entries:
     """Measure everything; what is far above its goal in at most three rounds."""
-    few = Options(min(options.rounds, 3), options.small, options.folder)
+    few = replace(options, rounds=min(options.rounds, 3))
     supervised = load("jester_supervised")
     yield from pursuit_rows(supervised, options)
     yield from semi_supervised_rows(load("jester_semi_supervised"), few)
-    yield from metric_rows(few)
+    yield from floor.rows(few)
     yield from least_squares_rows(supervised, few)
     yield from svm_rows(supervised, few)
     yield from cross_validation_rows(few)
@@ -297,34 +293,6 @@ def small_fit_rows(options: Options) -> Entries:
     for name, seconds in zip(models, alternate(15 if options.small else 105, *fits), strict=True):
         fast, median = (float(1e3 * x) for x in np.quantile(seconds[5:], [0.1, 0.5]))
         yield SMALL, [name, fast, median, "at most 2", is_met("at most 2", fast)]
-
-
-def metric_rows(options: Options) -> Entries:
-    """Compare the metric with the whole evaluation of units of ten users, as in a run."""
-    for name in PAPER[:1] if options.small else PAPER:
-        experiment = load(name)
-        plan, kernel = Run.of(experiment, 1).plan, experiment.kernel
-        cell = next(one for one in plan.cells if one.group == experiment.protocol.groups[1])
-        units = plan.units[cell, "holdout"]
-        units = units[:: max(1, len(units) // 5)]  # users with few ratings to those with many
-        stacks = [
-            Problem.of(tasks, kernel.widths, kernel.parameter)
-            for unit in units
-            for tasks in in_stacks(tasks_of(experiment, unit), len(kernel.widths))
-        ]
-        grids = [
-            (p.scores[p.of_task, p.n_train :], predict_grid(p, spec, slice(p.n_train, None)).values)
-            for p in stacks
-            for spec in experiment.algorithms.values()
-        ]
-        labels = tuple(experiment.algorithms)
-        whole, metric = alternate(
-            options.rounds,
-            lambda: [evaluate_unit(experiment, unit, labels, {}) for unit in units],  # noqa: B023
-            lambda: [disagreement_error(*grid, ties=experiment.ties) for grid in grids],  # noqa: B023
-        )
-        title, scale = f"{name.replace('_', ' ')}: metric", 1e3 / sum(len(x.users) for x in units)
-        yield PARTS, ratio_row(title, metric, whole, metric / whole, scale, "below 0.15")
 
 
 SUBJECT = Subject("Speed", NOTE, rows)

@@ -6,9 +6,9 @@ Every difference is of two algorithms on the same test users, with a 95% bootstr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import pandas as pd
@@ -17,23 +17,14 @@ from pages import write_part
 
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.published import small_difference
+from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare
-from rankpursuit.reporting.tables import signed
-from studies.library import DATA_TITLES, RESULTS, ROOT, draw_panels, markdown_table, write_csv
+from studies.library import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv
 
 SHARES = ("05", "10", "20", "40")
 RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
 RP_RIDGE = "ranking_pursuit_ridge"
-
-
-class Question(NamedTuple):
-    """A difference: in which run, of which algorithm minus which, and its title."""
-
-    run: str
-    first: str
-    second: str
-    title: str
 
 
 BASELINES = {
@@ -45,7 +36,8 @@ BASELINES = {
     RP: "ranking pursuit",
     "backfit_ridge": "ranking pursuit back-fitted with a ridge",
 }
-QUESTIONS: dict[str, list[tuple[str, str, str, str]]] = {
+# Differences: in which run, of which algorithm minus which, and their titles.
+SECTIONS: dict[str, list[tuple[str, str, str, str]]] = {
     "What the gain of SS ranking pursuit over ranking pursuit is made of": [
         ("gain", SS, RP, "SS ranking pursuit minus ranking pursuit"),
         ("gain", "halves", RP, "mean of two halves of the dictionary minus ranking pursuit"),
@@ -113,7 +105,6 @@ QUESTIONS: dict[str, list[tuple[str, str, str, str]]] = {
 }
 COLUMNS = ("section", "question", "data", "first", "second", "users", "first_error")
 COLUMNS += ("second_error", "difference", "low", "high", "first_share")
-SECTIONS = {title: [Question(*one) for one in found] for title, found in QUESTIONS.items()}
 
 
 def users_of(folder: Path) -> pd.DataFrame | None:
@@ -128,14 +119,11 @@ def users_of(folder: Path) -> pd.DataFrame | None:
 
 def answers(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the answer to every question, on each data set that was run."""
-    names = dict.fromkeys(one.run for questions in SECTIONS.values() for one in questions)
-    runs = {
-        (data, run): users_of(folder / f"{data}_{run}") for data in DATA_TITLES for run in names
-    }
+    read = cache(users_of)
     for section, questions in SECTIONS.items():
         for data in DATA_TITLES:
             for run, first, second, title in questions:
-                users = runs[data, run]
+                users = read(folder / f"{data}_{run}")
                 if users is None:
                     continue
                 errors = users["error"][[first, second]].dropna()
@@ -158,7 +146,7 @@ def to_markdown(found: pd.DataFrame) -> str:
             lines.append([question, *(word for pair in cells for word in pair)])
         titles = [(f"{DATA_TITLES[data]}: difference", "functions") for data in data_sets]
         headers = ["error of", *(word for pair in titles for word in pair)]
-        table = markdown_table(headers, lines, "l" + "r" * (len(headers) - 1))
+        table = markdown_columns(headers, lines, "l" + "r" * (len(headers) - 1))
         n_users = ", ".join(
             f"{DATA_TITLES[data]} {rows[rows['data'] == data]['users'].max()}" for data in data_sets
         )

@@ -15,9 +15,10 @@ from tqdm import tqdm
 from rankpursuit import RankingPursuit, RankSVM, SparseRankRLS
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences, GroupWeight
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.solvers import pursue_gram, ridge_gram
 from rankpursuit.solvers.pursuit import Fitting, GramSums
-from studies.library import RESULTS, Array, markdown_table
+from studies.library import RESULTS, Array
 from studies.rankings import Fold, load_folds, per_query
 
 SETS = ["letor", "smooth", "uneven", "linear", "diabetes"]
@@ -84,12 +85,9 @@ def mean_errors(names: list[str], measure: Any) -> pd.DataFrame:
 
 def to_markdown(keys: list[str], frame: pd.DataFrame) -> str:
     """Return a data frame with its index as the first columns."""
-    rows = []
-    for key, values in frame.iterrows():
-        words = ["" if np.isnan(x) else f"{x:.3f}" for x in values]
-        rows.append([*(key if isinstance(key, tuple) else [key]), *words])
+    words = frame.map(lambda x: "" if np.isnan(x) else f"{x:.3f}").rename_axis(keys).reset_index()
     sides = "l" * len(keys) + "r" * frame.shape[1]
-    return markdown_table([*keys, *map(str, frame.columns)], rows, sides)
+    return markdown_columns([str(name) for name in words], words.to_numpy().tolist(), sides)
 
 
 @click.command()

@@ -22,26 +22,22 @@ import click
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 from pages import runs, write_part
 from tabulate import tabulate
 
-from rankpursuit.experiments.config import load_experiment, ratings_of
+from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.evaluate import tasks_of
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
-from rankpursuit.experiments.store import Identity, Store
+from rankpursuit.experiments.store import Store
+from rankpursuit.reporting import published as paper
 from rankpursuit.reporting.check import published_tolerances
-from rankpursuit.reporting.published import (
-    published_claims,
-    published_size,
-    published_tables,
-    small_difference,
-)
-from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, markdown_table, write_csv
+from rankpursuit.reporting.figures import LOOKS
+from rankpursuit.reporting.render import markdown_columns
+from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, write_csv
 
 TABLES = {
     "jester": {1: "jester_supervised", 2: "jester_semi_supervised", 5: "jester_supervised"},
@@ -50,9 +46,9 @@ TABLES = {
 """The run behind each published table; the first table of a data set is fitted."""
 UNIT_USERS, DRAWS = 10, 1000
 PURSUIT, SPARSE = "ranking_pursuit", "sparse_rank_rls"
+COMPARISONS = ("outperforms", "lower_mean", "comparable")  # rules of claims
 
-Key = tuple[str, str, str]
-"""Metric, group and algorithm."""
+Key = tuple[str, str, str]  # metric, group and algorithm
 
 
 class Grid(NamedTuple):
@@ -80,19 +76,16 @@ class Rule(NamedTuple):
 
 DEFAULT = Rule()
 POWERS = (None, -5, -3, -1, 1, 3, 5, 7)
-RULES = [
-    Rule(*options)
-    for options in itertools.product((0, 1, 3), POWERS, (False, True), ("holdout", "pursuit"))
-]
+OPTIONS = itertools.product((0, 1, 3), POWERS, (False, True), ("holdout", "pursuit"))
+RULES = [Rule(*options) for options in OPTIONS]
 
 
 def load_grids(folder: Path) -> dict[Key, Grid]:
     """Read the errors over the grids of a run, of every unit that has all algorithms."""
     experiment = load_experiment(RunFolder(folder).config)
-    identity = Identity(experiment.digest(), ratings_of(experiment.data).checksum())
-    found: dict[Key, list[Array]] = {}
-    with Store(RunFolder(folder).store, identity) as store:
-        run = Run.of(experiment, 1).everything(store)
+    run, found = Run.of(experiment, 1), dict[Key, list[Array]]()
+    with Store(RunFolder(folder).store, run.identity()) as store:
+        run = run.whole(max(1, store.repeats))
         for cell in run.plan.cells:
             results = {label: run.results(store, cell, "holdout", label) for label in run.labels}
             if all(results.values()):
@@ -100,10 +93,8 @@ def load_grids(folder: Path) -> dict[Key, Grid]:
                     for metric, sums in result.sums.items():
                         key = (metric, group_name(cell.group), label)
                         found.setdefault(key, []).append(sums / UNIT_USERS)
-    axes = {
-        label: grid_axes(spec, experiment.kernel.widths)
-        for label, spec in experiment.algorithms.items()
-    }
+    widths, specs = experiment.kernel.widths, experiment.algorithms
+    axes = {label: grid_axes(spec, widths) for label, spec in specs.items()}
     return {key: Grid(axes[key[2]], np.stack(units)) for key, units in found.items()}
 
 
@@ -147,11 +138,9 @@ def _keep_one_width(sums: dict[str, Array]) -> None:
     """Set all widths to infinity but the best for all methods together."""
     by_width = [s.reshape(*s.shape[:2], -1).min(axis=2) for s in sums.values()]
     best = np.sum([s / s.min(axis=1, keepdims=True) for s in by_width], axis=0).argmin(axis=1)
-    for label, values in sums.items():
+    for values in sums.values():
         other = np.arange(values.shape[1]) != best[:, None]
-        sums[label] = np.where(
-            other.reshape(*other.shape, *[1] * (values.ndim - 2)), np.inf, values
-        )
+        values[other] = np.inf
 
 
 def _at_pursuit_size(here: dict[str, Grid], sums: Array, places: NDArray[np.intp]) -> Array:
@@ -182,7 +171,7 @@ class Cells:
     def chi_square(self, measured: Array | None = None) -> Array:
         """Sum over cells; with means of several draws, shape (draws, cells), of each draw."""
         measured = self.measured if measured is None else measured
-        size = published_size()
+        size = paper.published_size()
         ours, theirs = UNIT_USERS * self.units.shape[1], size.users * size.repeats
         step = np.array([10.0 ** -METRICS[metric].decimals for metric, *_ in self.keys])
         variance = self.spread**2 * (1 / ours + 1 / theirs) + step**2 / 12  # the paper rounds
@@ -200,11 +189,11 @@ class Cells:
         """Number of comparisons of the claims about this table that hold by means, and of all."""
         means = dict(zip(self.keys, self.measured, strict=True))
         right = total = 0
-        for claim in published_claims():
+        for claim in paper.published_claims():
             if claim.tables != (self.table,) or claim.rule not in COMPARISONS:
                 continue
             metric = claim.options.get("metric", "disagreement")
-            limit = small_difference(metric) if claim.rule == "comparable" else 0.0
+            limit = paper.small_difference(metric) if claim.rule == "comparable" else 0.0
             sides = claim.options["first"], claim.options["second"]
             groups = dict.fromkeys(group for _, group, _ in self.keys)
             for group, one, two in itertools.product(groups, *sides):
@@ -215,21 +204,17 @@ class Cells:
         return right, total
 
 
-COMPARISONS = ("outperforms", "lower_mean", "comparable")
-
-
 @cache
-def spreads(table: int) -> dict[Key, float]:
+def spreads(table: int) -> pd.Series:
     """Return the standard deviation over users of each cell of a committed run."""
-    users = runs()[table].users
-    return users.groupby(["metric", "group", "algorithm"])["error"].std().to_dict()
+    return runs()[table].users.groupby(["metric", "group", "algorithm"])["error"].std()
 
 
 def cells_of(table: int, errors: dict[Key, Array]) -> Cells:
     """Put the errors of units next to the cells that a table is the first to print."""
     published = {
         (metric, group, label): value
-        for metric, label, group, value in published_tables()[table].each_cell()
+        for metric, label, group, value in paper.published_tables()[table].each_cell()
         if table != 5 or metric != "disagreement" or label.startswith("combined")
     }  # Table 5 repeats Table 1
     spread = [spreads(table)[key] for key in published]
@@ -238,8 +223,7 @@ def cells_of(table: int, errors: dict[Key, Array]) -> Cells:
     return Cells(table, list(published), values, np.array(spread), units)
 
 
-Setups = dict[tuple[int, Rule], dict[int, Cells]]
-"""The cells of each table, by number of reference users and rule of choice."""
+Setups = dict[tuple[int, Rule], dict[int, Cells]]  # the cells of each table, by set-up
 
 
 def explore(data: str, folder: Path) -> Setups:
@@ -247,7 +231,7 @@ def explore(data: str, folder: Path) -> Setups:
 
     Tables without results are skipped, and numbers of reference users without the fitted table.
     """
-    numbers = sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    numbers = sorted(int(path.name) for path in folder.glob("*") if path.name.isdigit())
     fitted, *_ = names = list(dict.fromkeys(TABLES[data].values()))
     grids: dict[str, dict[int, dict[Key, Grid]]] = {}
     for name in names:
@@ -314,21 +298,18 @@ def report(data: str, setups: Setups) -> str:
             row += [" ".join(str(count.get(t, "-")) for t in tables) for count in counts]
             rows.append(row)
     full = next(cells for cells in setups.values() if len(cells) == len(tables))
-    headers = [
-        "reference users",
-        "rule of choice",
-        *(f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables),
-        "chi² in all",
-        f"cells within tolerance, Tables {' '.join(map(str, tables))}",
-        f"comparisons that agree, of {' '.join(str(full[t].agreeing[1]) for t in tables)}",
-    ]
+    headers = ["reference users", "rule of choice"]
+    headers += [f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables]
+    headers += ["chi² in all", f"cells within tolerance, Tables {' '.join(map(str, tables))}"]
+    compared = " ".join(str(full[t].agreeing[1]) for t in tables)
+    headers += [f"comparisons that agree, of {compared}"]
     shares = interval(setups, tables[0])
     told = ", ".join(f"{number}: {share:.0%}" for number, share in shares.items() if share > 0)
     similar = ", ".join(str(number) for number, share in shares.items() if share >= 0.025)
     n_users = UNIT_USERS * setups[best][tables[0]].units.shape[1]
     return (
         f"### {DATA_TITLES[data]}\n\n"
-        f"{markdown_table(headers, rows, 'rl' + 'r' * (len(headers) - 2))}\n\n"
+        f"{markdown_columns(headers, rows, 'rl' + 'r' * (len(headers) - 2))}\n\n"
         f"{len(setups)} set-ups were tried, with {n_users} users a group, fitted to Table "
         f"{tables[0]} and judged on the others. Over {DRAWS} draws of the users the best fit has "
         f"this number of reference users in this share of draws: {told}. Not to be told apart: "
@@ -341,15 +322,14 @@ def draw_errors(axes: Axes, curves: dict[int, Cells]) -> None:
     numbers = sorted(curves)
     first = curves[numbers[0]]
     for label in dict.fromkeys(key[2] for key in first.keys):
-        look, own = METHODS[label].look, [key[2] == label for key in first.keys]
+        look, own = LOOKS[label], [key[2] == label for key in first.keys]
         values = [curves[number].measured[own].mean() for number in numbers]
         style = {"color": look.color, "marker": look.marker, "ms": 5}
         axes.plot(numbers, values, label=METHODS[label].title, **style)
         axes.axhline(first.published[own].mean(), color=look.color, ls=":", lw=1.2)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator(numbers))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.minorticks_off()
+    axes.set_xticks(numbers, list(map(str, numbers)))
 
 
 @click.command()
@@ -387,14 +367,15 @@ def alike_items(configs: tuple[str, ...]) -> None:
     rows = []
     for config in configs:
         experiment = load_experiment(config)
-        for (cell, role), units in Run.of(experiment, 1).plan.units.items():
-            if role == "test":
-                shares = []
-                for task in (task for unit in units for task in tasks_of(experiment, unit)):
-                    _, sizes = np.unique(task.features, axis=0, return_counts=True)
-                    shares.append([sizes.max(), sizes[sizes > 1].sum()] / sizes.sum())
-                words = [f"{share:.0%}" for share in np.mean(shares, axis=0)]
-                users = experiment.protocol.reference_users
-                rows.append([config, users, group_name(cell.group), *words])
+        plan, users = Run.of(experiment, 1).plan, experiment.protocol.reference_users
+        for cell in plan.cells:
+            shares = []
+            for task in (
+                x for unit in plan.units[cell, "test"] for x in tasks_of(experiment, unit)
+            ):
+                _, sizes = np.unique(task.features, axis=0, return_counts=True)
+                shares.append([sizes.max(), sizes[sizes > 1].sum()] / sizes.sum())
+            words = [f"{share:.0%}" for share in np.mean(shares, axis=0)]
+            rows.append([config, users, group_name(cell.group), *words])
     headers = ["config", "reference users", "group", "largest class of equals", "with an equal"]
     click.echo(tabulate(rows, headers))

@@ -24,9 +24,10 @@ from threadpoolctl import threadpool_limits
 
 from rankpursuit import RankingPursuitCV, RankRLS, RankSVM, SparseRankRLSCV
 from rankpursuit.metrics import ndcg_error
-from rankpursuit.reporting.statistics import Comparison, compare
+from rankpursuit.reporting.render import markdown_columns
+from rankpursuit.reporting.statistics import compare
 from rankpursuit.writing import write_atomically
-from studies.library import RESULTS, Array, markdown_table
+from studies.library import RESULTS, Array
 from studies.rankings import DATA_SETS, Queries, letor_folder, load_folds, per_query
 
 KEPT = RESULTS / "letor.json"
@@ -51,8 +52,7 @@ def searched(
 ) -> Fitted:
     """Fit with the parameters that have the highest NDCG@10 over five folds of queries.
 
-    `build` makes a model from parameters of the grid; `stages` are numbers of trees to try of each,
-    for models with ``staged(X, stages)``.
+    `stages` are numbers of trees to try with each, of models with ``staged(X, stages)``.
     """
     scores = np.zeros((len(grid), max(1, len(stages))))
     most = {"n_estimators": max(stages)} if stages else {}
@@ -195,11 +195,8 @@ class Method(NamedTuple):
     most_rows: int = NO_LIMIT
 
 
-METHODS = {
-    "nothing-set": Method(
-        "`RankingPursuitCV()`, nothing set but the seed", chosen_by(RankingPursuitCV)
-    )
-}
+NOTHING_SET = "`RankingPursuitCV()`, nothing set but the seed"
+METHODS = {"nothing-set": Method(NOTHING_SET, chosen_by(RankingPursuitCV))}
 for n in SIZES:
     fit = chosen_by(RankingPursuitCV, n, scoring="ndcg@10")
     METHODS[f"pursuit-{n}"] = Method(f"ranking pursuit, at most {n} functions", fit)
@@ -216,12 +213,10 @@ METHODS |= {
 
 
 def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
-    """Fit a method to a fold and test it; return None if its package is not installed."""
-    return in_new_process(_measure, method, data, fold)
+    """Fit a method to a fold and test it; return None if its package is not installed.
 
-
-def _measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
-    """Measure with one thread and in processor time, so that other programs add little."""
+    Uses one thread, and measures processor time, so that other programs add little.
+    """
     warnings.simplefilter("ignore")
     threadpool_limits(1)
     _, train, test = next(one for one in load_folds(data) if one.name == fold)
@@ -235,6 +230,7 @@ def _measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
         return None
     done, memory = time.process_time(), peak_megabytes() - before
     predictions = fitted.predict(test.X)
+    queries = per_query(test, predictions)
     return {
         "fit_seconds": done - begun,
         "predict_seconds": time.process_time() - done,
@@ -242,10 +238,7 @@ def _measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
         "memory_mb": memory,
         "size_kb": fitted.size / 1e3,
         "about": fitted.about,
-        "queries": {
-            name: [round(value, 6) for value in values]
-            for name, values in per_query(test, predictions).items()
-        },
+        "queries": {name: [round(x, 6) for x in found] for name, found in queries.items()},
     }
 
 
@@ -263,7 +256,7 @@ def measure_all(sets: Iterable[str], methods: Collection[str], *, fresh: bool) -
         if too_large or (key in kept_fits() and not fresh):
             continue
         click.echo(f"{key} ... ", nl=False)
-        found = measure(method, name, fold.name)
+        found = in_new_process(measure, method, name, fold.name)
         if found is None:
             click.echo("skipped: its package is not installed (pip install '.[bench]')")
             continue
@@ -286,19 +279,18 @@ def section(kept: dict[str, Any], data: str) -> str:
             measured[method] = [kept[key] for key in keys]
     if not measured:
         return ""
-    parts = [f"{environment()}.", quality_table(measured), verdict(measured)]
-    missing = [
+    missing = "; ".join(
         f"{title} (given at most {most:,} rows)" if most < NO_LIMIT else title
         for name, (title, _, most) in METHODS.items()
         if name not in measured
-    ]
-    parts[-1] += f"\nNot measured: {'; '.join(missing)}." if missing else ""
-    parts.append(cost_table(measured))
+    )
+    text = verdict(measured) + (f"\nNot measured: {missing}." if missing else "")
+    parts = [f"{environment()}.", quality_table(measured), text, cost_table(measured)]
     pairs = [(measured.get(f"pursuit-{n}"), measured.get(f"random-{n}"), n) for n in SIZES]
-    rows = [[n, interval_text(against(one, two))] for one, two, n in pairs if one and two]
+    rows = [[n, difference(one, two)] for one, two, n in pairs if one and two]
     if rows:
         parts.append("Chosen points minus as many random ones:")
-        parts.append(markdown_table(["functions", "NDCG@10"], rows, "rr"))
+        parts.append(markdown_columns(["functions", "NDCG@10"], rows, "rr"))
     return "\n\n".join(parts)
 
 
@@ -307,15 +299,10 @@ def values(folds: Folds, measure: str = "ndcg") -> Array:
     return np.concatenate([fold["queries"][measure] for fold in folds])
 
 
-def against(folds: Folds, others: Folds) -> Comparison:
-    """Compare the NDCG@10 of two methods, query by query."""
-    return compare(values(folds), values(others))
-
-
-def interval_text(found: Comparison) -> str:
-    """Return a mean difference with its interval."""
-    low, high = found.interval
-    return f"{found.mean:+.3f} ({low:+.3f} to {high:+.3f})"
+def difference(folds: Folds, others: Folds) -> str:
+    """Return the mean difference of the NDCG@10 of two methods, with its interval."""
+    found = compare(values(folds), values(others))
+    return f"{found.mean:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
 
 
 def quality_table(measured: dict[str, Folds]) -> str:
@@ -324,21 +311,20 @@ def quality_table(measured: dict[str, Folds]) -> str:
     headers, rows = ["method", *MEASURES.values(), *references.values()], []
     for method, folds in measured.items():
         row = [METHODS[method].title, *(f"{values(folds, name).mean():.3f}" for name in MEASURES)]
-        for other in references:
-            text = interval_text(against(folds, measured[other]))
-            row.append("" if method == other else text)
+        row += ["" if method == x else difference(folds, measured[x]) for x in references]
         rows.append(row)
-    return markdown_table(headers, rows, "l" + "r" * (len(headers) - 1))
+    return markdown_columns(headers, rows, "l" + "r" * (len(headers) - 1))
 
 
 def verdict(measured: dict[str, Folds]) -> str:
     """Return which methods are ahead of LightGBM or behind it, by the intervals."""
     if "lightgbm" not in measured:
         return "LightGBM was not measured."
-    found = {name: against(folds, measured["lightgbm"]) for name, folds in measured.items()}
+    lightgbm = values(measured["lightgbm"])
+    found = {name: compare(values(folds), lightgbm) for name, folds in measured.items()}
     ahead = [METHODS[name].title for name, one in found.items() if one.interval[0] > 0]
     behind = [METHODS[name].title for name, one in found.items() if one.interval[1] < 0]
-    intervals = f"by the intervals over {len(values(measured['lightgbm']))} queries"
+    intervals = f"by the intervals over {len(lightgbm)} queries"
     others = {name: one for name, one in found.items() if name not in ("lightgbm", "xgboost")}
     if others and all(one.interval[1] < 0 for one in others.values()):
         best = max(others, key=lambda name: values(measured[name]).mean())
@@ -362,7 +348,7 @@ def cost_table(measured: dict[str, Folds]) -> str:
         row = [f"{found['fit_seconds'].mean():.1f}", f"{per_1000:.1f}"]
         row += [f"{found['memory_mb'].max():.0f}", f"{found['size_kb'].mean():.1f}"]
         rows.append([METHODS[method].title, *row, folds[0]["about"]])
-    return markdown_table(headers, rows, "lrrrrl")
+    return markdown_columns(headers, rows, "lrrrrl")
 
 
 @click.command()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from benchmarks.harness import save_figure
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from tabulate import tabulate
 
 from rankpursuit.reporting.figures import figure_style, metric_title
 from rankpursuit.writing import write_atomically
@@ -22,13 +20,6 @@ RESULTS = ROOT / "results"
 DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
 
 Array = NDArray[np.float64]
-
-
-def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], sides: str) -> str:
-    """Return a Markdown table; `sides` has an ``l`` or ``r`` for each column."""
-    words = [[str(word) for word in row] for row in rows]
-    aligned = [{"l": "left", "r": "right"}[side] for side in sides]
-    return tabulate(words, headers, "pipe", disable_numparse=True, colalign=aligned)
 
 
 def write_csv(path: Path, frame: pd.DataFrame) -> None:

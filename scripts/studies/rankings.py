@@ -121,8 +121,7 @@ DATA_SETS: dict[str, tuple[int, Callable[[int], list[Fold]]]] = {
     "cancer": (5, partial(one_ranking, load_breast_cancer)),
     "ratings": (3, partial(drawn, ratings, 40)),
     "large": (1, partial(drawn, smooth, 2000)),
-}
-"""The number of folds of each data set, and how they are made."""
+}  # the number of folds, and how they are made
 
 
 def load_folds(name: str) -> list[Fold]:

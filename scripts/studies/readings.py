@@ -21,8 +21,9 @@ from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.published import published_claims, published_tables
+from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
-from studies.library import RESULTS, markdown_table, write_csv
+from studies.library import RESULTS, write_csv
 
 KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
 SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursuit"
@@ -30,24 +31,12 @@ SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursu
 
 @dataclass(frozen=True)
 class Reading:
-    """An interpretation: where it was run, and the options that it changes, as its title says.
-
-    Attributes
-    ----------
-    title : str
-    changes : dict of str to Any
-        The options that differ from the default: of the algorithms in `variants`, or else of the
-        experiment.
-    variants : dict of str to str
-        For each method that it concerns, the suffix of the label of its variant.
-    run : str, optional
-        The suffix of the name of the run that replaces the default.
-    """
+    """An interpretation: where it was run, and the options that it changes, as its title says."""
 
     title: str
-    changes: dict[str, Any] = field(default_factory=dict)
-    variants: dict[str, str] = field(default_factory=dict)
-    run: str | None = None
+    changes: dict[str, Any] = field(default_factory=dict)  # of `variants`, or of the experiment
+    variants: dict[str, str] = field(default_factory=dict)  # suffixes of labels, by method
+    run: str | None = None  # suffix of the name of the run that replaces the default
 
 
 BASIC, AGAIN = {"fitting": "basic"}, {"repeat": True}
@@ -145,16 +134,9 @@ def main(folder: Path) -> None:
     Writes results/readings.md and readings.csv.
     """
     rows, cells = zip(*(describe(one, folder) for one in READINGS), strict=True)
-    headers = [
-        "reading",
-        "tables",
-        f"cells within tolerance, of {len(cells[0])}",
-        f"claims that hold, of {len(published_claims())}",
-        "comparisons that agree",
-        "Jester, ranking",
-        "MovieLens, ranking",
-        "Jester, squared error",
-    ]
+    headers = ["reading", "tables", f"cells within tolerance, of {len(cells[0])}"]
+    headers += [f"claims that hold, of {len(published_claims())}", "comparisons that agree"]
+    headers += ["Jester, ranking", "MovieLens, ranking", "Jester, squared error"]
     click.echo(tabulate(rows, headers=headers, maxheadercolwidths=12))
-    write_part(RESULTS / "readings.md", "readings", markdown_table(headers, rows, "llrrrrrr"))
+    write_part(RESULTS / "readings.md", "readings", markdown_columns(headers, rows, "llrrrrrr"))
     write_csv(RESULTS / "readings.csv", pd.concat(cells))

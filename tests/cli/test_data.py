@@ -120,7 +120,7 @@ def test_an_unknown_name_is_a_usage_error(run):
     for command in ("fetch", "verify"):
         status, _, said = run(command, "netflix")
         assert status == 2
-        assert "unknown data set 'netflix'; known are: jester, movielens" in said
+        assert "'netflix' is not one of 'jester', 'movielens'" in said
 
 
 def test_verify_passes_when_checksums_and_counts_agree(run, tiny_movielens, monkeypatch):
@@ -206,7 +206,7 @@ def test_describe_detects_the_separator_and_the_columns(run, tmp_path):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("netflix", "neither a file nor one of"),
+        ("netflix", "neither a file nor a data set"),
         ("jestr", "did you mean jester?"),
         ("no.csv", "no such file"),
         ("jester", "not found"),

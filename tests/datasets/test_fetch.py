@@ -237,6 +237,14 @@ def test_a_member_with_a_flipped_byte_is_refused(tmp_path):
         read_member(tmp_path / "a.zip", "x.dat")
 
 
+def test_a_member_longer_than_declared_is_refused(tmp_path):
+    file = archive(tmp_path / "a.zip", {"x.dat": bytes(10_000_000)})
+    size = (10_000_000).to_bytes(4, "little")
+    file.write_bytes(file.read_bytes().replace(size, (9).to_bytes(4, "little")))
+    with pytest.raises(ArchiveError, match="damaged"):
+        read_member(file, "x.dat")
+
+
 @pytest.mark.parametrize("names", [[], ["a/x.dat", "b/x.dat"]])
 def test_an_archive_without_exactly_one_such_member_is_refused(tmp_path, names):
     file = archive(tmp_path / "a.zip", dict.fromkeys(["other", *names], b"1"))

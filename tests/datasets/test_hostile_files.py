@@ -29,7 +29,7 @@ def write(folder, content, name="mine.csv"):
         (HEADER + b"a,x,1\nb,x,NaN\n", "line 3.*'NaN'"),
         (HEADER + b"a,x,1\nb,x,1e400\n", "line 3.*'1e400'"),
         (HEADER + b'"a\nb",x,1\nc,x,bad\n', "line 4.*'bad'"),
-        (HEADER + b'a,x,1\n"b,x,2\n', "EOF inside string"),
+        (HEADER + b'a,x,1\n"b,x,2\n', "line 3.*quotation mark not closed"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(tmp_path, content, message):
