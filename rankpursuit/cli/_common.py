@@ -20,7 +20,7 @@ import click
 from rankpursuit import __version__
 from rankpursuit.errors import ClusterError, RankpursuitError
 from rankpursuit.experiments.names import closest_match, suggestion
-from rankpursuit.visible import cut, one_line, visible
+from rankpursuit.text import cut, one_line, visible
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.evaluate import Unit, UnitResult

@@ -28,8 +28,7 @@ from rankpursuit.experiments.names import (
     shipped_experiments,
     summary_line,
 )
-from rankpursuit.visible import one_line
-from rankpursuit.wording import counted, duration
+from rankpursuit.text import counted, duration, one_line
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankpursuit.datasets.fetch import JESTER, cached_table, find_files, read_member
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import DataError
-from rankpursuit.visible import cut
+from rankpursuit.text import cut
 
 N_JOKES = 100
 NOT_RATED = 99.0

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
-from rankpursuit.visible import cut
+from rankpursuit.text import cut
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import DataSpec, Experiment
