@@ -14,7 +14,6 @@ import click
 from rankpursuit.cli._common import (
     Command,
     Failure,
-    ProgressLines,
     Stopped,
     echo,
     telling,
@@ -172,6 +171,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     if missing:  # reported before the imports below, which take a second
         raise Failure(*missing, exit_code=2)
     from rankpursuit.errors import ConfigError
+    from rankpursuit.experiments.store import Store
 
     names = ("n_jobs", "scheduler", "wait")
     backend = Options(
@@ -192,10 +192,11 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     if twice:
         raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
     if not options["dry_run"] and not options["fresh"]:
-        from rankpursuit.experiments.run import check_folder
-
         for run in runs:  # nothing is run if one folder cannot be used
-            check_folder(run, _folder(run, options))
+            folder = _folder(run, options)
+            folder.check_store()
+            if folder.has_store:
+                Store(folder.store, run.identity()).close()
     with connect(options["backend"], backend) as workers:
         for run in runs:
             workers.check(run.experiment.data)
@@ -247,12 +248,11 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
         with telling(f"{name}: timing a few users of each group"):
             echo(_plan(run, workers.count()))
         return True
-    lines: Any = ProgressLines(name, sys.stderr, live=sys.stderr.isatty())
     outcome = run_session(
         run,
         folder,
         workers.evaluate,
-        None if options["quiet"] else lines,
+        None if options["quiet"] else sys.stderr,
         fresh=options["fresh"],
         command=_command(sys.argv),
         tell=lambda line: echo(line, err=True),

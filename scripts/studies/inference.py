@@ -92,7 +92,7 @@ def load_grids(folder: Path) -> dict[Key, Grid]:
     identity = Identity(experiment.digest(), ratings_of(experiment.data).checksum())
     found: dict[Key, list[Array]] = {}
     with Store(RunFolder(folder).store, identity) as store:
-        run = Run.of(experiment, 1).everything(store)
+        run = Run.of(experiment, 1).whole(store.repeats)
         for cell in run.plan.cells:
             results = {label: run.results(store, cell, "holdout", label) for label in run.labels}
             if all(results.values()):

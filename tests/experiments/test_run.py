@@ -1,6 +1,8 @@
 import gzip
+import io
 import json
 import platform
+import types
 from dataclasses import replace
 from importlib import metadata
 
@@ -14,10 +16,15 @@ from small_experiment import run_into, run_of, run_small_experiment, small_confi
 from rankpursuit.errors import ConfigError, RunError, StoreError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
-from rankpursuit.experiments.evaluate import evaluate_unit
-from rankpursuit.experiments.export import RunFolder, environment_differences
+from rankpursuit.experiments.evaluate import (
+    AlgorithmResult,
+    UnitResult,
+    UserResult,
+    evaluate_unit,
+)
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.protocol import draw_users
-from rankpursuit.experiments.run import can_reuse, run_session
+from rankpursuit.experiments.run import Progress, can_reuse, run_session
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
@@ -260,15 +267,6 @@ def test_the_provenance_names_processor_blas_and_all_packages(whole):
     assert "blas" in facts["machine"]["blas"].lower()
 
 
-def test_differences_to_a_lock_file_are_listed(tmp_path):
-    lock = tmp_path / "requirements.lock"
-    lock.write_text(f"# made up\nnumpy=={np.__version__}\nscipy==0.1  # old\nno-such-thing==1\n")
-    assert environment_differences(lock) == [
-        f"scipy is {metadata.version('scipy')}, requirements.lock has 0.1",
-        "no-such-thing is not installed, requirements.lock has 1",
-    ]
-
-
 LABELS = ("rls", "rank_rls", "ranking_pursuit")
 ALGORITHMS = {label: small_config()["algorithms"][label] for label in LABELS}
 
@@ -357,3 +355,85 @@ class TestRunExperiment:
         monkeypatch.setattr(evaluate, "predict_grid", None)
         with pytest.raises(RunError, match="rls failed"):
             run_experiment(small_config(), **PART)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class TestProgress:
+    @pytest.fixture
+    def run(self):
+        protocol = small_config()["protocol"] | {"test_users": 30, "holdout_users": 30}
+        return run_of(small_config(protocol=protocol), only=["rls"])
+
+    @pytest.fixture
+    def clock(self, monkeypatch):
+        """Return a clock to set by hand."""
+        clock = types.SimpleNamespace(now=0.0)
+        monkeypatch.setattr(
+            "rankpursuit.experiments.run.time", types.SimpleNamespace(monotonic=lambda: clock.now)
+        )
+        return clock
+
+    def units(self, run):
+        return [unit for units in run.plan.units.values() for unit in units]
+
+    def result(self, unit, seconds=1.0):
+        users = [UserResult(user, "disagreement", 0.25, 1, 1, 1) for user in unit.users]
+        return UnitResult(unit, {"rls": AlgorithmResult({}, users, seconds)}, {})
+
+    def test_lines_come_at_the_start_from_time_to_time_and_at_the_end(self, run, clock):
+        stream = io.StringIO()
+        lines = Progress(run, [], stream)
+        for unit in self.units(run):
+            clock.now += 4
+            lines.add(self.result(unit))
+        shown = [
+            line.split("%")[1].split("/")[0].strip() for line in stream.getvalue().splitlines()
+        ]
+        assert shown == ["0", "40", "80", "120", "160", "200", "240"]
+        assert (
+            stream.getvalue().splitlines()[-1]
+            == "small: 100% 240/240 users [0:01:36, 0:00:00 left]"
+        )
+
+    @pytest.mark.parametrize("live", [False, True])
+    def test_nothing_is_shown_of_a_run_that_was_finished(self, run, clock, live):
+        stream = Terminal() if live else io.StringIO()
+        progress = Progress(run, self.units(run), stream)
+        for unit in self.units(run):
+            clock.now += 60
+            progress.add(self.result(unit), earlier=True)
+        assert stream.getvalue() == ""
+
+    def test_the_time_left_follows_from_the_work_of_large_tasks_that_come_first(self, run, clock):
+        """Hold-out users take four times as long as test users, and large tasks longer."""
+        stream = Terminal()
+        progress = Progress(run, [], stream)
+        counts = ratings_of(run.experiment.data).counts
+        work = {
+            unit: (counts[list(unit.users)] ** 2.0).sum() * (4 if unit.role == "holdout" else 1)
+            for unit in self.units(run)
+        }
+        total = sum(work.values())
+        clock.now += 30  # workers start
+        assert "left" not in stream.getvalue()
+        for unit in sorted(work, key=work.get, reverse=True):
+            clock.now += 100 * work[unit] / total
+            progress.add(self.result(unit, work[unit]))
+            if "left" in (line := stream.getvalue().split("small: ")[-1].splitlines()[0]):
+                _, minutes, seconds = line.split(", ")[1].split()[0].split(":")
+                left = 60 * int(minutes) + int(seconds)
+                assert left == pytest.approx(130 - clock.now, rel=0.3, abs=3)
+
+    def test_a_terminal_shows_the_mean_errors_so_far(self, run, clock):
+        stream = Terminal()
+        progress = Progress(run, [], stream)
+        for unit in self.units(run):
+            clock.now += 1
+            progress.add(self.result(unit))
+        head, row = stream.getvalue().splitlines()[-2:]
+        assert head.split() == ["test", "error", "so", "far", "15-30", "31-60"]
+        assert row.split() == ["rls", "0.2500", "0.2500"]
