@@ -19,7 +19,7 @@ from rankpursuit.cli._common import (
     telling,
     terminal_width,
 )
-from rankpursuit.experiments.backends import BACKENDS, WAIT, Options, check_options, connect
+from rankpursuit.experiments.backends import BACKENDS, WAIT, make_backend
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from click.shell_completion import CompletionItem
 
-    from rankpursuit.experiments.backends import Backend
+    from rankpursuit.experiments.backends import Dask, Local
     from rankpursuit.experiments.config import Experiment
     from rankpursuit.experiments.export import RunFolder
     from rankpursuit.experiments.run import Run
@@ -173,13 +173,12 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     from rankpursuit.errors import ConfigError
     from rankpursuit.experiments.store import Store
 
-    names = ("n_jobs", "scheduler", "wait")
-    backend = Options(
-        **{name: options[name] for name in names},
-        tell=lambda line: None if options["quiet"] else echo(line, err=True),
-    )
     try:
-        check_options(options["backend"], backend)
+        backend = make_backend(
+            options["backend"],
+            **{name: options[name] for name in ("n_jobs", "scheduler", "wait")},
+            tell=lambda line: None if options["quiet"] else echo(line, err=True),
+        )
         if options["plugins"]:
             from rankpursuit.experiments.methods import load_plugins
 
@@ -197,7 +196,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
             folder.check_store()
             if folder.has_store:
                 Store(folder.store, run.identity()).close()
-    with connect(options["backend"], backend) as workers:
+    with backend as workers:
         for run in runs:
             workers.check(run.experiment.data)
         # An experiment with more metrics computes what one with fewer needs.
@@ -239,7 +238,7 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         raise failure([str(error)], attempt=attempt) from error
 
 
-def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]) -> bool:
+def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list[Run]) -> bool:
     """Run one experiment after others; return whether nothing failed."""
     from rankpursuit.experiments.run import run_session
 

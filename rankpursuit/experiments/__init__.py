@@ -72,13 +72,12 @@ def run_experiment(
     from pathlib import Path
 
     from rankpursuit.errors import ConfigError, RunError
-    from rankpursuit.experiments.backends import Options, check_options, connect
+    from rankpursuit.experiments.backends import make_backend
     from rankpursuit.experiments.config import load_experiment, parse_experiment
     from rankpursuit.experiments.export import RunFolder
     from rankpursuit.experiments.run import Run, run_session
 
-    options = Options(n_jobs=n_jobs)
-    check_options("local", options)
+    backend = make_backend(n_jobs=n_jobs)
     if plugins:
         from rankpursuit.experiments.methods import load_plugins
 
@@ -90,7 +89,7 @@ def run_experiment(
     else:
         experiment = load_experiment(config, overrides)
     run = Run.of(experiment, repeats, only, groups)
-    with tempfile.TemporaryDirectory() as temporary, connect("local", options) as workers:
+    with tempfile.TemporaryDirectory() as temporary, backend as workers:
         folder = RunFolder(Path(output or temporary) / experiment.name)
         outcome = run_session(run, folder, workers.evaluate, None if quiet else sys.stderr)
     if outcome.failures:
