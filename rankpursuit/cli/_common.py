@@ -20,8 +20,6 @@ from rankpursuit.errors import ClusterError, RankpursuitError
 from rankpursuit.experiments.names import closest_match, suggestion
 from rankpursuit.text import cut, one_line, visible
 
-LONGEST_MESSAGE = 2000
-"""Characters of a message, which a word from outside could make longer."""
 LONGEST_PATH = 300
 """Characters of a missing path that are shown."""
 
@@ -50,16 +48,7 @@ def telling(text: str, seconds: float = 2.0) -> Iterator[None]:
 
 
 def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
-    """Return the failure that a file or folder is missing, with a similar name if there is one.
-
-    Parameters
-    ----------
-    what : str
-        Such as ``file``.
-    path : Path
-    otherwise : str
-        Advice if nothing has a similar name.
-    """
+    """Return the failure that a file or folder is missing, with a similar name or other advice."""
     similar = closest_match(path)
     advice = f"did you mean {similar}?" if similar else otherwise
     return Failure(f"{cut(str(path), LONGEST_PATH)}: no such {what}{advice and f'; {advice}'}")
@@ -84,7 +73,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class Stopped(Failure):
-    """Ends a command that a signal stopped: one line, and the status that shells expect."""
+    """Ends a command that a signal stopped, with the status that shells expect."""
 
     def __init__(self, stop: KeyboardInterrupt, advice: str = "re-run the same command") -> None:
         number = stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT
@@ -99,12 +88,10 @@ def terminable() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise Terminated(number)
 
-    main = threading.current_thread() is threading.main_thread()
-    numbers = [
-        number
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if main and signal.getsignal(number) is signal.SIG_DFL
-    ]
+    numbers = [signal.SIGTERM, signal.SIGHUP]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
         signal.signal(number, stop)
     try:
@@ -135,8 +122,7 @@ class _OneLineErrors(click.Command):
         except KeyboardInterrupt as stop:
             raise Stopped(stop) from None
         except MemoryError as error:
-            reason = f" ({error})" if str(error) else ""
-            raise Failure(f"out of memory{reason}: ask for less, or use more memory") from error
+            raise Failure(f"out of memory: ask for less, or use more memory ({error})") from error
         except ClusterError as error:
             raise Failure(*error.faults) from error
         except RankpursuitError as error:
@@ -161,7 +147,7 @@ def _visible_usage_errors() -> Iterator[None]:
 
 
 def _one_line(message: str) -> str:
-    return cut(one_line(message), LONGEST_MESSAGE)
+    return cut(one_line(message), 2000)  # a word from outside could make it longer
 
 
 class Command(_OneLineErrors):

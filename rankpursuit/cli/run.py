@@ -30,11 +30,9 @@ from rankpursuit.experiments.names import (
 from rankpursuit.text import counted, duration, one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
     from click.shell_completion import CompletionItem
 
     from rankpursuit.experiments.backends import Dask, Local
-    from rankpursuit.experiments.config import Experiment
     from rankpursuit.experiments.export import RunFolder
     from rankpursuit.experiments.run import Run
 
@@ -170,6 +168,8 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     missing = [no_such_file(path) for path in configs if not os.path.lexists(resolve_path(path))]
     if missing:  # reported before the imports below, which take a second
         raise Failure(*missing, exit_code=2)
+    from tqdm import tqdm
+
     from rankpursuit.errors import ConfigError
     from rankpursuit.experiments.store import Store
 
@@ -177,7 +177,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
         backend = make_backend(
             options["backend"],
             **{name: options[name] for name in ("n_jobs", "scheduler", "wait")},
-            tell=lambda line: None if options["quiet"] else echo(line, err=True),
+            tell=lambda line: None if options["quiet"] else tqdm.write(line, file=sys.stderr),
         )
         if options["plugins"]:
             from rankpursuit.experiments.methods import load_plugins
@@ -187,8 +187,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
         raise Failure(*error.faults, exit_code=2) from error
     runs = [_prepare(path, options) for path in configs]
     names = [run.experiment.name for run in runs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := [name for name in names if names.count(name) > 1]:
         raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
     if not options["dry_run"] and not options["fresh"]:
         for run in runs:  # nothing is run if one folder cannot be used
@@ -233,9 +232,8 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
     except DataError as error:
         enough = advice(experiment)
         attempt = f"rp-run {path} {enough}" if enough else None
-        if isinstance(error, TooFewUsersError):
-            raise failure(error.faults, exit_code=2, attempt=attempt) from error
-        raise failure([str(error)], attempt=attempt) from error
+        few = error.faults if isinstance(error, TooFewUsersError) else []
+        raise failure(few or [str(error)], exit_code=2 if few else 1, attempt=attempt) from error
 
 
 def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list[Run]) -> bool:
@@ -259,17 +257,22 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
     )
     for failure in outcome.failures:
         echo(f"error: {one_line(failure)}", err=True)
-    if not options["quiet"]:
-        if outcome.was_finished:
-            echo(f"{name}: already finished, results in {folder.path}; --fresh runs it again")
-        else:
-            echo(summary(outcome.experiment, outcome.repeats))
-            echo(f"results: {folder.path}")
+    if options["quiet"]:
+        return not outcome.failures
+    if outcome.was_finished:
+        echo(f"{name}: already finished, results in {folder.path}; --fresh runs it again")
+    elif outcome.repeats.empty:
+        echo("no group, repeat and algorithm is complete yet")
+    else:
+        from rankpursuit.reporting.tables import error_summary
+
+        echo(error_summary(outcome.experiment, outcome.repeats, terminal_width()))
+        echo(f"results: {folder.path}")
     return not outcome.failures
 
 
-def _command(arguments: Iterable[str]) -> str:
-    return shlex.join(["rp-run", *list(arguments)[1:]])
+def _command(words: Iterable[str]) -> str:
+    return shlex.join(["rp-run", *list(words)[1:]])
 
 
 def _plan(run: Run, workers: int) -> str:
@@ -298,12 +301,3 @@ def _plan(run: Run, workers: int) -> str:
         lines.append(f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits")
     time = f"{duration(estimate(run) / workers)} with {counted(workers, 'worker')}"
     return "\n".join([*lines, f"  about {time}, estimated from {TIMED_USERS} users a group"])
-
-
-def summary(experiment: Experiment, repeats: pd.DataFrame) -> str:
-    """Return the mean test errors of a run as a table for the terminal."""
-    from rankpursuit.reporting.tables import error_summary
-
-    if repeats.empty:
-        return "no group, repeat and algorithm is complete yet"
-    return error_summary(experiment, repeats, terminal_width())

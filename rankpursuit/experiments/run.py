@@ -10,15 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import IO, Any, Self
 
 import numpy as np
 import pandas as pd
-from tabulate import tabulate
+from tqdm import tqdm
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
@@ -218,77 +216,6 @@ def _plan(
     return make_plan(ratings, protocol, seed=seed, repeats=repeats, groups=groups, check=check)
 
 
-class Progress:
-    """Shows a bar and the errors so far on a terminal, a line at times on another stream."""
-
-    def __init__(self, run: Run, done: Sequence[Unit], stream: IO[str] | None) -> None:
-        self._name, self._stream = run.experiment.name, stream
-        self._live = stream is not None and stream.isatty()
-        self._height = 0
-        self._errors: dict[tuple[str, str], list[float]] = defaultdict(list)
-        counts, earlier = ratings_of(run.experiment.data).counts, set(done)
-        # A task of n items takes about n^2, and a test user about a third of a hold-out user. The
-        # largest tasks of a repeat come first.
-        self._work = {
-            unit: float((counts[list(unit.users)] ** 2.0).sum())
-            * (0.3 if unit.role == "test" else 1)
-            for unit in run.plan.all()
-        }
-        self._total = sum(work for unit, work in self._work.items() if unit not in earlier)
-        self._done = 0.0
-        self._first = (0.0, 0.0)  # time of the first result, and its work
-        self._n_users = sum(len(unit.users) for unit in self._work)
-        self._n_done = sum(len(unit.users) for unit in done)
-        self._begun = self._drawn = time.monotonic()
-        if self._n_done < self._n_users:
-            self._draw()
-
-    def add(self, result: UnitResult, *, earlier: bool = False) -> None:
-        """Receive the results of a unit, of this run or of an earlier one."""
-        unit = result.unit
-        for label, of_label in result.results.items():
-            for user in of_label.users:
-                if user.metric == of_label.users[0].metric:
-                    self._errors[label, group_name(unit.cell.group)].append(user.error)
-        if earlier:
-            return
-        self._n_done += len(unit.users)
-        self._done += self._work[unit]
-        now = time.monotonic()
-        if not self._first[1]:
-            self._first = now, self._done
-        if now - self._drawn >= (0.2 if self._live else 15.0) or self._n_done == self._n_users:
-            self._drawn = now
-            self._draw()
-
-    def _draw(self) -> None:
-        if self._stream is None:
-            return
-        now, left = time.monotonic(), ""
-        elapsed, fraction = now - self._begun, self._n_done / self._n_users
-        first, work = self._first  # the time before is that of the start of the workers
-        if self._done > work and (elapsed >= 20 or self._done >= 0.03 * self._total):
-            seconds = (now - first) * (self._total - self._done) / (self._done - work)
-            left = f", {timedelta(seconds=round(seconds))} left"
-        bar = f"|{'#' * int(20 * fraction):<20}| " if self._live else ""
-        users = f"{self._n_done:,}/{self._n_users:,} users"
-        spent = timedelta(seconds=round(elapsed))
-        lines = [f"{self._name}: {fraction:4.0%} {bar}{users} [{spent}{left}]"]
-        if self._live:
-            groups = sorted({group for _, group in self._errors})
-            rows = [
-                [label, *(np.mean(self._errors.get((label, group), np.nan)) for group in groups)]
-                for label in dict.fromkeys(label for label, _ in self._errors)
-            ]
-            if rows:
-                head = ["test error so far", *groups]
-                lines += tabulate(rows, head, tablefmt="plain", floatfmt=".4f").splitlines()
-            self._stream.write(f"\x1b[{self._height}F\x1b[J" if self._height else "")
-            self._height = len(lines)
-        self._stream.write("\n".join(lines) + "\n")
-        self._stream.flush()
-
-
 @dataclass(frozen=True)
 class Outcome:
     """Outcome of a run: a line for each failure, and the rows of ``repeats.csv`` so far.
@@ -354,25 +281,46 @@ def run_session(
 def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) -> list[str]:
     """Evaluate what is missing in the store; return a line for every failure."""
     done = [u for u in run.plan.all() if all(store.has(u, label) for label in run.labels)]
-    progress = Progress(run, done, stream)
-    for unit in done:
-        if unit.role == "test":
-            found = {label: store.load(unit, label) for label in run.labels}
-            results = {label: result for label, result in found.items() if result}
-            progress.add(UnitResult(unit, results, {}), earlier=True)
     failures: list[str] = []
     by_repeat = [[cell for cell in run.plan.cells if cell.repeat == r] for r in run.plan.repeats]
-    for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
-        # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
-        jobs = list(_jobs(run, store, holdout, test))[::-1]
-        for result in evaluate(run.experiment, jobs):
-            store.save(result)
-            progress.add(result)
-            cell, role = result.unit.cell, result.unit.role
-            where = f"group {group_name(cell.group)}, repeat {cell.repeat + 1}, {role}"
-            for label, reason in result.failures.items():
-                failures.append(f"{label} failed, {where} {reason}")
+    work = _work(run)
+    users = [sum(len(unit.users) for unit in units) for units in (done, work)]
+    with tqdm(
+        desc=run.experiment.name,
+        total=sum(work.values()),
+        initial=sum(work[unit] for unit in done),
+        postfix=users,
+        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {postfix[0]:,}/{postfix[1]:,} users "
+        "[{elapsed}, {remaining} left]",
+        file=stream,
+        disable=stream is None or len(done) == len(work),
+        mininterval=0.2 if stream is not None and stream.isatty() else 15,
+        smoothing=0,
+    ) as bar:
+        for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
+            # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
+            jobs = list(_jobs(run, store, holdout, test))[::-1]
+            for result in evaluate(run.experiment, jobs):
+                store.save(result)
+                unit = result.unit
+                users[0] += len(unit.users)
+                bar.update(work[unit])
+                where = f"group {group_name(unit.cell.group)}, repeat {unit.cell.repeat + 1}"
+                for label, reason in result.failures.items():
+                    failures.append(f"{label} failed, {where}, {unit.role} {reason}")
     return failures
+
+
+def _work(run: Run) -> dict[Unit, int]:
+    """Return about how long each unit takes, in any scale.
+
+    A task of n items takes about n^2, and a test user about a third of a hold-out user.
+    """
+    counts = ratings_of(run.experiment.data).counts
+    return {
+        unit: int((counts[list(unit.users)] ** 2.0).sum()) * (1 if unit.role == "test" else 3)
+        for unit in run.plan.all()
+    }
 
 
 def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:

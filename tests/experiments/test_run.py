@@ -2,7 +2,6 @@ import gzip
 import io
 import json
 import platform
-import types
 from dataclasses import replace
 from importlib import metadata
 
@@ -17,14 +16,11 @@ from rankpursuit.errors import ConfigError, RunError, StoreError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import (
-    AlgorithmResult,
-    UnitResult,
-    UserResult,
     evaluate_unit,
 )
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.protocol import draw_users
-from rankpursuit.experiments.run import Progress, can_reuse, run_session
+from rankpursuit.experiments.run import can_reuse, run_session
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
@@ -363,77 +359,18 @@ class Terminal(io.StringIO):
 
 
 class TestProgress:
-    @pytest.fixture
-    def run(self):
-        protocol = small_config()["protocol"] | {"test_users": 30, "holdout_users": 30}
-        return run_of(small_config(protocol=protocol), only=["rls"])
+    def run_on(self, stream, folder):
+        run_small(folder, part=run_of(small_config(), only=["rls"]), progress=stream)
+        return stream.getvalue().replace("\r", "\n").splitlines()
 
-    @pytest.fixture
-    def clock(self, monkeypatch):
-        """Return a clock to set by hand."""
-        clock = types.SimpleNamespace(now=0.0)
-        monkeypatch.setattr(
-            "rankpursuit.experiments.run.time", types.SimpleNamespace(monotonic=lambda: clock.now)
-        )
-        return clock
+    def test_lines_end_with_all_users(self, tmp_path):
+        for stream in (io.StringIO(), Terminal()):
+            shown = self.run_on(stream, tmp_path / str(stream.isatty()))
+            assert shown[1].startswith("small:   0% |")
+            assert "100% |" in shown[-1]
+            assert "| 96/96 users [00:0" in shown[-1]
+            assert shown[-1].endswith(", 00:00 left]")
 
-    def units(self, run):
-        return [unit for units in run.plan.units.values() for unit in units]
-
-    def result(self, unit, seconds=1.0):
-        users = [UserResult(user, "disagreement", 0.25, 1, 1, 1) for user in unit.users]
-        return UnitResult(unit, {"rls": AlgorithmResult({}, users, seconds)}, {})
-
-    def test_lines_come_at_the_start_from_time_to_time_and_at_the_end(self, run, clock):
-        stream = io.StringIO()
-        lines = Progress(run, [], stream)
-        for unit in self.units(run):
-            clock.now += 4
-            lines.add(self.result(unit))
-        shown = [
-            line.split("%")[1].split("/")[0].strip() for line in stream.getvalue().splitlines()
-        ]
-        assert shown == ["0", "40", "80", "120", "160", "200", "240"]
-        assert (
-            stream.getvalue().splitlines()[-1]
-            == "small: 100% 240/240 users [0:01:36, 0:00:00 left]"
-        )
-
-    @pytest.mark.parametrize("live", [False, True])
-    def test_nothing_is_shown_of_a_run_that_was_finished(self, run, clock, live):
-        stream = Terminal() if live else io.StringIO()
-        progress = Progress(run, self.units(run), stream)
-        for unit in self.units(run):
-            clock.now += 60
-            progress.add(self.result(unit), earlier=True)
-        assert stream.getvalue() == ""
-
-    def test_the_time_left_follows_from_the_work_of_large_tasks_that_come_first(self, run, clock):
-        """Hold-out users take four times as long as test users, and large tasks longer."""
-        stream = Terminal()
-        progress = Progress(run, [], stream)
-        counts = ratings_of(run.experiment.data).counts
-        work = {
-            unit: (counts[list(unit.users)] ** 2.0).sum() * (4 if unit.role == "holdout" else 1)
-            for unit in self.units(run)
-        }
-        total = sum(work.values())
-        clock.now += 30  # workers start
-        assert "left" not in stream.getvalue()
-        for unit in sorted(work, key=work.get, reverse=True):
-            clock.now += 100 * work[unit] / total
-            progress.add(self.result(unit, work[unit]))
-            if "left" in (line := stream.getvalue().split("small: ")[-1].splitlines()[0]):
-                _, minutes, seconds = line.split(", ")[1].split()[0].split(":")
-                left = 60 * int(minutes) + int(seconds)
-                assert left == pytest.approx(130 - clock.now, rel=0.3, abs=3)
-
-    def test_a_terminal_shows_the_mean_errors_so_far(self, run, clock):
-        stream = Terminal()
-        progress = Progress(run, [], stream)
-        for unit in self.units(run):
-            clock.now += 1
-            progress.add(self.result(unit))
-        head, row = stream.getvalue().splitlines()[-2:]
-        assert head.split() == ["test", "error", "so", "far", "15-30", "31-60"]
-        assert row.split() == ["rls", "0.2500", "0.2500"]
+    def test_nothing_is_shown_of_a_run_that_was_finished(self, tmp_path):
+        self.run_on(io.StringIO(), tmp_path)
+        assert self.run_on(Terminal(), tmp_path) == []
