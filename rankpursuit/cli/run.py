@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import (
-    Command,
-    Failure,
-    Stopped,
-    echo,
-    telling,
-    terminal_width,
-)
+from rankpursuit.cli._common import Command, Failure, Stopped, echo, telling, terminal_width
 from rankpursuit.experiments.backends import BACKENDS, WAIT, make_backend
 from rankpursuit.experiments.names import (
     no_such_file,
@@ -177,7 +170,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
         backend = make_backend(
             options["backend"],
             **{name: options[name] for name in ("n_jobs", "scheduler", "wait")},
-            tell=lambda line: None if options["quiet"] else tqdm.write(line, file=sys.stderr),
+            tell=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
         )
         if options["plugins"]:
             from rankpursuit.experiments.methods import load_plugins
@@ -261,12 +254,12 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
         return not outcome.failures
     if outcome.was_finished:
         echo(f"{name}: already finished, results in {folder.path}; --fresh runs it again")
-    elif outcome.repeats.empty:
-        echo("no group, repeat and algorithm is complete yet")
     else:
         from rankpursuit.reporting.tables import error_summary
 
-        echo(error_summary(outcome.experiment, outcome.repeats, terminal_width()))
+        found, width = outcome.repeats, terminal_width()
+        none = "no group, repeat and algorithm is complete yet"
+        echo(none if found.empty else error_summary(outcome.experiment, found, width))
         echo(f"results: {folder.path}")
     return not outcome.failures
 

@@ -184,16 +184,7 @@ class Run:
         n_users = protocol.holdout_users if role == "holdout" else protocol.test_users
         return {
             metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
-            for metric in (results[0].sums if results else ())
-        }
-
-    def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
-        """Return the choices of all algorithms whose hold-out users are done."""
-        results = {label: self.results(store, cell, "holdout", label) for label in self.labels}
-        return {
-            label: self.choose(label, self.mean_errors(found, "holdout"))
-            for label, found in results.items()
-            if found
+            for metric in results[0].sums
         }
 
     def choose(self, label: str, errors: Mapping[str, Array]) -> dict[str, Choice]:
@@ -329,7 +320,10 @@ def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iter
         if missing := tuple(label for label in run.labels if not store.has(unit, label)):
             yield unit, missing, {}
     for cell in test:
-        choices = run.choices(store, cell)
+        choices: dict[str, dict[str, Choice]] = {}  # of algorithms whose hold-out users are done
+        for label in run.labels:
+            if found := run.results(store, cell, "holdout", label):
+                choices[label] = run.choose(label, run.mean_errors(found, "holdout"))
         for unit in run.plan.of([cell], "test"):
             if missing := tuple(label for label in choices if not store.has(unit, label)):
                 yield unit, missing, {label: choices[label] for label in missing}
