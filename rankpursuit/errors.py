@@ -1,4 +1,4 @@
-"""The named errors of the package.
+"""The errors of the package.
 
 Every error that a user can cause and fix derives from `RankpursuitError`: the commands print its
 message as one line and exit with a non-zero status. Anything else is a bug, and shows its
@@ -19,7 +19,7 @@ class DataError(RankpursuitError, ValueError):
 
 
 class ArchiveError(DataError):
-    """A file that should be a zip archive and is not, is damaged, or holds what it should not."""
+    """A file that is not a zip archive, is damaged, or has members that it should not have."""
 
 
 class DataNotFoundError(RankpursuitError, FileNotFoundError):
@@ -35,14 +35,7 @@ class ProtocolError(RankpursuitError, ValueError):
 
 
 class ConfigError(RankpursuitError, ValueError):
-    """An experiment's config that cannot be used.
-
-    Parameters
-    ----------
-    faults : iterable of str
-        Everything that is wrong, one line each: ``path.to.key: message``, or, if the file cannot
-        be read at all, ``file, line: message``.
-    """
+    """A config that cannot be used; `faults` has a line for each problem: ``key: message``."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
@@ -50,13 +43,7 @@ class ConfigError(RankpursuitError, ValueError):
 
 
 class TooFewUsersError(DataError):
-    """A group, or the set of possible test users, is smaller than the protocol needs.
-
-    Parameters
-    ----------
-    *faults : str
-        Everything that there are too few users for, one line each.
-    """
+    """Fewer users than the protocol needs; `faults` has a line for each problem."""
 
     def __init__(self, *faults: str) -> None:
         self.faults = list(faults)
@@ -64,7 +51,7 @@ class TooFewUsersError(DataError):
 
 
 class StoreError(RankpursuitError):
-    """A store of results that cannot be used: locked, damaged, or of something else."""
+    """A store of results that cannot be used: locked, damaged, or of another config or data set."""
 
 
 class RunError(RankpursuitError):
@@ -72,13 +59,7 @@ class RunError(RankpursuitError):
 
 
 class ClusterError(RunError):
-    """A cluster whose workers cannot take part in a run.
-
-    Parameters
-    ----------
-    faults : iterable of str
-        Everything that is missing or different, one line each: ``worker ADDRESS: message``.
-    """
+    """Workers that cannot take part in a run; `faults` has a line for each problem."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
@@ -86,7 +67,7 @@ class ClusterError(RunError):
 
 
 class OutputError(RankpursuitError):
-    """A file that cannot be written: no room, no right to, or something else has its name."""
+    """A file that cannot be written: no space, no permission, or not a regular file."""
 
 
 class ModelFileError(RankpursuitError, ValueError):

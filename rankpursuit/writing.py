@@ -1,8 +1,7 @@
-"""How every file of the package is written: whole or not at all, and nowhere else than told.
+"""Write files completely or not at all, and only where asked.
 
-A file is made beside its place, under a name that nobody can foresee and that must not exist yet,
-and then takes its name. What stands there already is replaced only if it is a regular file:
-symbolic links are not followed, and links, devices, pipes and folders are refused.
+A file is written next to its place under a random name, and then renamed. Only regular files are
+replaced: symbolic links are not followed, and links, devices, pipes and folders are refused.
 """
 
 from __future__ import annotations
@@ -18,40 +17,16 @@ from typing import BinaryIO
 
 from rankpursuit.errors import OutputError
 
-_LEFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.partial")
-
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that no reader ever sees half of it.
-
-    Parameters
-    ----------
-    path : Path
-        A new file, or a regular file to replace; its folder is there.
-    content : bytes
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written, or something that is no regular file has its name.
-    """
+    """Write a file; raise an `OutputError` if it cannot be written or replaced."""
     with replacing(path) as file:
         file.write(content)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its place when the block ends, and is gone if the block fails.
-
-    Parameters
-    ----------
-    path : Path
-        See `write_atomically`.
-
-    Yields
-    ------
-    binary file
-    """
+    """Open a file that takes its place when the block ends, and is removed if the block fails."""
     check_output(path)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
@@ -67,23 +42,22 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_output(path: Path) -> None:
-    """Raise an `OutputError` if something that is not to be replaced has this name."""
+    """Raise an `OutputError` if something other than a regular file has this name."""
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    if stat.S_ISREG(mode):
-        return
-    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder"}
-    kind = kinds.get(stat.S_IFMT(mode), "a device or pipe")
-    raise OutputError(f"cannot write {path}: it is {kind}, not a regular file")
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder"}
+        kind = kinds.get(stat.S_IFMT(mode), "a device or pipe")
+        raise OutputError(f"cannot write {path}: it is {kind}, not a regular file")
 
 
 def remove_leftovers(folder: Path, names: set[str]) -> None:
-    """Remove what killed writers of these names left; only while no other can be writing them."""
+    """Remove partial files of these names that a killed process left; no other may be writing."""
     for path in folder.iterdir():
-        left = _LEFT.fullmatch(path.name)
-        if left and left["name"] in names:
+        left = re.fullmatch(r"\.(.+)\.[0-9a-f]{16}\.partial", path.name)
+        if left and left[1] in names:
             path.unlink()

@@ -23,7 +23,7 @@ from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
-from rankpursuit.wording import duration
+from rankpursuit.text import duration
 from rankpursuit.writing import write_atomically
 
 ROOT = Path(__file__).parents[1]

@@ -12,8 +12,7 @@ PACKAGE = Path(rankpursuit.__file__).parent
 GROUND = {"errors", "labels", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
-    "visible": set(),
-    "wording": set(),
+    "text": set(),
     "labels": {"errors"},
     "kernels": {"errors"},
     "preferences": {"errors", "labels"},
@@ -21,11 +20,11 @@ MAY_IMPORT = {
     "writing": {"errors"},
     "solvers": GROUND,
     "estimators": GROUND | {"solvers", "writing"},
-    "datasets": {"errors", "visible", "writing"},
-    "experiments": GROUND | {"visible", "wording", "writing", "solvers", "datasets"},
-    "reporting": {"errors", "visible", "wording", "writing", "experiments"},
+    "datasets": {"errors", "text", "writing"},
+    "experiments": GROUND | {"text", "writing", "solvers", "datasets"},
+    "reporting": {"errors", "text", "writing", "experiments"},
     "__main__": {"cli"},
-    "cli": {"errors", "visible", "wording", "writing", "datasets", "experiments", "reporting"},
+    "cli": {"errors", "text", "writing", "datasets", "experiments", "reporting"},
 }
 """Which parts of the package each part may import, besides itself."""
 
@@ -69,7 +68,7 @@ ROOMS = {
     "methods": {"names", "grids", "problem"},
     "config": _DECLARED,
     "evaluate": _DECLARED | {"config"},
-    "store": {"config", "evaluate"},
+    "store": {"protocol", "evaluate"},
     "export": {"store"},
     "backends": _DECLARED | {"config", "evaluate", "export"},
     "run": _DECLARED | {"config", "evaluate", "store", "export", "backends"},

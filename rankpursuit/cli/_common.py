@@ -1,4 +1,4 @@
-"""Parts that all commands share: one-line errors, signals, and the progress of a run."""
+"""Parts that all commands share: one-line errors and signals."""
 
 from __future__ import annotations
 
@@ -7,27 +7,19 @@ import shutil
 import signal
 import sys
 import threading
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
 from rankpursuit import __version__
 from rankpursuit.errors import ClusterError, RankpursuitError
 from rankpursuit.experiments.names import closest_match, suggestion
-from rankpursuit.visible import cut, one_line, visible
+from rankpursuit.text import cut, one_line, visible
 
-if TYPE_CHECKING:
-    from rankpursuit.experiments.evaluate import Unit, UnitResult
-    from rankpursuit.experiments.run import Run
-
-LONGEST_MESSAGE = 2000
-"""Characters of a message, which a word from outside could make longer."""
 LONGEST_PATH = 300
 """Characters of a missing path that are shown."""
 
@@ -56,16 +48,7 @@ def telling(text: str, seconds: float = 2.0) -> Iterator[None]:
 
 
 def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
-    """Return the failure that a file or folder is missing, with a similar name if there is one.
-
-    Parameters
-    ----------
-    what : str
-        Such as ``file``.
-    path : Path
-    otherwise : str
-        Advice if nothing has a similar name.
-    """
+    """Return the failure that a file or folder is missing, with a similar name or other advice."""
     similar = closest_match(path)
     advice = f"did you mean {similar}?" if similar else otherwise
     return Failure(f"{cut(str(path), LONGEST_PATH)}: no such {what}{advice and f'; {advice}'}")
@@ -90,7 +73,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class Stopped(Failure):
-    """Ends a command that a signal stopped: one line, and the status that shells expect."""
+    """Ends a command that a signal stopped, with the status that shells expect."""
 
     def __init__(self, stop: KeyboardInterrupt, advice: str = "re-run the same command") -> None:
         number = stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT
@@ -105,12 +88,10 @@ def terminable() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise Terminated(number)
 
-    main = threading.current_thread() is threading.main_thread()
-    numbers = [
-        number
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if main and signal.getsignal(number) is signal.SIG_DFL
-    ]
+    numbers = [signal.SIGTERM, signal.SIGHUP]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
         signal.signal(number, stop)
     try:
@@ -141,8 +122,7 @@ class _OneLineErrors(click.Command):
         except KeyboardInterrupt as stop:
             raise Stopped(stop) from None
         except MemoryError as error:
-            reason = f" ({error})" if str(error) else ""
-            raise Failure(f"out of memory{reason}: ask for less, or use more memory") from error
+            raise Failure(f"out of memory: ask for less, or use more memory ({error})") from error
         except ClusterError as error:
             raise Failure(*error.faults) from error
         except RankpursuitError as error:
@@ -167,7 +147,7 @@ def _visible_usage_errors() -> Iterator[None]:
 
 
 def _one_line(message: str) -> str:
-    return cut(one_line(message), LONGEST_MESSAGE)
+    return cut(one_line(message), 2000)  # a word from outside could make it longer
 
 
 class Command(_OneLineErrors):
@@ -188,100 +168,3 @@ class Group(_OneLineErrors, click.Group):
         except click.UsageError as error:
             known = suggestion(args[0], self.list_commands(ctx))
             raise click.UsageError(f"no command {args[0]!r}; {known}", ctx) from error
-
-
-class ProgressLines:
-    """Progress of a run: a bar and the errors so far on a terminal, otherwise a line at times.
-
-    Parameters
-    ----------
-    name : str
-    stream : file
-    live : bool
-        Redraw a bar and a table of the mean test errors.
-    """
-
-    def __init__(self, name: str, stream: IO[str], live: bool = False) -> None:
-        self._name, self._stream, self._live = name, stream, live
-        self._errors: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self._height = 0
-
-    def start(self, run: Run, done: Sequence[Unit]) -> None:
-        """Begin a run, with the units that an earlier run has done."""
-        from rankpursuit.experiments.config import ratings_of
-
-        counts, earlier = ratings_of(run.experiment.data).counts, set(done)
-        # A task of n items takes about n^2, and test users about a third of hold-out users, until
-        # both are measured. The largest tasks of a repeat come first.
-        self._sizes = {
-            unit: float((counts[list(unit.users)] ** 2.0).sum()) for unit in run.plan.all()
-        }
-        self._left = {
-            role: sum(x for u, x in self._sizes.items() if u.role == role and u not in earlier)
-            for role in ("holdout", "test")
-        }
-        self._seconds, self._done = (dict.fromkeys(self._left, 0.0) for _ in range(2))
-        self._n_users = sum(len(unit.users) for unit in self._sizes)
-        self._n_before = self._n_done = sum(len(unit.users) for unit in done)
-        self._begun = self._drawn = time.monotonic()
-        self._first = (0.0, 0.0)  # time of the first result, and its seconds of work
-        if self._n_done < self._n_users:
-            self._draw()
-
-    def add(self, result: UnitResult, *, earlier: bool = False) -> None:
-        """Receive the results of a unit, of this run or of an earlier one."""
-        from rankpursuit.experiments.protocol import group_name
-
-        unit = result.unit
-        for label, of_label in result.results.items():
-            for user in of_label.users:
-                if user.metric == of_label.users[0].metric:
-                    self._errors[label, group_name(unit.cell.group)].append(user.error)
-        if earlier:
-            return
-        self._n_done += len(unit.users)
-        self._left[unit.role] -= self._sizes[unit]
-        self._done[unit.role] += self._sizes[unit]
-        self._seconds[unit.role] += sum(of_label.seconds for of_label in result.results.values())
-        now = time.monotonic()
-        if not self._first[1]:
-            self._first = now, sum(self._seconds.values())
-        if now - self._drawn >= (0.2 if self._live else 15.0) or self._n_done == self._n_users:
-            self._drawn = now
-            self._draw()
-
-    def _draw(self) -> None:
-        elapsed, fraction = time.monotonic() - self._begun, self._n_done / self._n_users
-        new, total = self._n_done - self._n_before, self._n_users - self._n_before
-        left, seconds = "", sum(self._seconds.values())
-        if seconds > self._first[1] and (elapsed >= 20 or new >= 0.03 * total):
-            pace = {role: x / self._done[role] for role, x in self._seconds.items() if x}
-            pace.setdefault("test", 0.3 * pace.get("holdout", 0.0))
-            work = sum(self._left[role] * x for role, x in pace.items())
-            since = time.monotonic() - self._first[0]  # without the start of the workers
-            left = f", {_clock(since * work / (seconds - self._first[1]))} left"
-        bar = f"|{'#' * int(20 * fraction):<20}| " if self._live else ""
-        users = f"{self._n_done:,}/{self._n_users:,} users"
-        lines = [f"{self._name}: {fraction:4.0%} {bar}{users} [{_clock(elapsed)}{left}]"]
-        if self._live:
-            lines += self._table()
-            self._stream.write(f"\x1b[{self._height}F\x1b[J" if self._height else "")
-            self._height = len(lines)
-        self._stream.write("\n".join(lines) + "\n")
-        self._stream.flush()
-
-    def _table(self) -> list[str]:
-        """Return the mean test errors so far in the first metric, a line for each algorithm."""
-        groups = sorted({group for _, group in self._errors})
-        rows = {"test error so far": [f"{group:>10}" for group in groups]} if groups else {}
-        for label in dict.fromkeys(label for label, _ in self._errors):
-            values = [self._errors.get((label, group)) for group in groups]
-            rows[label] = [f"{sum(v) / len(v):10.4f}" if v else " " * 10 for v in values]
-        wide = max(map(len, rows), default=0)
-        return [label.ljust(wide) + "".join(cells) for label, cells in rows.items()]
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

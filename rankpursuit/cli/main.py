@@ -8,8 +8,7 @@ import click
 
 from rankpursuit.cli._common import Group
 
-COMMANDS = ("run", "init", "data", "tables", "report", "check")
-"""Every command: a module of this package, and the script ``rp-NAME``."""
+COMMANDS = ("run", "init", "data", "tables", "report", "check")  # each is a script ``rp-NAME``
 
 
 class _Commands(Group):

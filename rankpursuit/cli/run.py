@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import (
-    Command,
-    Failure,
-    ProgressLines,
-    Stopped,
-    echo,
-    telling,
-    terminal_width,
-)
-from rankpursuit.experiments.backends import BACKENDS, WAIT, Options, check_options, connect
+from rankpursuit.cli._common import Command, Failure, Stopped, echo, telling, terminal_width
+from rankpursuit.experiments.backends import BACKENDS, WAIT, make_backend
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -28,15 +20,12 @@ from rankpursuit.experiments.names import (
     shipped_experiments,
     summary_line,
 )
-from rankpursuit.visible import one_line
-from rankpursuit.wording import counted, duration
+from rankpursuit.text import counted, duration, one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
     from click.shell_completion import CompletionItem
 
-    from rankpursuit.experiments.backends import Backend
-    from rankpursuit.experiments.config import Experiment
+    from rankpursuit.experiments.backends import Dask, Local
     from rankpursuit.experiments.export import RunFolder
     from rankpursuit.experiments.run import Run
 
@@ -172,15 +161,17 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     missing = [no_such_file(path) for path in configs if not os.path.lexists(resolve_path(path))]
     if missing:  # reported before the imports below, which take a second
         raise Failure(*missing, exit_code=2)
-    from rankpursuit.errors import ConfigError
+    from tqdm import tqdm
 
-    names = ("n_jobs", "scheduler", "wait")
-    backend = Options(
-        **{name: options[name] for name in names},
-        tell=lambda line: None if options["quiet"] else echo(line, err=True),
-    )
+    from rankpursuit.errors import ConfigError
+    from rankpursuit.experiments.store import Store
+
     try:
-        check_options(options["backend"], backend)
+        backend = make_backend(
+            options["backend"],
+            **{name: options[name] for name in ("n_jobs", "scheduler", "wait")},
+            tell=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
+        )
         if options["plugins"]:
             from rankpursuit.experiments.methods import load_plugins
 
@@ -189,15 +180,15 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
         raise Failure(*error.faults, exit_code=2) from error
     runs = [_prepare(path, options) for path in configs]
     names = [run.experiment.name for run in runs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := [name for name in names if names.count(name) > 1]:
         raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
     if not options["dry_run"] and not options["fresh"]:
-        from rankpursuit.experiments.run import check_folder
-
         for run in runs:  # nothing is run if one folder cannot be used
-            check_folder(run, _folder(run, options))
-    with connect(options["backend"], backend) as workers:
+            folder = _folder(run, options)
+            folder.check_store()
+            if folder.has_store:
+                Store(folder.store, run.identity()).close()
+    with backend as workers:
         for run in runs:
             workers.check(run.experiment.data)
         # An experiment with more metrics computes what one with fewer needs.
@@ -234,12 +225,11 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
     except DataError as error:
         enough = advice(experiment)
         attempt = f"rp-run {path} {enough}" if enough else None
-        if isinstance(error, TooFewUsersError):
-            raise failure(error.faults, exit_code=2, attempt=attempt) from error
-        raise failure([str(error)], attempt=attempt) from error
+        few = error.faults if isinstance(error, TooFewUsersError) else []
+        raise failure(few or [str(error)], exit_code=2 if few else 1, attempt=attempt) from error
 
 
-def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]) -> bool:
+def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list[Run]) -> bool:
     """Run one experiment after others; return whether nothing failed."""
     from rankpursuit.experiments.run import run_session
 
@@ -248,12 +238,11 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
         with telling(f"{name}: timing a few users of each group"):
             echo(_plan(run, workers.count()))
         return True
-    lines: Any = ProgressLines(name, sys.stderr, live=sys.stderr.isatty())
     outcome = run_session(
         run,
         folder,
         workers.evaluate,
-        None if options["quiet"] else lines,
+        None if options["quiet"] else sys.stderr,
         fresh=options["fresh"],
         command=_command(sys.argv),
         tell=lambda line: echo(line, err=True),
@@ -261,17 +250,22 @@ def _run(run: Run, workers: Backend, options: dict[str, Any], earlier: list[Run]
     )
     for failure in outcome.failures:
         echo(f"error: {one_line(failure)}", err=True)
-    if not options["quiet"]:
-        if outcome.was_finished:
-            echo(f"{name}: already finished, results in {folder.path}; --fresh runs it again")
-        else:
-            echo(summary(outcome.experiment, outcome.repeats))
-            echo(f"results: {folder.path}")
+    if options["quiet"]:
+        return not outcome.failures
+    if outcome.was_finished:
+        echo(f"{name}: already finished, results in {folder.path}; --fresh runs it again")
+    else:
+        from rankpursuit.reporting.tables import error_summary
+
+        found, width = outcome.repeats, terminal_width()
+        none = "no group, repeat and algorithm is complete yet"
+        echo(none if found.empty else error_summary(outcome.experiment, found, width))
+        echo(f"results: {folder.path}")
     return not outcome.failures
 
 
-def _command(arguments: Iterable[str]) -> str:
-    return shlex.join(["rp-run", *list(arguments)[1:]])
+def _command(words: Iterable[str]) -> str:
+    return shlex.join(["rp-run", *list(words)[1:]])
 
 
 def _plan(run: Run, workers: int) -> str:
@@ -300,12 +294,3 @@ def _plan(run: Run, workers: int) -> str:
         lines.append(f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits")
     time = f"{duration(estimate(run) / workers)} with {counted(workers, 'worker')}"
     return "\n".join([*lines, f"  about {time}, estimated from {TIMED_USERS} users a group"])
-
-
-def summary(experiment: Experiment, repeats: pd.DataFrame) -> str:
-    """Return the mean test errors of a run as a table for the terminal."""
-    from rankpursuit.reporting.tables import error_summary
-
-    if repeats.empty:
-        return "no group, repeat and algorithm is complete yet"
-    return error_summary(experiment, repeats, terminal_width())

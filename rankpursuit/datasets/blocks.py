@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.errors import DataError, DataNotFoundError
-from rankpursuit.visible import cut
+from rankpursuit.text import cut
 
 Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 Item = TypeVar("Item", bound=tuple)

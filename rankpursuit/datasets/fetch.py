@@ -27,7 +27,7 @@ from rankpursuit.errors import (
     DownloadError,
     OutputError,
 )
-from rankpursuit.visible import cut, one_line
+from rankpursuit.text import cut, one_line
 from rankpursuit.writing import replacing
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rankpursuit.datasets.blocks import existing_file, open_parquet
 from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
-from rankpursuit.visible import cut
+from rankpursuit.text import cut
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")

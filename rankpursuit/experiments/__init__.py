@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from rankpursuit.experiments.evaluate import Unit, UnitResult
 
 __all__ = ["run_experiment"]
 
@@ -52,7 +51,7 @@ def run_experiment(
     plugins : sequence of path
         Python files with methods and metrics.
     quiet : bool
-        Show no progress bar.
+        Show no progress.
 
     Returns
     -------
@@ -68,28 +67,17 @@ def run_experiment(
     StoreError
         If the folder holds results of another config or data set.
     """
+    import sys
     import tempfile
     from pathlib import Path
 
-    from tqdm.auto import tqdm
-
     from rankpursuit.errors import ConfigError, RunError
-    from rankpursuit.experiments.backends import Options, check_options, connect
+    from rankpursuit.experiments.backends import make_backend
     from rankpursuit.experiments.config import load_experiment, parse_experiment
     from rankpursuit.experiments.export import RunFolder
-    from rankpursuit.experiments.run import Progress, Run, run_session
+    from rankpursuit.experiments.run import Run, run_session
 
-    class Bar(Progress):
-        def start(self, run: Run, done: Sequence[Unit]) -> None:
-            total = sum(len(unit.users) for unit in run.plan.all())
-            n_done = sum(len(unit.users) for unit in done)
-            self._bar = tqdm(total=total, initial=n_done, desc=experiment.name, unit=" users")
-
-        def add(self, result: UnitResult, *, earlier: bool = False) -> None:
-            self._bar.update(0 if earlier else len(result.unit.users))
-
-    options = Options(n_jobs=n_jobs)
-    check_options("local", options)
+    backend = make_backend(n_jobs=n_jobs)
     if plugins:
         from rankpursuit.experiments.methods import load_plugins
 
@@ -101,9 +89,9 @@ def run_experiment(
     else:
         experiment = load_experiment(config, overrides)
     run = Run.of(experiment, repeats, only, groups)
-    with tempfile.TemporaryDirectory() as temporary, connect("local", options) as workers:
+    with tempfile.TemporaryDirectory() as temporary, backend as workers:
         folder = RunFolder(Path(output or temporary) / experiment.name)
-        outcome = run_session(run, folder, workers.evaluate, None if quiet else Bar())
+        outcome = run_session(run, folder, workers.evaluate, None if quiet else sys.stderr)
     if outcome.failures:
         raise RunError("; ".join(outcome.failures))
     return outcome.repeats

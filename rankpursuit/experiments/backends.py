@@ -9,21 +9,18 @@ from __future__ import annotations
 import json
 import os
 import queue
-import re
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
-from rankpursuit.visible import cut
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.config import DataSpec, Experiment
@@ -35,137 +32,78 @@ Evaluate = Callable[["Experiment", Iterable[Job]], Iterator["UnitResult"]]
 """Evaluates jobs, in any order, and yields their results as they come."""
 
 BACKENDS = {"local": "processes on this machine", "dask": "the workers of a Dask cluster"}
-"""Every backend, and where it evaluates units."""
-MOST_JOBS = 256
-"""Worker processes on one machine, each with the data and the libraries in memory."""
-OUTSTANDING = 2000
-"""Jobs submitted to a Dask scheduler at a time, which bounds its memory and the client's."""
-WAIT = 600.0
-"""Seconds to wait for a cluster without workers, by default."""
+MOST_JOBS = 256  # each has the data and the libraries in memory
+OUTSTANDING = 2000  # jobs that the Dask scheduler has at a time, which bounds its memory
+WAIT = 600.0  # seconds to wait for a cluster without workers, by default
 _CONNECT_SECONDS = 4
-_REMEDIES = {
-    "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
-    "data": "put the same data there, or set RANKPURSUIT_DATA on the worker",
-}
 _RESUME = "finished units are kept: re-run the same command to resume"
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of backends.
+def make_backend(
+    name: str = "local",
+    *,
+    n_jobs: int | None = None,
+    scheduler: str | None = None,
+    wait: float | None = None,
+    tell: Callable[[str], None] = print,
+) -> Local | Dask:
+    """Return a backend, a context manager that is ready to evaluate units inside.
 
-    Attributes
-    ----------
-    n_jobs : int, optional
-        Number of worker processes; -1, the default, for one per core.
-    scheduler : str, optional
-        Address of a Dask scheduler.
-    wait : float, optional
-        Seconds to wait for a cluster without workers.
-    tell : callable
-        Receives lines for the user.
+    Raises a `ConfigError` if the options do not fit the backend.
     """
-
-    n_jobs: int | None = None
-    scheduler: str | None = None
-    wait: float | None = None
-    tell: Callable[[str], None] = print
-
-
-def check_options(name: str, options: Options) -> None:
-    """Raise a `ConfigError` if the options do not fit the backend."""
     problems = []
     if name == "dask":
-        if not options.scheduler:
+        if not scheduler:
             problems.append("--backend dask needs --scheduler, e.g. tcp://HOST:8786")
-        elif not _is_address(options.scheduler):
-            shown = cut(options.scheduler, 100)
-            problems.append(f"--scheduler {shown}: expected an address such as tcp://HOST:8786")
-        if options.n_jobs is not None:
+        if n_jobs is not None:
             problems.append("--n-jobs is for this machine; a cluster has its own workers")
     else:
-        given = {"--scheduler": options.scheduler, "--wait": options.wait}
+        given = {"--scheduler": scheduler, "--wait": wait}
         problems += [f"{key} needs --backend dask" for key, x in given.items() if x is not None]
-        n_jobs = -1 if options.n_jobs is None else options.n_jobs
-        if n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
-            got = cut(str(n_jobs), 50)
-            problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {got}")
+        if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
+            problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}")
     if problems:
         raise ConfigError(problems)
-
-
-def _is_address(text: str) -> bool:
-    found = re.fullmatch(r"((tcp|tls|wss?)://)?(\[[\da-fA-F:.%]+\]|[\w.-]+):(\d{1,5})/?", text)
-    return found is not None and 1 <= int(found[4]) <= 65535
-
-
-def connect(name: str, options: Options) -> Backend:
-    """Return a backend, ready to evaluate units."""
     if name == "dask":
-        wait = WAIT if options.wait is None else options.wait
-        return Dask(str(options.scheduler), options.tell, wait)
-    return Local(-1 if options.n_jobs is None else options.n_jobs)
-
-
-class Backend:
-    """Evaluates units somewhere; a context manager."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End what was begun for this run."""
-
-    def count(self) -> int:
-        """Return the number of units that are evaluated at the same time."""
-        raise NotImplementedError
-
-    def check(self, data: DataSpec) -> None:
-        """Raise a `ClusterError` if a worker lacks something that results depend on."""
-
-    def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Yield the results of jobs as they come; raise a `RunError` if workers are lost."""
-        raise NotImplementedError
+        return Dask(str(scheduler), tell, WAIT if wait is None else wait)
+    return Local(-1 if n_jobs is None else n_jobs)
 
 
 def _packed(experiment: Experiment) -> Any:
-    """Return what workers get of an experiment."""
+    """Return what workers get of an experiment: the arguments of `experiment_from`."""
     from rankpursuit.experiments.methods import plugin_sources
 
     return json.dumps(experiment.resolved()), plugin_sources()
 
 
-def _unpacked(packed: Any) -> Experiment:
-    """Return the experiment in a worker."""
-    from rankpursuit.experiments.config import experiment_from
-
-    return experiment_from(*packed)
-
-
 def _evaluate(packed: Any, job: Job) -> UnitResult:
-    """Evaluate a job in a worker."""
+    """Evaluate a job in a worker process of this machine."""
+    from rankpursuit.experiments.config import experiment_from
     from rankpursuit.experiments.evaluate import evaluate_unit
 
-    return evaluate_unit(_unpacked(packed), *job)
+    return evaluate_unit(experiment_from(*packed), *job)
 
 
-class Local(Backend):
-    """Worker processes on this machine.
-
-    Parameters
-    ----------
-    n_jobs : int
-        Number of worker processes; 1 evaluates in this process, -1 takes one per core.
-    """
+class Local:
+    """Worker processes on this machine; 1 is this process, -1 stands for one per core."""
 
     def __init__(self, n_jobs: int = 1) -> None:
         self._n_jobs = n_jobs
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: workers end with `evaluate`."""
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
         import joblib
 
         return int(joblib.effective_n_jobs(self._n_jobs))
+
+    def check(self, data: DataSpec) -> None:
+        """Do nothing: workers have what this process has."""
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
@@ -217,18 +155,16 @@ def _deferred(*numbers: signal.Signals) -> Iterator[None]:
     came: list[int] = []
     handlers: dict[signal.Signals, Any] = {}
     resource_tracker.ensure_running()  # its start unblocks signals
+    # A signal that this thread blocks reaches Python through another one, such as BLAS's.
+    if threading.current_thread() is threading.main_thread():
+        for number in numbers:
+            if callable(signal.getsignal(number)):
+                handlers[number] = signal.signal(number, lambda number, _: came.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
-        # A signal that this thread blocks reaches Python through another one, such as BLAS's.
-        if threading.current_thread() is threading.main_thread():
-            for number in numbers:
-                if callable(signal.getsignal(number)):
-                    handlers[number] = signal.signal(number, lambda number, _: came.append(number))
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-        try:
-            yield
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for number, handler in handlers.items():
             signal.signal(number, handler)
         for late in dict.fromkeys(came):
@@ -246,27 +182,18 @@ def _end_with(run: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class Dask(Backend):
-    """The workers of a Dask cluster.
+class Dask:
+    """The workers of a Dask cluster, reached through the address of its scheduler.
 
-    joblib's own Dask backend waits forever when all workers are gone; a client can notice.
-
-    Parameters
-    ----------
-    address : str
-        Address of the scheduler.
-    tell : callable
-        Receives lines for the user: the dashboard, and that the cluster has no worker.
-    wait : float
-        Seconds to wait for a worker, now or later, if there is none.
-
-    Raises
-    ------
-    RunError
-        If Dask is not installed, no scheduler answers, or no worker came.
+    `tell` receives lines for the user; `wait` is the number of seconds to wait for a worker if
+    there is none. joblib's own Dask backend waits forever when all workers are gone.
     """
 
     def __init__(self, address: str, tell: Callable[[str], None], wait: float = WAIT) -> None:
+        self._address, self._tell, self._wait = address, tell, wait
+
+    def __enter__(self) -> Self:
+        """Connect, and wait for a first worker; raise a `RunError` if there is none."""
         import asyncio
         import logging
 
@@ -277,25 +204,25 @@ class Dask(Backend):
             raise RunError(f"{message}: pip install 'rankpursuit[dask]'") from error
         for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # our errors say it in one line
-        self._address, self._tell, self._wait = address, tell, wait
         try:  # a client would wait forever for the answer of a server of another kind
-            kind = asyncio.run(asyncio.wait_for(_server_type(address), _CONNECT_SECONDS))
+            kind = asyncio.run(asyncio.wait_for(_server_type(self._address), _CONNECT_SECONDS))
             if kind != "Scheduler":
                 raise ValueError(f"this is the address of a {kind.lower()}")
-            self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+            self._client = Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except Exception as error:  # other servers and bad addresses fail in many ways
             reason = str(error) or f"no answer in {_CONNECT_SECONDS} seconds"
             raise RunError(
-                f"no Dask scheduler answers at {address}: start one with `dask scheduler`, or "
-                f"correct the address ({reason})"
+                f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`, "
+                f"or correct the address, such as tcp://HOST:8786 ({reason})"
             ) from error
         try:
             with suppress(KeyError):  # a scheduler may have no dashboard
-                tell(f"dashboard: {self._client.dashboard_link}")
+                self._tell(f"dashboard: {self._client.dashboard_link}")
             self._wait_until(self.count, interval=0.2)
         except BaseException:
             self.__exit__()
             raise
+        return self
 
     def __exit__(self, *_: object) -> None:
         """Leave the cluster, which then drops all units of this client."""
@@ -304,19 +231,13 @@ class Dask(Backend):
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
-        with self._lost_scheduler():
+        with self._scheduler():
             return sum(self._client.nthreads().values())
 
     def check(self, data: DataSpec) -> None:
-        """Compare versions, BLAS and data on every worker with those of this process.
-
-        Raises
-        ------
-        ClusterError
-            With a line for everything that is missing or different, by worker.
-        """
+        """Raise a `ClusterError` if versions, BLAS or data of a worker differ from those here."""
         here = _facts(data)
-        with self._lost_scheduler():
+        with self._scheduler():
             reports = self._client.run(_report, data, on_error="return")
             found: dict[str, Any] = {f"worker {address}": x for address, x in reports.items()}
             try:
@@ -325,16 +246,20 @@ class Dask(Backend):
                 raise
             except Exception as error:  # it lacks the package
                 found["the scheduler"] = error
+        remedies = {
+            "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
+            "data": "put the same data there, or set RANKPURSUIT_DATA on the worker",
+        }
         problems = []
         for who, facts in sorted(found.items()):
             if isinstance(facts, RankpursuitError):
-                problems.append(f"{who}: {facts}; {_REMEDIES['data']}")
+                problems.append(f"{who}: {facts}; {remedies['data']}")
             elif isinstance(facts, Exception):  # Dask hides the kind of error of an import
                 package = f"rankpursuit[dask]=={here['rankpursuit']}"
                 problems.append(f"{who}: {facts}; it needs the package: pip install '{package}'")
             else:
                 for name in [name for name in facts if facts[name] != here[name]]:
-                    remedy = _REMEDIES.get(name, "install the version of this machine on it")
+                    remedy = remedies.get(name, "install the version of this machine on it")
                     problems.append(f"{who}: {name} {facts[name]}, here {here[name]}: {remedy}")
         if problems:
             raise ClusterError(problems)
@@ -342,55 +267,37 @@ class Dask(Backend):
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; a job whose worker is lost is evaluated again.
 
-        Raises
-        ------
-        ClusterError
-            If a worker joined that differs from this process.
-        RunError
-            If the scheduler or all workers are lost, or several workers in turn on one unit.
+        Raises a `ClusterError` if a worker joined that differs from this process, a `RunError` if
+        the scheduler or all workers are lost, or several workers in turn on one unit.
         """
-        from distributed import as_completed
+        import asyncio
+
+        from distributed import KilledWorker, as_completed
 
         waiting, packed, facts = iter(jobs), _packed(experiment), _facts(experiment.data)
+        loop: Any = self._client.loop
 
         def submit(number: int) -> list[Any]:
             arguments = [(packed, facts, job) for job in islice(waiting, number)]
-            with self._lost_scheduler():
-                return list(self._client.map(_evaluate_remotely, arguments, key="u", pure=False))
+            return list(self._client.map(_evaluate_remotely, arguments, key="u", pure=False))
 
-        pending = as_completed(submit(OUTSTANDING), loop=self._client.loop)
-        while not pending.is_empty():
-            self._wait_until(pending.has_ready)
-            batch = pending.next_batch(block=False)
-            results = self._gather(batch, "skip", experiment.data)
-            yield from results
-            if len(results) < len(batch):
-                self._gather(batch, "raise", experiment.data)
-            if pending.count() <= OUTSTANDING // 2:
-                pending.update(submit(OUTSTANDING // 2))
-
-    def _gather(self, batch: list[Any], errors: str, data: DataSpec) -> list[UnitResult]:
-        """Fetch results; those that are lost with their worker are computed again."""
-        import asyncio
-        from concurrent.futures import CancelledError
-
-        from distributed import KilledWorker
-
-        loop: Any = self._client.loop
-        gathering = asyncio.run_coroutine_threadsafe(
-            self._client.gather(batch, errors=errors, asynchronous=True), loop.asyncio_loop
-        )
-        self._wait_until(gathering.done)
-        try:
-            return list(gathering.result())
-        except KilledWorker as error:
-            message = "several workers in turn were killed or ran out of memory on one unit"
-            raise RunError(f"{message}; {_RESUME}") from error
-        except (Exception, CancelledError) as error:
-            if isinstance(error, CancelledError) or self._client.status != "running":
-                raise self._lost() from error
-            self.check(data)
-            raise
+        with self._scheduler():
+            pending = as_completed(submit(OUTSTANDING), loop=loop)
+            while not pending.is_empty():
+                self._wait_until(pending.has_ready)
+                batch = self._client.gather(pending.next_batch(block=False), asynchronous=True)
+                results = asyncio.run_coroutine_threadsafe(batch, loop.asyncio_loop)
+                self._wait_until(results.done)  # those that are lost are computed again
+                try:
+                    yield from results.result()
+                except KilledWorker as error:
+                    message = "several workers in turn were killed or ran out of memory on one unit"
+                    raise RunError(f"{message}; {_RESUME}") from error
+                except Exception:
+                    self.check(experiment.data)  # a worker that joined may be the reason
+                    raise
+                if pending.count() <= OUTSTANDING // 2:
+                    pending.update(submit(OUTSTANDING // 2))
 
     def _wait_until(self, happened: Callable[[], object], interval: float = 0.005) -> None:
         """Wait for something that workers do, as long as there are workers."""
@@ -416,17 +323,22 @@ class Dask(Backend):
                 told = True
 
     @contextmanager
-    def _lost_scheduler(self) -> Iterator[None]:
+    def _scheduler(self) -> Iterator[None]:
+        """Raise a `RunError` if the scheduler is lost."""
+        from concurrent.futures import CancelledError
+
         try:
             yield
-        except OSError as error:
-            raise self._lost() from error
-
-    def _lost(self) -> RunError:
-        return RunError(
-            f"the scheduler at {self._address} is gone, or dropped the run; {_RESUME}, with "
-            "another --scheduler, or on this machine without --backend and --scheduler"
-        )
+        except RankpursuitError:
+            raise
+        except Exception as error:
+            lost = isinstance(error, OSError | CancelledError) or self._client.status != "running"
+            if not lost:
+                raise
+            raise RunError(
+                f"the scheduler at {self._address} is gone, or dropped the run; {_RESUME}, with "
+                "another --scheduler, or on this machine without --backend and --scheduler"
+            ) from error
 
 
 async def _server_type(address: str) -> str:
@@ -471,11 +383,12 @@ def _report(data: DataSpec) -> dict[str, str]:
 
 def _evaluate_remotely(arguments: tuple[Any, dict[str, str], Job]) -> UnitResult:
     """Evaluate a job, if everything that its results depend on is as it is with the client."""
+    from rankpursuit.experiments.config import experiment_from
     from rankpursuit.experiments.evaluate import evaluate_unit
 
     packed, facts, job = arguments
     _limit_threads()
-    experiment = _unpacked(packed)
+    experiment = experiment_from(*packed)
     data = _found_here(experiment.data)
     with _loading:  # threads of one worker share one table
         same = _facts(data) == facts

@@ -56,7 +56,7 @@ from rankpursuit.experiments.names import (
 from rankpursuit.experiments.problem import WidthParameter
 from rankpursuit.experiments.protocol import Group, Protocol, Role, group_name
 from rankpursuit.metrics import Ties
-from rankpursuit.visible import cut, visible
+from rankpursuit.text import cut, visible
 
 __all__ = [
     "DataSpec",

@@ -23,7 +23,7 @@ from typing import Any, Self
 from threadpoolctl import threadpool_info
 
 import rankpursuit
-from rankpursuit.errors import RunError, StoreError
+from rankpursuit.errors import StoreError
 from rankpursuit.experiments.store import Store
 from rankpursuit.writing import write_atomically
 
@@ -31,39 +31,17 @@ Row = dict[str, Any]
 
 
 class RunFolder:
-    """Folder of a run: its store, and the files written from it.
-
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    store : Path
-        All results, by unit and algorithm.
-    repeats : Path
-        A row for each group, repeat, algorithm and metric.
-    users : Path
-        A row for each test user of those.
-    curves : Path
-        Errors along the axes of the grids.
-    timings : Path
-        Seconds of each algorithm.
-    config : Path
-        The experiment as it was run.
-    provenance : Path
-        Command, versions, machine, and checksums of the files.
-    """
+    """Folder of a run: its store, and the files written from it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.store = path / "results.sqlite"
-        self.repeats = path / "repeats.csv"
-        self.users = path / "users.csv.gz"
-        self.curves = path / "curves.csv"
-        self.timings = path / "timings.csv"
-        self.config = path / "config.yaml"
-        self.provenance = path / "provenance.json"
+        self.store = path / "results.sqlite"  # all results, by unit and algorithm
+        self.repeats = path / "repeats.csv"  # a row for each group, repeat, algorithm and metric
+        self.users = path / "users.csv.gz"  # a row for each test user of those
+        self.curves = path / "curves.csv"  # errors along the axes of the grids
+        self.timings = path / "timings.csv"  # seconds of each algorithm
+        self.config = path / "config.yaml"  # the experiment as it was run
+        self.provenance = path / "provenance.json"  # command, versions, machine, checksums
         self.tables = (self.repeats, self.users, self.curves)
         self.written = (*self.tables, self.timings, self.config, self.provenance)
 
@@ -75,7 +53,7 @@ class RunFolder:
     @property
     def has_store(self) -> bool:
         """Whether there is a store; an empty file is none."""
-        return self.store.exists() and (not self.store.is_file() or self.store.stat().st_size > 0)
+        return self.store.exists() and self.store.stat().st_size > 0
 
     @classmethod
     def below(cls, folder: Path) -> list[Self]:
@@ -92,23 +70,11 @@ class RunFolder:
             )
 
     def clear(self) -> None:
-        """Remove the store, the files of the run, and the tables that rp-tables wrote here.
-
-        Raises
-        ------
-        StoreError
-            If another run has the store open.
-        RunError
-            If a folder has the name of one of these files.
-        """
-        journal = self.store.with_name(f"{self.store.name}-journal")
-        files = [self.store, journal, *self.written, *self.path.glob("tables.*")]
-        for path in files:
-            if path.is_dir() and not path.is_symlink():
-                raise RunError(f"{path} is a folder, which --fresh does not remove: move it away")
+        """Remove the store, unless a run has it open, the files, and the tables of rp-tables."""
         if self.store.exists():
             Store.check_unlocked(self.store)
-        for path in files:
+        journal = self.store.with_name(f"{self.store.name}-journal")
+        for path in (self.store, journal, *self.written, *self.path.glob("tables.*")):
             path.unlink(missing_ok=True)
         if (self.path / "tables").is_dir():
             shutil.rmtree(self.path / "tables")
@@ -117,34 +83,29 @@ class RunFolder:
 def write_csv(path: Path, rows: Iterable[Row]) -> dict[str, Any]:
     """Write rows as CSV, compressed if the name ends in ``.gz``; remove the file without rows.
 
-    Returns
-    -------
-    dict
-        ``rows``, their number, and ``sha256``, of the file; empty if there are no rows.
+    Returns their number and the file's SHA-256; an empty dict without rows.
     """
     rows = list(rows)
     if not rows:
         path.unlink(missing_ok=True)
         return {}
-    content = csv_text(rows).encode()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    content = text.getvalue().encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     write_atomically(path, content)
     return {"rows": len(rows), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def csv_text(rows: list[Row]) -> str:
-    """Return rows as CSV; there is one at least."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
 @lru_cache(maxsize=1)
 def provenance() -> dict[str, Any]:
     """Return versions, commit and machine of this process."""
+    cpuinfo = Path("/proc/cpuinfo")
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     return {
         "rankpursuit": rankpursuit.__version__,
         "commit": _commit(),
@@ -153,7 +114,7 @@ def provenance() -> dict[str, Any]:
         "machine": {
             "system": platform.system(),
             "architecture": platform.machine(),
-            "processor": _processor(),
+            "processor": model[1].strip() if model else platform.processor(),
             "cores": os.cpu_count(),
             "blas": blas(),
         },
@@ -165,39 +126,12 @@ def blas() -> str:
 
     Kernels differ in how they round.
     """
-    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
     names = {
         f"{x['internal_api']} {x.get('version')} {x.get('architecture') or ''}".strip()
-        for x in libraries
+        for x in threadpool_info()
+        if x["user_api"] == "blas"
     }
     return ", ".join(sorted(names))
-
-
-def environment_differences(lock: Path) -> list[str]:
-    """Compare the installed packages with a lock file.
-
-    Parameters
-    ----------
-    lock : Path
-        Lines ``name==version``; comments and other lines are ignored.
-
-    Returns
-    -------
-    list of str
-        A line for each package whose version differs or that is not installed.
-    """
-    differences = []
-    for line in lock.read_text(encoding="utf-8").splitlines():
-        if found := re.match(r"([\w.-]+)(?:\[.*\])?==([^\s;]+)", line):
-            name, wanted = found.groups()
-            try:
-                version = metadata.version(name)
-            except metadata.PackageNotFoundError:
-                differences.append(f"{name} is not installed, {lock.name} has {wanted}")
-                continue
-            if version != wanted:
-                differences.append(f"{name} is {version}, {lock.name} has {wanted}")
-    return differences
 
 
 def _packages() -> dict[str, str]:
@@ -206,27 +140,15 @@ def _packages() -> dict[str, str]:
     waiting = ["rankpursuit", "numpy", "scipy", "scikit-learn", "pandas"]
     while waiting:
         name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name in versions:
-            continue
         try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
+            if name not in versions:
+                versions[name] = metadata.version(name)
+                needed = [x for x in metadata.requires(name) or () if "extra ==" not in x]
+                waiting += [re.split(r"[^\w.-]", requirement)[0] for requirement in needed]
+        except metadata.PackageNotFoundError:  # for another system, or a clone not installed
             continue
-        for requirement in metadata.requires(name) or ():
-            found = re.match(r"[\w.-]+", requirement)
-            if found and "extra" not in requirement.partition(";")[2]:
-                waiting.append(found[0])
     versions.pop("rankpursuit", None)
     return dict(sorted(versions.items()))
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        text = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.processor()
 
 
 def _commit() -> str | None:
@@ -234,9 +156,14 @@ def _commit() -> str | None:
     root = Path(rankpursuit.__file__).parents[1]
     if not (root / ".git").exists():  # installed, perhaps below another repository
         return None
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
+    # Not `git describe --dirty`, which locks the index: a killed run would leave the lock behind.
+    git = ["git", "--no-optional-locks", "-C", str(root)]
+    commands = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "-uno"])
     try:
-        described = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
+        commit, changes = (
+            subprocess.check_output(git + words, text=True, stderr=subprocess.DEVNULL).strip()
+            for words in commands
+        )
+    except (OSError, subprocess.CalledProcessError):
         return None
-    return described.stdout.strip() or None
+    return f"{commit}-dirty" if changes else commit

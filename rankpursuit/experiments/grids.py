@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from rankpursuit.experiments.names import MAX_SHOWN, short_repr, suggestion
-from rankpursuit.visible import cut, visible
+from rankpursuit.text import cut, visible
 
 Location = tuple[int | str, ...]
 Number = int | float

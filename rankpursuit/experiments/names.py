@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rankpursuit.visible import cut, visible
+from rankpursuit.text import cut, visible
 
 SCHEMA = "schema.json"
 """File name of the JSON Schema, next to the shipped configs."""

@@ -8,15 +8,15 @@ all workers busy, and repeats are completed as early as possible.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
@@ -34,7 +34,7 @@ from rankpursuit.experiments.evaluate import (
     holdout_metrics,
     joint_error,
 )
-from rankpursuit.experiments.export import Row, RunFolder, csv_text, provenance, write_csv
+from rankpursuit.experiments.export import Row, RunFolder, provenance, write_csv
 from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.names import suggestion
@@ -52,9 +52,9 @@ from rankpursuit.experiments.protocol import (
 from rankpursuit.experiments.store import Identity, Store
 from rankpursuit.writing import remove_leftovers, write_atomically
 
+# Users of a unit, which is what a killed run loses for each worker: on average half a second of
+# work on Jester, one and a half on MovieLens.
 CHUNK = 10
-"""Users of a unit, which is what a killed run loses for each worker: on average half a second of
-work on Jester, one and a half on MovieLens."""
 ROLES: tuple[Role, ...] = ("holdout", "test")
 
 
@@ -91,51 +91,36 @@ def make_plan(
     seed: int,
     repeats: int,
     groups: Sequence[Group],
-    known: Plan | None = None,
+    check: bool = True,
 ) -> Plan:
-    """List the units of some groups of an experiment, or extend the plan of a part of it.
-
-    Raises
-    ------
-    TooFewUsersError
-        If there are too few users to draw test, hold-out or reference users from.
-    """
-    if known is None:
-        _check_numbers_of_users(ratings, protocol, seed, groups)
-    units = dict(known.units) if known else {}
-    for cell in (Cell(repeat, group) for repeat in range(repeats) for group in groups):
-        key: dict[str, Any] = {"seed": seed, "group": cell.group, "repeat": cell.repeat}
-        for role in ROLES:
-            if (cell, role) not in units:
-                drawn = draw_users(ratings, protocol, **key, role=role)
-                # Users with similar numbers of items share a unit, which evaluates them together.
-                users = drawn[np.argsort(ratings.counts[drawn], kind="stable")].tolist()
-                units[cell, role] = tuple(
-                    Unit(cell, role, chunk, tuple(users[start : start + CHUNK]))
-                    for chunk, start in enumerate(range(0, len(users), CHUNK))
-                )
-    return Plan(units)
-
-
-def _check_numbers_of_users(
-    ratings: Ratings, protocol: Protocol, seed: int, groups: Sequence[Group]
-) -> None:
-    """Raise a `TooFewUsersError` with everything that there are too few users for."""
+    """List the units of some groups; `check` raises a `TooFewUsersError` with all problems."""
     problems: list[str] = []
-    for group in groups:
+    for group in groups if check else ():
         try:
             check_numbers(ratings, protocol, group)
-            members = group_users(ratings, group)
             for role in ROLES:
                 key: dict[str, Any] = {"seed": seed, "group": group, "repeat": 0, "role": role}
                 users = draw_users(ratings, protocol, **key)
                 # A user of the group is missing among the reference users.
-                user = int(users[np.argmax(np.isin(users, members))])
+                user = int(users[np.argmax(np.isin(users, group_users(ratings, group)))])
                 build_task(ratings, protocol, **key, user=user)
         except TooFewUsersError as error:
             problems += error.faults
     if problems:
         raise TooFewUsersError(*dict.fromkeys(problems))
+    units: dict[tuple[Cell, Role], tuple[Unit, ...]] = {}
+    for cell in (Cell(repeat, group) for repeat in range(repeats) for group in groups):
+        for role in ROLES:
+            drawn = draw_users(
+                ratings, protocol, seed=seed, group=cell.group, repeat=cell.repeat, role=role
+            )
+            # Users with similar numbers of items share a unit, which evaluates them together.
+            users = drawn[np.argsort(ratings.counts[drawn], kind="stable")]
+            units[cell, role] = tuple(
+                Unit(cell, role, chunk, tuple(users[start : start + CHUNK].tolist()))
+                for chunk, start in enumerate(range(0, len(users), CHUNK))
+            )
+    return Plan(units)
 
 
 @dataclass(frozen=True)
@@ -154,22 +139,10 @@ class Run:
         only: Sequence[str] = (),
         groups: Sequence[str] = (),
     ) -> Self:
-        """Plan an experiment, or a part of it.
+        """Plan an experiment, or a part of it: some algorithms by label, some groups by name.
 
-        Parameters
-        ----------
-        experiment : Experiment
-        repeats : int, optional
-            Number of repeats, which may exceed what the experiment declares.
-        only, groups : sequence of str
-            Labels of algorithms, and names of groups such as ``20-40``. Default: all.
-
-        Raises
-        ------
-        ConfigError
-            If the experiment lacks an algorithm or group, or there are too many repeats.
-        TooFewUsersError
-            If there are too few users to draw test, hold-out or reference users from.
+        Raises a `ConfigError` for unknown names or too many repeats, a `TooFewUsersError` if there
+        are too few users to draw test, hold-out or reference users from.
         """
         repeats = repeats or experiment.repeats
         names = {group_name(group): group for group in experiment.protocol.groups}
@@ -186,22 +159,15 @@ class Run:
             problems.append(f"--repeats: {excess}")
         if problems:
             raise ConfigError(problems)
-        plan = make_plan(
-            ratings_of(experiment.data),
-            experiment.protocol,
-            seed=experiment.seed,
-            repeats=repeats,
-            groups=[group for name, group in names.items() if not groups or name in groups],
-        )
+        wanted = [group for name, group in names.items() if not groups or name in groups]
+        plan = _plan(experiment, repeats, wanted)
         labels = tuple(label for label in experiment.algorithms if not only or label in only)
         return cls(experiment, plan, labels)
 
     def whole(self, repeats: int) -> Self:
         """Return the whole experiment, of which this is a part, with some number of repeats."""
-        experiment, ratings = self.experiment, ratings_of(self.experiment.data)
-        key: dict[str, Any] = {"seed": experiment.seed, "groups": experiment.protocol.groups}
-        plan = make_plan(ratings, experiment.protocol, **key, repeats=repeats, known=self.plan)
-        return replace(self, plan=plan, labels=tuple(experiment.algorithms))
+        plan = _plan(self.experiment, repeats, self.experiment.protocol.groups, check=False)
+        return replace(self, plan=plan, labels=tuple(self.experiment.algorithms))
 
     def identity(self) -> Identity:
         """Return what a store of this run belongs to."""
@@ -218,16 +184,7 @@ class Run:
         n_users = protocol.holdout_users if role == "holdout" else protocol.test_users
         return {
             metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
-            for metric in (results[0].sums if results else ())
-        }
-
-    def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
-        """Return the choices of all algorithms whose hold-out users are done."""
-        results = {label: self.results(store, cell, "holdout", label) for label in self.labels}
-        return {
-            label: self.choose(label, self.mean_errors(found, "holdout"))
-            for label, found in results.items()
-            if found
+            for metric in results[0].sums
         }
 
     def choose(self, label: str, errors: Mapping[str, Array]) -> dict[str, Choice]:
@@ -243,30 +200,18 @@ class Run:
         return found
 
 
-class Progress:
-    """Receives what a run does; this one shows nothing."""
-
-    def start(self, run: Run, done: Sequence[Unit]) -> None:
-        """Begin a run, with the units that an earlier run has done."""
-
-    def add(self, result: UnitResult, *, earlier: bool = False) -> None:
-        """Receive the results of a unit, of this run or of an earlier one."""
+def _plan(
+    experiment: Experiment, repeats: int, groups: Sequence[Group], *, check: bool = True
+) -> Plan:
+    ratings, protocol, seed = ratings_of(experiment.data), experiment.protocol, experiment.seed
+    return make_plan(ratings, protocol, seed=seed, repeats=repeats, groups=groups, check=check)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a run.
+    """Outcome of a run: a line for each failure, and the rows of ``repeats.csv`` so far.
 
-    Attributes
-    ----------
-    experiment : Experiment
-        With as many repeats as the files have.
-    failures : list of str
-        A line for each failure of an algorithm.
-    repeats : DataFrame
-        The rows of ``repeats.csv``, of the whole experiment; empty if nothing is complete.
-    was_finished : bool
-        Whether an earlier run had done everything.
+    The experiment has as many repeats as the files; `was_finished` if nothing was left to do.
     """
 
     experiment: Experiment
@@ -275,18 +220,11 @@ class Outcome:
     was_finished: bool
 
 
-def check_folder(run: Run, folder: RunFolder) -> None:
-    """Raise a StoreError if a folder holds results without a store, or of something else."""
-    folder.check_store()
-    if folder.has_store:
-        Store(folder.store, run.identity()).close()
-
-
 def run_session(
     run: Run,
     folder: RunFolder,
     evaluate: Evaluate,
-    progress: Progress | None = None,
+    progress: IO[str] | None = None,
     *,
     fresh: bool = False,
     command: str = "",
@@ -295,32 +233,11 @@ def run_session(
 ) -> Outcome:
     """Evaluate what is missing, and write the files of all of the experiment that is done.
 
-    Parameters
-    ----------
-    run : Run
-    folder : RunFolder
-    evaluate : callable
-        Evaluates the units: `Backend.evaluate`.
-    progress : Progress, optional
-    fresh : bool
-        Remove earlier results first.
-    command : str
-        For the provenance.
-    tell : callable
-        Receives a line about damaged rows of the store, and about reused results.
-    lenders : sequence of (Run, RunFolder)
-        Finished runs whose results are reused where they are the same.
+    The progress is shown on a stream, and `tell` receives lines about damaged rows and reused
+    results. `lenders` are finished runs whose results are reused where they are the same.
 
-    Returns
-    -------
-    Outcome
-
-    Raises
-    ------
-    StoreError
-        If the folder holds results of something else, or the store cannot be used.
-    OutputError, RunError
-        If a file cannot be written, or the units cannot be evaluated.
+    Raises a `StoreError` if the folder holds results of something else or its store cannot be used,
+    an `OutputError` or `RunError` if a file cannot be written or units cannot be evaluated.
     """
     identity = run.identity()
     try:
@@ -339,40 +256,62 @@ def run_session(
                 for other, where in lenders:
                     if n_reused := _borrow(run, store, other, where):
                         tell(f"reused: {n_reused:,} users of {other.experiment.name}")
-                failures = execute(run, store, progress or Progress(), evaluate)
+                failures = execute(run, store, progress, evaluate)
             except StoreError:  # nothing can be read for the files
                 raise
             except BaseException:
                 _write_files(run, store, folder, origin, time.time() - begun)
                 raise
-            experiment, rows = _write_files(run, store, folder, origin, time.time() - begun)
-            return Outcome(experiment, failures, rows, was_finished)
+            experiment = _write_files(run, store, folder, origin, time.time() - begun)
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
+    repeats = pd.read_csv(folder.repeats) if folder.has_results else pd.DataFrame()
+    return Outcome(experiment, failures, repeats, was_finished)
 
 
-def execute(run: Run, store: Store, progress: Progress, evaluate: Evaluate) -> list[str]:
+def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) -> list[str]:
     """Evaluate what is missing in the store; return a line for every failure."""
     done = [u for u in run.plan.all() if all(store.has(u, label) for label in run.labels)]
-    progress.start(run, done)
-    for unit in done:
-        if unit.role == "test":
-            found = {label: store.load(unit, label) for label in run.labels}
-            results = {label: result for label, result in found.items() if result}
-            progress.add(UnitResult(unit, results, {}), earlier=True)
     failures: list[str] = []
     by_repeat = [[cell for cell in run.plan.cells if cell.repeat == r] for r in run.plan.repeats]
-    for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
-        # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
-        jobs = list(_jobs(run, store, holdout, test))[::-1]
-        for result in evaluate(run.experiment, jobs):
-            store.save(result)
-            progress.add(result)
-            cell, role = result.unit.cell, result.unit.role
-            where = f"group {group_name(cell.group)}, repeat {cell.repeat + 1}, {role}"
-            for label, reason in result.failures.items():
-                failures.append(f"{label} failed, {where} {reason}")
+    work = _work(run)
+    users = [sum(len(unit.users) for unit in units) for units in (done, work)]
+    with tqdm(
+        desc=run.experiment.name,
+        total=sum(work.values()),
+        initial=sum(work[unit] for unit in done),
+        postfix=users,
+        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {postfix[0]:,}/{postfix[1]:,} users "
+        "[{elapsed}, {remaining} left]",
+        file=stream,
+        disable=stream is None or len(done) == len(work),
+        mininterval=0.2 if stream is not None and stream.isatty() else 15,
+        smoothing=0,
+    ) as bar:
+        for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
+            # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
+            jobs = list(_jobs(run, store, holdout, test))[::-1]
+            for result in evaluate(run.experiment, jobs):
+                store.save(result)
+                unit = result.unit
+                users[0] += len(unit.users)
+                bar.update(work[unit])
+                where = f"group {group_name(unit.cell.group)}, repeat {unit.cell.repeat + 1}"
+                for label, reason in result.failures.items():
+                    failures.append(f"{label} failed, {where}, {unit.role} {reason}")
     return failures
+
+
+def _work(run: Run) -> dict[Unit, int]:
+    """Return about how long each unit takes, in any scale.
+
+    A task of n items takes about n^2, and a test user about a third of a hold-out user.
+    """
+    counts = ratings_of(run.experiment.data).counts
+    return {
+        unit: int((counts[list(unit.users)] ** 2.0).sum()) * (1 if unit.role == "test" else 3)
+        for unit in run.plan.all()
+    }
 
 
 def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:
@@ -381,7 +320,10 @@ def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iter
         if missing := tuple(label for label in run.labels if not store.has(unit, label)):
             yield unit, missing, {}
     for cell in test:
-        choices = run.choices(store, cell)
+        choices: dict[str, dict[str, Choice]] = {}  # of algorithms whose hold-out users are done
+        for label in run.labels:
+            if found := run.results(store, cell, "holdout", label):
+                choices[label] = run.choose(label, run.mean_errors(found, "holdout"))
         for unit in run.plan.of([cell], "test"):
             if missing := tuple(label for label in choices if not store.has(unit, label)):
                 yield unit, missing, {label: choices[label] for label in missing}
@@ -426,33 +368,20 @@ def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
 
 def _write_files(
     run: Run, store: Store, folder: RunFolder, origin: dict[str, Any], seconds: float
-) -> tuple[Experiment, pd.DataFrame]:
+) -> Experiment:
     """Write all that the store has of the whole experiment, of which a part was run now.
 
-    A group, repeat and algorithm appears once all its hold-out and test users are done.
-
-    Returns
-    -------
-    Experiment
-        The experiment with as many repeats as the files have.
-    DataFrame
-        The rows of ``repeats.csv``; empty if nothing is complete.
+    Returns the experiment with as many repeats as the files have.
     """
     total = store.add_seconds(seconds)
     whole = run.whole(max(len(run.plan.repeats), store.repeats))
-    done = list(_complete(whole, store))
-    tables = {
-        folder.repeats: _Part.repeats,
-        folder.users: _Part.users,
-        folder.curves: _Part.curves,
-        folder.timings: _Part.timings,
-    }
+    tables = _tables(whole, store)
     files: dict[str, dict[str, Any]] = {}
-    for path, rows_of in tables.items():
-        if facts := write_csv(path, (row for part in done for row in rows_of(part))):
+    for path, rows in zip((*folder.tables, folder.timings), tables, strict=True):
+        if facts := write_csv(path, rows):
             files[path.name] = facts
     # As many repeats as were asked for, or as the tables hold from an earlier, larger run.
-    repeats = max([len(run.plan.repeats), *(part.cell.repeat + 1 for part in done)])
+    repeats = max([len(run.plan.repeats), *(row["repeat"] for row in tables[0])])
     experiment = run.experiment.model_copy(update={"repeats": repeats})
     config = dump_yaml(experiment).encode()
     write_atomically(folder.config, config)
@@ -466,99 +395,76 @@ def _write_files(
         "files": files,
     }
     write_atomically(folder.provenance, f"{json.dumps(facts, indent=2)}\n".encode())
-    rows = [row for part in done for row in part.repeats()]
-    frame = pd.read_csv(io.StringIO(csv_text(rows))) if rows else pd.DataFrame()
-    return experiment, frame
+    return experiment
 
 
-class _Part:
-    """An algorithm's results in one cell."""
+def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+    """Return the rows of repeats, users, curves and timings, by group, repeat and algorithm.
 
-    def __init__(
-        self,
-        run: Run,
-        cell: Cell,
-        label: str,
-        holdout: list[AlgorithmResult],
-        test: list[AlgorithmResult],
-    ) -> None:
-        self.cell, self._run, self._test = cell, run, test
-        self._spec = run.experiment.algorithms[label]
-        self._axes = result_axes(run.experiment.algorithms.values())
-        self._holdout = run.mean_errors(holdout, "holdout")
-        self._along = run.mean_errors(test, "test")
-        self._choices = run.choose(label, self._holdout)
-        self._seconds = {
-            role: sum(result.seconds for result in results)
-            for role, results in (("holdout", holdout), ("test", test))
-        }
-        self._key: Row = {
-            "group": group_name(cell.group),
-            "repeat": cell.repeat + 1,
-            "algorithm": label,
-        }
-
-    def repeats(self) -> Iterator[Row]:
-        for metric, choice in self._choices.items():
-            users = [u for result in self._test for u in result.users if u.metric == metric]
-            yield self._key | {
-                "method": self._spec.method,
-                "metric": metric,
-                "test_error": float(np.mean([user.error for user in users])),
-                "holdout_error": choice.holdout_error,
-                "n_users": len(users),
-                **{axis.column: choice.values.get(axis.key, "") for axis in self._axes},
-                "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
-                "basis_functions": float(np.mean([user.n_basis for user in users])),
-                "basis_share": float(np.mean([user.n_basis / user.n_points for user in users])),
-            }
-
-    def users(self) -> Iterator[Row]:
-        names = ("user", "error", "n_basis", "n_points", "n_test")
-        for metric in self._choices:
-            for result in self._test:
-                for user in result.users:
-                    if user.metric == metric:
-                        own = {name: getattr(user, name) for name in names}
-                        yield self._key | {"metric": metric} | own
-
-    def curves(self) -> Iterator[Row]:
-        """Errors along one axis of the grid, the others as chosen."""
-        axes = grid_axes(self._spec, self._run.experiment.kernel.widths)
-        for metric, choice in self._choices.items():
-            for number, (key, values) in enumerate(axes.items()):
-                if not all(map(is_number, values)):
-                    continue  # words have no order
-                point: list[Any] = list(choice.index)
-                point[number] = slice(None)
-                holdout = self._holdout[metric][tuple(point)]
-                test = self._along[metric] if key == N_BASIS.key else None
-                for at, value in enumerate(values):
-                    yield self._key | {
-                        "metric": metric,
-                        "axis": find_axis(key).column,
-                        "value": value,
-                        "holdout_error": float(holdout[at]),
-                        "test_error": "" if test is None else float(test[at]),
-                    }
-
-    def timings(self) -> Iterator[Row]:
-        for role, seconds in self._seconds.items():
-            yield self._key | {"role": role, "seconds": round(seconds, 3)}
-
-
-def _complete(run: Run, store: Store) -> Iterator[_Part]:
-    """Yield what is complete: group by group, repeat by repeat, algorithm by algorithm."""
+    A group, repeat and algorithm appears once all its hold-out and test users are done.
+    """
+    repeats: list[Row] = []
+    users: list[Row] = []
+    curves: list[Row] = []
+    timings: list[Row] = []
+    columns = result_axes(run.experiment.algorithms.values())
     for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
         for label in run.labels:
-            test = run.results(store, cell, "test", label)
-            holdout = run.results(store, cell, "holdout", label) if test else []
-            if holdout:
-                yield _Part(run, cell, label, holdout, test)
+            found = {role: run.results(store, cell, role, label) for role in ROLES}
+            if not all(found.values()):
+                continue
+            spec = run.experiment.algorithms[label]
+            key = {
+                "group": group_name(cell.group),
+                "repeat": cell.repeat + 1,
+                "algorithm": label,
+            }
+            errors = {role: run.mean_errors(results, role) for role, results in found.items()}
+            for metric, choice in run.choose(label, errors["holdout"]).items():
+                tested = [u for result in found["test"] for u in result.users if u.metric == metric]
+                repeats.append(
+                    key
+                    | {
+                        "method": spec.method,
+                        "metric": metric,
+                        "test_error": float(np.mean([user.error for user in tested])),
+                        "holdout_error": choice.holdout_error,
+                        "n_users": len(tested),
+                        **{axis.column: choice.values.get(axis.key, "") for axis in columns},
+                        "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
+                        "basis_functions": float(np.mean([u.n_basis for u in tested])),
+                        "basis_share": float(np.mean([u.n_basis / u.n_points for u in tested])),
+                    }
+                )
+                for user in tested:
+                    names = ("user", "error", "n_basis", "n_points", "n_test")
+                    own = {name: getattr(user, name) for name in names}
+                    users.append(key | {"metric": metric} | own)
+                # Errors along one axis of the grid, the others as chosen.
+                axes = grid_axes(spec, run.experiment.kernel.widths)
+                for number, (axis, values) in enumerate(axes.items()):
+                    if not all(map(is_number, values)):
+                        continue  # words have no order
+                    point: list[Any] = list(choice.index)
+                    point[number] = slice(None)
+                    holdout = errors["holdout"][metric][tuple(point)]
+                    test = errors["test"][metric] if axis == N_BASIS.key else None
+                    for at, value in enumerate(values):
+                        of_value = {
+                            "metric": metric,
+                            "axis": find_axis(axis).column,
+                            "value": value,
+                            "holdout_error": float(holdout[at]),
+                            "test_error": "" if test is None else float(test[at]),
+                        }
+                        curves.append(key | of_value)
+            for role, results in found.items():
+                seconds = sum(result.seconds for result in results)
+                timings.append(key | {"role": role, "seconds": round(seconds, 3)})
+    return repeats, users, curves, timings
 
 
-TIMED_USERS = 6
-"""Users of each group and role that an estimate is based on."""
+TIMED_USERS = 6  # of each group and role
 
 
 def estimate(run: Run) -> float:

@@ -13,7 +13,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -24,8 +24,7 @@ from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, 
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.writing import check_output
 
-FORMAT = 5
-"""Raised whenever the same config would give other rows, or rows in another form."""
+FORMAT = 5  # raised whenever the same config would give other rows, or rows in another form
 
 Key = tuple[int, str, str, int, str]
 """Repeat, group, role and chunk of a unit, and the label of an algorithm."""
@@ -58,22 +57,10 @@ class Identity(NamedTuple):
 class Store:
     """Results of one experiment, by unit and algorithm; a context manager.
 
-    Parameters
-    ----------
-    path : Path
-        The SQLite file; created, with its folder, if missing.
-    identity : Identity
+    The file is created, with its folder, if missing. `n_damaged` damaged rows were discarded.
 
-    Attributes
-    ----------
-    n_damaged : int
-        Number of damaged rows that were discarded.
-
-    Raises
-    ------
-    StoreError
-        If another run has the store open, it belongs to another experiment, data set or version,
-        or it cannot be read.
+    Raises a `StoreError` if another run has the store open, it belongs to another experiment, data
+    set or version, or it cannot be read.
     """
 
     def __init__(self, path: Path, identity: Identity) -> None:
@@ -84,12 +71,11 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             check_output(path)
             self._connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
-        try:
-            with _one_line_errors(path):
+            try:
                 self._open()
-        except BaseException:
-            self._connection.close()
-            raise
+            except BaseException:
+                self._connection.close()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +98,8 @@ class Store:
         tables = dict(execute("SELECT name, sql FROM sqlite_master"))
         ((version,),) = execute("PRAGMA user_version")
         if not tables:
-            with self._transaction():
+            with self._connection:
+                execute("BEGIN IMMEDIATE")
                 for sql in _TABLES.values():
                     execute(sql)
                 execute("INSERT INTO meta VALUES (?, ?, 0)", self._identity)
@@ -122,34 +109,26 @@ class Store:
             message = f"{self._path} was written by an earlier version of rankpursuit"
             raise StoreError(f"{message}: {_REMEDY}")
         ((problem,), *_) = execute("PRAGMA quick_check(1)")
-        if tables != _TABLES or problem != "ok":
-            reason = "its tables are not those of a store" if problem == "ok" else problem
-            raise _unreadable(self._path, reason)
-        self._check_identity()
-        self._check_rows()
-
-    def _check_identity(self) -> None:
-        rows = self._connection.execute("SELECT digest, data FROM meta").fetchall()
-        if len(rows) != 1:
+        if problem != "ok":
+            raise _unreadable(self._path, problem)
+        if tables != _TABLES:
+            raise _unreadable(self._path, "its tables are not those of a store")
+        owners = execute("SELECT digest, data FROM meta").fetchall()
+        if len(owners) != 1:
             raise _unreadable(self._path, "its table meta is damaged")
-        for found, wanted, what in zip(
-            rows[0], self._identity, ("another config", "other data"), strict=True
-        ):
-            if found != wanted:
-                raise StoreError(f"{self._path} holds the results of {what}: {_REMEDY}")
-
-    def _check_rows(self) -> None:
-        """Find the intact rows; discard the others."""
+        if owners[0] != self._identity:
+            other = "other data" if owners[0][0] == self._identity.digest else "another config"
+            raise StoreError(f"{self._path} holds the results of {other}: {_REMEDY}")
         damaged = []
-        for number, *row in self._connection.execute("SELECT rowid, * FROM results"):
-            *key, content, checksum = row
+        for number, *key, content, checksum in execute("SELECT rowid, * FROM results"):
             if isinstance(content, bytes) and checksum == self._checksum(key, content):
                 self._rows[tuple(key)] = number
             else:
                 damaged.append((number,))
         if damaged:
             self.n_damaged = len(damaged)
-            with self._transaction():
+            with self._connection:
+                execute("BEGIN IMMEDIATE")
                 self._connection.executemany("DELETE FROM results WHERE rowid = ?", damaged)
 
     def _checksum(self, key: Any, content: bytes) -> bytes:
@@ -159,15 +138,12 @@ class Store:
     @staticmethod
     def check_unlocked(path: Path) -> None:
         """Raise a StoreError if a run has the store open."""
-        with _one_line_errors(path):
-            connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error as error:  # a file that is not a store is not locked
-            if _code(error) in _LOCKED:
-                raise _locked(path) from error
-        finally:
-            connection.close()
+        with _one_line_errors(path), closing(sqlite3.connect(path, timeout=0.0)) as connection:
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.Error as error:  # a file that is not a store is not locked
+                if _code(error) in _LOCKED:
+                    raise
 
     @property
     def repeats(self) -> int:
@@ -181,7 +157,8 @@ class Store:
     def save(self, *results: UnitResult) -> None:
         """Save the results of units in one transaction."""
         saved = {}
-        with _one_line_errors(self._path), self._transaction():
+        with _one_line_errors(self._path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
             for unit_result in results:
                 for label, result in unit_result.results.items():
                     key, content = _key(unit_result.unit, label), _packed(result)
@@ -204,22 +181,12 @@ class Store:
 
     def add_seconds(self, seconds: float) -> float:
         """Add to the time that all runs took together, and return the total."""
-        with _one_line_errors(self._path), self._transaction():
+        with _one_line_errors(self._path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
             ((before,),) = self._connection.execute("SELECT seconds FROM meta")
             total = round(seconds + (before if isinstance(before, float) else 0.0), 1)
             self._connection.execute("UPDATE meta SET seconds = ?", (total,))
         return total
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
 
 def _key(unit: Unit, label: str) -> Key:
@@ -256,7 +223,10 @@ def _one_line_errors(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         if _code(error) in _LOCKED:
-            raise _locked(path) from error
+            raise StoreError(
+                f"another run is writing to {path.parent}: wait for it, or use --output for "
+                "another folder"
+            ) from error
         if _code(error) in _CANNOT_WRITE:
             raise StoreError(f"cannot write {path}: {error}") from error
         raise _unreadable(path, str(error)) from error
@@ -270,12 +240,6 @@ def _one_line_errors(path: Path) -> Iterator[None]:
 
 def _unreadable(path: Path, reason: str) -> StoreError:
     return StoreError(f"{path} is not a readable store ({' '.join(reason.split())}): {_REMEDY}")
-
-
-def _locked(path: Path) -> StoreError:
-    return StoreError(
-        f"another run is writing to {path.parent}: wait for it, or use --output for another folder"
-    )
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from rankpursuit.wording import counted
+from rankpursuit.text import counted
 
 
 class PublishedTable(NamedTuple):

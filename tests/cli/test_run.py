@@ -103,7 +103,7 @@ def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     assert finished.returncode == 0
     assert "disagreement error" in finished.stdout
     assert "RankSVM" in finished.stdout
-    assert "Sparse RankRLS" not in finished.stdout  # which was not run
+    assert "Not run: Sparse RankRLS" in finished.stdout
     assert str(tmp_path / "small") in finished.stdout
     assert "100%" in finished.stderr
     assert "SYNTHETIC" in finished.stdout

@@ -110,7 +110,7 @@ def test_a_folder_in_the_place_of_the_store_is_one_line(config, clone):
     (clone / "results.sqlite").mkdir()
     before = files_in(clone)
     for options, said in (
-        (["--fresh"], "is a folder, which --fresh does not remove: move it away"),
+        (["--fresh"], f"cannot write {clone}/results.sqlite: unable to open"),
         ([], "it is a folder, not a regular file"),
     ):
         result = invoke(config, clone.parent, *SMALL, *options)

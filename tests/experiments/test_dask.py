@@ -83,7 +83,7 @@ def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
     dask.end_workers()
     told = []
     with pytest.raises(RunError, match="the cluster had no worker for 1 seconds"):
-        Dask(dask.address, told.append, 1)
+        Dask(dask.address, told.append, 1).__enter__()
     assert told[1].startswith("no worker, waiting 1 seconds for one: ")
 
 
@@ -314,7 +314,7 @@ def hasty(monkeypatch):
 
 def refusal(address):
     with pytest.raises(RunError) as refused:
-        Dask(address, print)
+        Dask(address, print).__enter__()
     assert str(refused.value).startswith(f"no Dask scheduler answers at {address}: start one")
     return str(refused.value)
 
@@ -352,4 +352,4 @@ def test_an_address_without_a_scheduler_is_refused(hasty):
         nobody.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
         with pytest.raises(RunError, match=f"no Dask scheduler answers at {address}: "):
-            Dask(address, print)
+            Dask(address, print).__enter__()

@@ -1,4 +1,5 @@
 import gzip
+import io
 import json
 import platform
 from dataclasses import replace
@@ -14,8 +15,10 @@ from small_experiment import run_into, run_of, run_small_experiment, small_confi
 from rankpursuit.errors import ConfigError, RunError, StoreError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
-from rankpursuit.experiments.evaluate import evaluate_unit
-from rankpursuit.experiments.export import RunFolder, environment_differences
+from rankpursuit.experiments.evaluate import (
+    evaluate_unit,
+)
+from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.protocol import draw_users
 from rankpursuit.experiments.run import can_reuse, run_session
 
@@ -260,15 +263,6 @@ def test_the_provenance_names_processor_blas_and_all_packages(whole):
     assert "blas" in facts["machine"]["blas"].lower()
 
 
-def test_differences_to_a_lock_file_are_listed(tmp_path):
-    lock = tmp_path / "requirements.lock"
-    lock.write_text(f"# made up\nnumpy=={np.__version__}\nscipy==0.1  # old\nno-such-thing==1\n")
-    assert environment_differences(lock) == [
-        f"scipy is {metadata.version('scipy')}, requirements.lock has 0.1",
-        "no-such-thing is not installed, requirements.lock has 1",
-    ]
-
-
 LABELS = ("rls", "rank_rls", "ranking_pursuit")
 ALGORITHMS = {label: small_config()["algorithms"][label] for label in LABELS}
 
@@ -357,3 +351,26 @@ class TestRunExperiment:
         monkeypatch.setattr(evaluate, "predict_grid", None)
         with pytest.raises(RunError, match="rls failed"):
             run_experiment(small_config(), **PART)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class TestProgress:
+    def run_on(self, stream, folder):
+        run_small(folder, part=run_of(small_config(), only=["rls"]), progress=stream)
+        return stream.getvalue().replace("\r", "\n").splitlines()
+
+    def test_lines_end_with_all_users(self, tmp_path):
+        for stream in (io.StringIO(), Terminal()):
+            shown = self.run_on(stream, tmp_path / str(stream.isatty()))
+            assert shown[1].startswith("small:   0% |")
+            assert "100% |" in shown[-1]
+            assert "| 96/96 users [00:0" in shown[-1]
+            assert shown[-1].endswith(", 00:00 left]")
+
+    def test_nothing_is_shown_of_a_run_that_was_finished(self, tmp_path):
+        self.run_on(io.StringIO(), tmp_path)
+        assert self.run_on(Terminal(), tmp_path) == []
