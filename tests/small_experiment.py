@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from rankpursuit.experiments.backends import Local
+from rankpursuit.experiments.backends import Job, Local
 from rankpursuit.experiments.config import parse_experiment
-from rankpursuit.experiments.evaluate import Job, Unit, UnitResult
+from rankpursuit.experiments.evaluate import Unit, UnitResult
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.run import Run, run_session
 

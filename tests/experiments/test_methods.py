@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from rankpursuit.reporting.documents import all_tables
 from small_experiment import run_into, run_of, small_config
 
 import rankpursuit
@@ -22,6 +21,7 @@ from rankpursuit.preferences import GroupPreferences
 from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.tables import all_tables
 from rankpursuit.solvers import pursue
 from rankpursuit.solvers.coregularised.views import split_points
 
