@@ -34,7 +34,13 @@ from rankpursuit.experiments.grids import (
     expand,
 )
 from rankpursuit.experiments.names import closest_match, short_repr, suggestion
-from rankpursuit.experiments.problem import Problem, Views
+from rankpursuit.experiments.problem import (
+    Problem,
+    feature_view_kernels,
+    point_view_kernels,
+    view_points,
+    view_skills,
+)
 from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
@@ -66,27 +72,18 @@ GridValues = tuple[int | float | str | bool, ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of grids.
-
-    Attributes
-    ----------
-    key : str
-        The field of a method's options that holds the grid.
-    column : str
-        Name of the axis in configs and in the files of results. Default: `key`.
-    title : str
-        Name of the axis in tables and figures. Default: `key`.
-    simpler : {"smaller", "larger"}
-        Which values make the simpler model: of points of a grid that tie, the simplest is chosen.
-    precedence : int
-        Order in which axes decide between points that tie, the smallest number first.
-    """
+    """An axis of grids."""
 
     key: str
+    """The field of a method's options that holds the grid."""
     column: str = ""
+    """Name of the axis in configs and in the files of results. Default: `key`."""
     title: str = ""
+    """Name of the axis in tables and figures. Default: `column`."""
     simpler: Literal["smaller", "larger"] = "smaller"
+    """Values that make the simpler model: of points of a grid that tie, the simplest is chosen."""
     precedence: int = 100
+    """Order in which axes decide between points that tie, the smallest number first."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.key)
@@ -129,25 +126,16 @@ class MethodOptions(Section):
 
 @dataclass(frozen=True)
 class GridPredictions:
-    """Predictions of a method at every point of its grid.
-
-    Attributes
-    ----------
-    values : ndarray of shape (w, *axes, r)
-        Predictions at the r rows asked for. Points of the last axis with the same model are stored
-        once.
-    n_basis : ndarray, broadcastable to the shape (w, *axes)
-        Number of basis functions in use.
-    n_points : int
-        Number of training points that the method sees.
-    places : ndarray of shape (points of the last axis,), optional
-        Index in `values` of each point of the grid's last axis; by default its own.
-    """
+    """Predictions of a method at every point of its grid."""
 
     values: Array
+    """Predictions at r rows, shape (w, *axes, r); equal points of the last axis are stored once."""
     n_basis: NDArray[np.intp]
+    """Number of basis functions in use, broadcastable to the shape (w, *axes)."""
     n_points: int
+    """Number of training points that the method sees."""
     places: NDArray[np.intp] | None = None
+    """Index in `values` of each point of the grid's last axis; by default its own."""
 
     def over_grid(self, figures: ArrayLike) -> NDArray[Any]:
         """Return figures of `values`, broadcastable to (w, *axes), over the whole grid."""
@@ -157,78 +145,52 @@ class GridPredictions:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of experiments.
-
-    Attributes
-    ----------
-    name : str
-        Name in configs.
-    predict_grid : callable
-        Takes a problem, options and a slice of rows. Returns `GridPredictions`, or only their
-        `values`: an array with one axis for the kernels of the problem (without a width: for its
-        tasks), one for each axis of the grid, and one for the rows.
-    title : str
-        Name in tables and figures.
-    options : subclass of MethodOptions
-        Options in a config, with a field for each of `axes`.
-    axes : tuple of Axis
-        Axes of the grid after the width.
-    own : tuple of str
-        Metrics that the method minimises itself, by which `tuning: own` chooses its parameters.
-    rank_only : bool
-        Whether it learns an order only: a constant added to its predictions changes nothing.
-    has_width : bool
-        Whether it uses the kernels of the problem, so that the width is an axis of its grid.
-    plugin : str, optional
-        The plug-in that registered it.
-    """
+    """A method of experiments."""
 
     name: str
+    """Name in configs."""
     predict_grid: Callable[[Problem, Any, slice], GridPredictions | Array]
+    """Takes a problem, options and a slice of rows. Returns `GridPredictions`, or only their
+    `values`: an array with one axis for the kernels of the problem (without a width: for its
+    tasks), one for each axis of the grid, and one for the rows."""
     title: str
+    """Name in tables and figures."""
     options: type[MethodOptions] = MethodOptions
+    """Options in a config, with a field for each of `axes`."""
     axes: tuple[Axis, ...] = ()
+    """Axes of the grid after the width."""
     own: tuple[str, ...] = ("disagreement",)
+    """Metrics that the method minimises itself, by which `tuning: own` chooses its parameters."""
     rank_only: bool = True
+    """Whether it learns an order only: a constant added to its predictions changes nothing."""
     has_width: bool = True
+    """Whether it uses the kernels of the problem, so that the width is an axis of its grid."""
     plugin: str | None = None
+    """The plug-in that registered it."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """An error that experiments report; less is better.
-
-    Attributes
-    ----------
-    name : str
-        Name in configs and in the files of results.
-    function : callable
-        Takes scores of shape (b, m) and predictions of shape (b, ..., m), returns errors (b, ...).
-    title : str
-        Name in tables.
-    label : str
-        Title of an axis of figures, with the unit in brackets. Default: `title`.
-    task : str
-        Heading of its part of a table that has several. Default: `title`.
-    decimals : int
-        Number of digits to print.
-    options : tuple of str
-        Keys of the experiment that the function takes as keyword arguments.
-    of_level : bool
-        Whether a constant added to all predictions changes it.
-    plugin : str, optional
-        The plug-in that registered it.
-    """
+    """An error that experiments report; less is better."""
 
     name: str
+    """Name in configs and in the files of results."""
     function: Callable[..., Any]
+    """Takes scores of shape (b, m) and predictions of shape (b, ..., m), returns errors (b, ...)"""
     title: str
+    """Name in tables."""
     label: str = ""
+    """Title of an axis of figures, with the unit in brackets. Default: `title`."""
     task: str = ""
+    """Heading of its part of a table that has several. Default: `title`."""
     decimals: int = 3
+    """Number of digits to print."""
     options: tuple[str, ...] = ()
+    """Keys of the experiment that the function takes as keyword arguments."""
     of_level: bool = False
+    """Whether a constant added to all predictions changes it."""
     plugin: str | None = None
+    """The plug-in that registered it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.title)
@@ -702,24 +664,38 @@ def _ranking_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> 
 def _semi_supervised(
     problem: Problem, options: SemiSupervisedOptions, rows: slice
 ) -> GridPredictions:
-    n_scored = problem.n_scored
-    scored, agreed = slice(0, n_scored), slice(n_scored, problem.n_train)
+    n_scored, split_loss = problem.n_scored, options.views == "loss"
+    n_dictionary = n_scored if options.dictionary == "scored" else problem.n_train
+    agreed = slice(n_scored, problem.n_train)
     if options.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
-        agreed = scored
-    views = Views(problem, options.views, options.n_views, options.dictionary)
-    own, scores = views.losses()
+        agreed = slice(0, n_scored)
+    if options.views == "features":
+        kernels = feature_view_kernels(problem, options.n_views, n_dictionary)
+        among = [kernel[:, :n_dictionary] for kernel in kernels]
+    else:
+        points = view_points(problem, options.n_views, n_dictionary, split_loss=split_loss)
+        kernels = point_view_kernels(problem, points)
+        among = _take(kernels, points) if any(options.ridge) else kernels
+    # Contiguous for each point: means over the points then add one point after the other.
+    rows_of = [np.ascontiguousarray(kernel[:, :n_scored]) for kernel in kernels]
+    scores = [problem.scored_scores] * options.n_views
+    if split_loss:  # scored points come first, equally many in all tasks
+        own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
+        rows_of = _take(rows_of, own)
+        scores = [np.take_along_axis(s, o, axis=1) for s, o in zip(scores, own, strict=True)]
     common = GroupPreferences.single(agreed.stop - agreed.start)
-    size = min(kernel.shape[2] for kernel in views.kernels)
+    penalised = []
+    for part, target, penalty in zip(rows_of, scores, among, strict=True):
+        form = GroupPreferences.single(part.shape[1])
+        penalised.append(
+            ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
+        )
+    size = min(kernel.shape[2] for kernel in kernels)
     steps, places = _distinct_steps(options, size)
-    forms = [GroupPreferences.single(part.shape[1]) for part in own]
-    among = views.dictionary_kernels() if any(options.ridge) else views.kernels
-    penalised = [
-        ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
-        for form, part, target, penalty in zip(forms, own, scores, among, strict=True)
-    ]
+    agreed_rows = [np.ascontiguousarray(kernel[:, agreed]) for kernel in kernels]
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],
-        [_for_each_ridge(common.root(part), options) for part in views.rows(agreed)],
+        [_for_each_ridge(common.root(part), options) for part in agreed_rows],
         [target for _, target in penalised],
         options.nu,
         steps[-1],
@@ -729,22 +705,29 @@ def _semi_supervised(
     reached = np.minimum(steps, size)
 
     def predicted(at: slice) -> list[Array]:
-        kernels = [_for_each_ridge(kernel[:, at], options) for kernel in views.kernels]
-        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(kernels)]
+        new = [_for_each_ridge(kernel[:, at], options) for kernel in kernels]
+        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(new)]
 
     if options.aggregation == "mean":
-        new = [_for_each_ridge(kernel[:, rows], options) for kernel in views.kernels]
+        new = [_for_each_ridge(kernel[:, rows], options) for kernel in kernels]
         values = path.predict_mean(new, reached)
     elif options.aggregation == "weighted":
-        skills = views.skills([_by_ridge(part, options) for part in predicted(scored)])
+        at_scored = [_by_ridge(part, options) for part in predicted(slice(0, n_scored))]
+        skills = view_skills(problem, own, at_scored)
         flat = skills.reshape(len(skills), -1, *skills.shape[3:])
         values = weighted_mean(predicted(rows), flat)
     else:
         values = AGGREGATIONS[options.aggregation](predicted(rows))
     n_basis = options.n_views * np.minimum(steps, path.n_steps[..., None])
     return GridPredictions(
-        _by_ridge(values, options), _by_ridge(n_basis, options), views.n_dictionary, places
+        _by_ridge(values, options), _by_ridge(n_basis, options), n_dictionary, places
     )
+
+
+def _take(kernels: list[Array], points: list[NDArray[np.intp]]) -> list[Array]:
+    """Return the rows of each view's kernels at some points, shape (w, n, N_v)."""
+    pairs = zip(kernels, points, strict=True)
+    return [np.take_along_axis(kernel, part[:, :, None], axis=1) for kernel, part in pairs]
 
 
 @register_method(
