@@ -21,6 +21,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     SerializeAsAny,
+    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
@@ -36,15 +37,18 @@ from rankpursuit.experiments.grids import (
     expand,
     parse_kind,
     parse_section,
-    prefix_errors,
 )
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
     MethodOptions,
+    MissingOptions,
     grid_axes,
     install_plugins,
+    is_known,
+    is_of_plugin,
     plugin_digests,
+    register_missing,
 )
 from rankpursuit.experiments.names import (
     MAX_SHOWN,
@@ -393,29 +397,20 @@ def _data(value: Any) -> Any:
     return value if isinstance(value, Section) else parse_kind(value, "name", _DATA)
 
 
-def _algorithms(value: Any) -> Any:
+def _is_lenient(info: ValidationInfo) -> bool:
+    return bool((info.context or {}).get("lenient"))
+
+
+def _algorithms(value: Any, info: ValidationInfo) -> Any:
     """Return the options of each algorithm, of the class that its method registers."""
-    if not isinstance(value, dict):
-        raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
-    if not value:
-        raise InvalidValue("expected at least one, got {}")
-    kinds = {name: method.options for name, method in METHODS.items()}
+    if not isinstance(value, dict) or not value:
+        raise InvalidValue(f"expected a mapping of at least one, got {short_repr(value)}")
     found, errors = {}, []
     for label, options in value.items():
         try:
-            found[label] = options
-            if not isinstance(label, str) or not re.fullmatch(LABEL, label):
-                raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
-            if isinstance(options, dict):
-                options = {"method": label, **options}
-                if label in METHODS and options["method"] != label:
-                    raise InvalidValue(
-                        f"{label} is a method: use another label for {options['method']}"
-                    )
-                if options["method"] == label and label not in METHODS:
-                    raise InvalidValue(f"unknown algorithm; {suggestion(label, kinds)}{_PLUGIN}")
             if not isinstance(options, MethodOptions):
-                found[label] = parse_kind(options, "method", kinds, _PLUGIN)
+                options = _algorithm(label, options, lenient=_is_lenient(info))
+            found[label] = options
         except InvalidValue as error:
             errors += [((str(label), *below), message) for below, message in error.errors]
     if errors:
@@ -423,12 +418,31 @@ def _algorithms(value: Any) -> Any:
     return found
 
 
-_PLUGIN = " (methods of a plug-in need --plugin)"
+def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
+    """Return the options of one algorithm."""
+    kinds = {name: method.options for name, method in METHODS.items() if is_known(name, METHODS)}
+    if not isinstance(label, str) or not re.fullmatch(LABEL, label):
+        raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
+    if not isinstance(options, dict):
+        raise InvalidValue(f"expected a mapping, got {short_repr(options)}")
+    options = {"method": label, **options}
+    method, hint = options["method"], " (methods of a plug-in need --plugin)"
+    if label in kinds and method != label:
+        raise InvalidValue(f"{label} is a method: use another label for {method}")
+    if lenient and (method not in kinds or is_of_plugin(options.get("class"))):
+        register_missing(str(method), METHODS)
+        return parse_section(MissingOptions, options)
+    if method == label and label not in kinds:
+        raise InvalidValue(f"unknown algorithm; {suggestion(label, kinds)}{hint}")
+    return parse_kind(options, "method", kinds, hint)
 
 
-def _metric(name: str) -> str:
-    if name not in METRICS:
-        raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, METRICS)}")
+def _metric(name: str, info: ValidationInfo) -> str:
+    if not is_known(name, METRICS):
+        if not _is_lenient(info):
+            known = [metric for metric in METRICS if is_known(metric, METRICS)]
+            raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, known)}")
+        register_missing(name, METRICS)
     return name
 
 
@@ -547,12 +561,16 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     return parse_experiment(read_config(resolve_path(path), overrides))
 
 
-def parse_experiment(config: Mapping[str, Any]) -> Experiment:
-    """Return the experiment that a mapping declares; raise `ConfigError` with all errors."""
+def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Experiment:
+    """Return the experiment that a mapping declares; raise `ConfigError` with all errors.
+
+    If lenient, methods and metrics of plug-ins that are not loaded are accepted by name, to read
+    results.
+    """
     try:
-        return parse_section(Experiment, config)
+        return parse_section(Experiment, config, {"lenient": lenient})
     except InvalidValue as error:
-        raise ConfigError(prefix_errors(error)) from error
+        raise ConfigError(error.lines()) from error
 
 
 def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Experiment:

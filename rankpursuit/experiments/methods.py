@@ -31,6 +31,7 @@ from rankpursuit.experiments.grids import (
     PositiveGrid,
     Section,
     WeightGrid,
+    all_different,
     expand,
 )
 from rankpursuit.experiments.names import closest_match, short_repr, suggestion
@@ -102,6 +103,11 @@ BETA = Axis("beta", "beta", "beta", "larger", 7)
 
 AXES: dict[str, Axis] = {axis.key: axis for axis in (WIDTH, LAMBDA, C, NU, BETA, RIDGE, N_BASIS)}
 """The axes of the paper's methods by key, in the order of the columns of results."""
+RESULT_COLUMNS = (
+    *("group", "repeat", "algorithm", "method", "metric", "test_error", "holdout_error"),
+    *("n_users", "on_edge", "basis_functions", "basis_share"),
+)
+"""The other columns of ``repeats.csv``."""
 
 
 class MethodOptions(Section):
@@ -168,6 +174,14 @@ class Method:
     plugin: str | None = None
     """The plug-in that registered it."""
 
+    def __post_init__(self) -> None:
+        columns = dict.fromkeys(RESULT_COLUMNS, "")
+        for other in chain(AXES.values(), *(method.axes for method in METHODS.values())):
+            columns.setdefault(other.column, other.key)
+        for axis in self.axes:
+            if columns.get(axis.column, axis.key) != axis.key:
+                raise ValueError(f"results have another column {axis.column}: rename the axis")
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -201,12 +215,10 @@ METHODS: dict[str, Method] = {}
 """Every method by its name: the paper's in the order of its tables, then those of plug-ins."""
 METRICS: dict[str, Metric] = {}
 """Every metric by its name."""
-_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}
-"""Estimators of plug-ins, by dotted name, with the plug-in."""
-_PLUGINS: dict[str, str] = {}
-"""Source text of every plug-in by its name."""
-_loading: str | None = None
-"""Name of the plug-in that is being executed."""
+_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}  # of plug-ins, by dotted name, with the plug-in
+_PLUGINS: dict[str, str] = {}  # source text of every plug-in by its name
+_loading: str | None = None  # name of the plug-in that is being executed
+MISSING = "missing"  # the plug-in of methods and metrics that are known by name only
 
 Registered = TypeVar("Registered")
 
@@ -225,14 +237,32 @@ def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any
     """Return a decorator that enters a function into a registry."""
 
     def register(function: Registered) -> Registered:
-        if name in registry:
-            raise ValueError(
-                f"the name {name} is taken by {registry[name].plugin or 'rankpursuit'}"
-            )
+        if is_known(name, registry):
+            owner = registry[name].plugin or "rankpursuit"
+            raise ValueError(f"the name {name} is taken by {owner}")
         registry[name] = kind(name, function, **attributes, plugin=_loading)
         return function
 
     return register
+
+
+def is_known(name: object, registry: Mapping[str, Method | Metric]) -> bool:
+    """Return whether a method or metric is registered with its function."""
+    return isinstance(name, str) and name in registry and registry[name].plugin != MISSING
+
+
+def register_missing(name: str, registry: dict[str, Any]) -> None:
+    """Register a method or metric of a plug-in that is not loaded, to read its results."""
+    if name not in registry:
+        kind = Method if registry is METHODS else Metric
+        title = name.replace("_", " ")
+        registry[name] = kind(name, lambda *_: None, title, plugin=MISSING)
+
+
+def is_of_plugin(class_name: object) -> bool:
+    """Return whether an estimator can only be one of a plug-in, and that is not loaded."""
+    package = str(class_name or "sklearn").partition(".")[0]
+    return package not in ("rankpursuit", "sklearn") and class_name not in _ESTIMATORS
 
 
 def register_estimator(estimator: Registered) -> Registered:
@@ -264,16 +294,9 @@ def result_axes(algorithms: Iterable[MethodOptions]) -> list[Axis]:
 
 
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
-    """Predict with a method at every point of its grid.
+    """Predict some points of a problem with a method at every point of its grid.
 
-    Parameters
-    ----------
-    problem : Problem
-        With one width only for a method without a width.
-    options : MethodOptions
-        The method and its grid.
-    rows : slice
-        The points of the problem to predict.
+    For a method without a width the problem has one width only.
     """
     found = METHODS[options.method].predict_grid(problem, options, rows)
     if not isinstance(found, GridPredictions):
@@ -303,19 +326,23 @@ def load_plugins(plugins: Iterable[str | Path]) -> None:
     ConfigError
         If there is no such plug-in, it raises an exception, or a name that it registers is taken.
     """
+    sources: dict[str, str] = {}
     for plugin in map(str, plugins):
-        if not plugin.endswith(".py"):
-            _install(plugin, _entry_point(plugin)[1])
-            continue
         path = Path(plugin)
         try:
-            source = path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
+            is_file = path.suffix == ".py"
+            source = path.read_text(encoding="utf-8") if is_file else _entry_point(plugin)[1]
+        except (OSError, UnicodeDecodeError) as error:
             close = closest_match(path, "*.py")
             meant = f"; did you mean {close}?" if close and not path.exists() else ""
             reason = getattr(error, "strerror", None) or "not a text file in UTF-8"
             raise ConfigError([f"--plugin {plugin}: cannot be read: {reason}{meant}"]) from error
-        _install(path.name, source)
+        if sources.setdefault(path.name, source) != source:
+            raise ConfigError(
+                [f"--plugin {plugin}: two plug-ins are called {path.name}: rename one"]
+            )
+    for name, source in sources.items():
+        _install(name, source)
 
 
 def plugin_sources() -> tuple[tuple[str, str], ...]:
@@ -344,9 +371,9 @@ def _install(name: str, source: str) -> None:
     try:
         if name.endswith(".py"):
             _execute(name, source)
-        elif (module_name := _entry_point(name)[0]) in sys.modules:
-            importlib.reload(sys.modules[module_name])
         else:
+            module_name = _entry_point(name)[0]
+            sys.modules.pop(module_name, None)
             importlib.import_module(module_name)
     except Exception as error:
         _forget(name)
@@ -359,9 +386,8 @@ def _install(name: str, source: str) -> None:
 def _execute(name: str, source: str) -> None:
     """Execute a file as the module that it is called after."""
     module, filename = ModuleType(Path(name).stem), f"<plug-in {name}>"
-    earlier = sys.modules.get(module.__name__)
-    is_taken = earlier is not None and getattr(earlier, "__file__", None) != filename
-    if is_taken or module.__name__ in sys.stdlib_module_names:
+    earlier = getattr(sys.modules.get(module.__name__), "__file__", filename)
+    if earlier != filename or module.__name__ in sys.stdlib_module_names:
         raise ImportError(f"{module.__name__} is another module: rename the file")
     module.__file__ = filename
     sys.modules[module.__name__] = module  # pydantic looks types up there
@@ -395,9 +421,8 @@ def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) 
     used = {METRICS[metric].plugin for metric in metrics}
     for options in algorithms:
         used.add(METHODS[options.method].plugin)
-        if isinstance(options, EstimatorOptions) and options.class_name in _ESTIMATORS:
-            used.add(_ESTIMATORS[options.class_name][1])
-    sources = {name: _PLUGINS[name] for name in sorted(filter(None, used))}
+        used.add(_ESTIMATORS.get(getattr(options, "class_name", ""), (None, None))[1])
+    sources = {name: _PLUGINS[name] for name in sorted(used & set(_PLUGINS))}
     return {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
 
 
@@ -441,6 +466,10 @@ def _ndcg(scores: Array, predictions: Array) -> Any:
 
 
 # Least squares and RankSVM
+
+
+class MissingOptions(MethodOptions, extra="allow"):
+    """Options of a method or estimator of a plug-in that is not loaded."""
 
 
 class LeastSquaresOptions(MethodOptions):
@@ -529,6 +558,9 @@ class SemiSupervisedOptions(MethodOptions):
         return self
 
 
+_REGRESSION: dict[str, Any] = {"own": ("squared_error",), "rank_only": False}
+
+
 def _all_pairs(problem: Problem) -> GroupPreferences:
     return GroupPreferences.single(problem.n_scored)
 
@@ -545,14 +577,7 @@ def _least_squares(
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
-@register_method(
-    "rls",
-    title="RLS",
-    options=LeastSquaresOptions,
-    axes=(LAMBDA,),
-    own=("squared_error",),
-    rank_only=False,
-)
+@register_method("rls", title="RLS", options=LeastSquaresOptions, axes=(LAMBDA,), **_REGRESSION)
 def _rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
     return _least_squares(problem, options, rows, Pointwise(problem.n_scored))
 
@@ -562,8 +587,7 @@ def _rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPre
     title="Matching Pursuit",
     options=PursuitOptions,
     axes=(RIDGE, N_BASIS),
-    own=("squared_error",),
-    rank_only=False,
+    **_REGRESSION,
 )
 def _matching_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
     return _pursuit(problem, options, rows, Pointwise(problem.n_scored))
@@ -756,10 +780,15 @@ PARAMETER = "param_"
 
 def _parameter_grid(value: Any) -> GridValues:
     if isinstance(value, list) and value and all(isinstance(x, str | bool) for x in value):
-        if len(set(value)) < len(value):
-            raise InvalidValue(f"expected each only once, got {short_repr(value)}")
-        return tuple(value)
+        return all_different(tuple(value))
     return expand(value)
+
+
+ParameterGrid = Annotated[
+    GridValues,
+    BeforeValidator(_parameter_grid),
+    WithJsonSchema({"type": ["number", "string", "boolean", "array", "object"]}),
+]
 
 
 def _estimator_class(name: str) -> Any:
@@ -767,8 +796,7 @@ def _estimator_class(name: str) -> Any:
     if name in _ESTIMATORS:
         return _ESTIMATORS[name][0]
     module, _, attribute = name.rpartition(".")
-    package = module.partition(".")[0]
-    if package not in ("rankpursuit", "sklearn"):
+    if is_of_plugin(name):
         raise InvalidValue(
             "expected a class of rankpursuit, of sklearn, or registered by a plug-in (--plugin), "
             f"got {short_repr(name)}"
@@ -777,13 +805,9 @@ def _estimator_class(name: str) -> Any:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise InvalidValue(f"there is no class {short_repr(name)}") from error
-    is_class = isinstance(found, type) and found.__module__.partition(".")[0] == package
-    if not is_class or not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
+    if not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
         raise InvalidValue(f"expected an estimator with fit and predict, got {short_repr(name)}")
     return found
-
-
-_SCHEMA_OF_VALUES = {"type": ["number", "string", "boolean", "array", "object"]}
 
 
 class EstimatorOptions(MethodOptions):
@@ -793,10 +817,7 @@ class EstimatorOptions(MethodOptions):
     """Dotted name of the class, of rankpursuit or scikit-learn, or registered by a plug-in."""
     input: Literal["features", "kernel"] = "features"
     """Features of the points, or a precomputed kernel for each width."""
-    parameter_grid: dict[
-        str,
-        Annotated[GridValues, BeforeValidator(_parameter_grid), WithJsonSchema(_SCHEMA_OF_VALUES)],
-    ] = Field(alias="grid", default={})
+    parameter_grid: dict[str, ParameterGrid] = Field(alias="grid", default={})
     """Grid of parameters: numbers, or a list of words or of true and false."""
     params: dict[str, Any] = Field(default={})
     """Fixed parameters."""
@@ -804,14 +825,13 @@ class EstimatorOptions(MethodOptions):
     @model_validator(mode="after")
     def _has_these_parameters(self) -> Self:
         try:
-            estimator = _estimator_class(self.class_name)
-            known = estimator().get_params()
+            known = _estimator_class(self.class_name)().get_params()
         except InvalidValue as error:
             raise InvalidValue(("class", str(error))) from error
         except TypeError as error:
             raise InvalidValue(("class", f"cannot be made without arguments: {error}")) from error
-        kinds = {parameter.kind for parameter in inspect.signature(estimator).parameters.values()}
-        takes_any = inspect.Parameter.VAR_KEYWORD in kinds
+        signature = inspect.signature(_estimator_class(self.class_name))
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
         errors: list[Any] = [
             ((key, name), f"unknown parameter of {self.class_name}; {suggestion(name, known)}")
             for key, names in (("grid", self.parameter_grid), ("params", self.params))
@@ -849,13 +869,7 @@ class EstimatorOptions(MethodOptions):
         return self.input == "kernel"
 
 
-@register_method(
-    "estimator",
-    title="Estimator",
-    options=EstimatorOptions,
-    own=("squared_error",),
-    rank_only=False,
-)
+@register_method("estimator", title="Estimator", options=EstimatorOptions, **_REGRESSION)
 def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> GridPredictions:
     n_scored, names = problem.n_scored, list(options.parameter_grid)
     points = [dict(zip(names, p, strict=True)) for p in product(*options.parameter_grid.values())]

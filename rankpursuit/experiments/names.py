@@ -16,22 +16,21 @@ from typing import Any
 
 from rankpursuit.visible import cut, visible
 
-SCHEMA = "schema.json"
-"""File name of the JSON Schema, next to the shipped configs."""
-SCHEMA_LINE = "# yaml-language-server: $schema="
-"""Start of the first line of a config, for editors."""
-MAX_SHOWN = 70
-"""Maximum length of a value or key in a message."""
+SCHEMA = "schema.json"  # next to the shipped configs
+SCHEMA_LINE = "# yaml-language-server: $schema="  # the first line of a config, for editors
+MAX_SHOWN = 70  # length of a value or key in a message
 
 
-# Words for messages
+def short_key(key: str) -> str:
+    """Return a key, or an override, cut if it is long."""
+    return cut(visible(key), MAX_SHOWN)
 
 
 def short_repr(value: Any) -> str:
     """Return a value as JSON, on one line, cut if it is long."""
     encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, skipkeys=True, default=str)
     # Piece by piece: anchors can make a few lines of YAML a value of any length.
-    return cut(visible("".join(islice(encoder.iterencode(value), MAX_SHOWN))), MAX_SHOWN)
+    return short_key("".join(islice(encoder.iterencode(value), MAX_SHOWN)))
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:
