@@ -25,7 +25,6 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from yaml.reader import ReaderError
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
 from rankpursuit.errors import ConfigError
@@ -51,43 +50,22 @@ from rankpursuit.experiments.methods import (
     register_missing,
 )
 from rankpursuit.experiments.names import (
-    MAX_SHOWN,
     no_such_file,
     resolve_path,
+    short_key,
     short_repr,
     suggestion,
 )
 from rankpursuit.experiments.problem import WidthParameter
-from rankpursuit.experiments.protocol import Group, Protocol, Role, group_name
+from rankpursuit.experiments.protocol import Protocol
 from rankpursuit.metrics import Ties
 from rankpursuit.visible import cut, visible
-
-__all__ = [
-    "DataSpec",
-    "Experiment",
-    "Group",
-    "KernelSpec",
-    "Protocol",
-    "Role",
-    "Tuning",
-    "dump_yaml",
-    "experiment_from",
-    "group_name",
-    "json_schema",
-    "load_experiment",
-    "parse_experiment",
-    "ratings_of",
-]
 
 Tuning = Literal["reported", "own"]
 LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
 """Names that can be those of folders, and no formulas of a spreadsheet."""
 MAX_WORK = 10**10
 """Maximum number of tasks times grid points of an experiment; the paper's have up to 2 * 10**8."""
-
-
-MAX_FILE_SIZE = 1_000_000
-"""Maximum size of a config file in bytes."""
 
 # YAML
 
@@ -135,18 +113,14 @@ def parse_yaml(text: str, source: str) -> Any:
     """Return the plain values of a YAML text, which messages call `source`."""
     try:
         return yaml.load(text, _Loader)
-    except ReaderError as error:
-        where = f"{source}, line {text.count(chr(10), 0, error.position) + 1}"
-        reason = f"the character {short_repr(text[error.position])} is not allowed"
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark, reason = error.problem_mark or error.context_mark, error.problem or error.context
         where = source if mark is None else f"{source}, line {mark.line + 1}"
-        reason = error.problem or error.context or "not YAML"
     except RecursionError:
         where, reason = source, "nested too deeply"
-    except (KeyError, ValueError) as error:  # such as !!int x, or a number of 5,000 digits
-        where, reason = source, str(error)
-    raise ConfigError([f"{where}: {visible(cut(reason, 300))}"])
+    except (yaml.YAMLError, KeyError, ValueError) as error:  # such as !!int x, or a control code
+        where, reason = source, " ".join(str(error).split())
+    raise ConfigError([f"{where}: {visible(cut(str(reason), 300))}"])
 
 
 def format_yaml(value: Any) -> str:
@@ -163,18 +137,6 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
     algorithm. Everything else replaces the inherited value, such as a grid or a data set. An
     algorithm that is null is dropped.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    overrides : sequence of str
-        ``key=value`` each, with a dotted key and a value in YAML, applied in order.
-
-    Returns
-    -------
-    dict
-        Not yet validated.
     """
     config = _read_extended(path, ())
     errors = []
@@ -202,47 +164,36 @@ def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
     if os.path.realpath(below) in files:
         circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
         raise ConfigError([f"{path}: extends goes round in a circle: {circle}"])
-    return _merge(_read_extended(below, files), config, ())
+    return _merge(_read_extended(below, files), config)
 
 
 def read_file(path: Path) -> dict[str, Any]:
     """Return the mapping of one file as written, except that paths of data become absolute."""
-    config = parse_yaml(read_text(path), str(path))
-    if config is None:
-        raise ConfigError([f"{path}: the file is empty"])
+    try:
+        config = parse_yaml(path.read_text("utf-8-sig"), str(path))
+    except FileNotFoundError as error:
+        raise ConfigError([no_such_file(path)]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
+    except OSError as error:
+        raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from error
     if not isinstance(config, dict):
         raise ConfigError([f"{path}: expected a mapping of keys, got {short_repr(config)}"])
     _make_path_absolute(config.get("data"), path.parent)
     return config
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a regular file in UTF-8 of at most `MAX_FILE_SIZE` bytes."""
-    if path.exists() and not path.is_file():
-        raise ConfigError([f"{path}: cannot be read: not a regular file"])
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_SIZE + 1)
-        if len(content) > MAX_FILE_SIZE:
-            raise ConfigError([f"{path}: too large: more than {MAX_FILE_SIZE:,} bytes"])
-        return content.decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise ConfigError([no_such_file(path)]) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
-    except (OSError, UnicodeEncodeError) as error:
-        reason = getattr(error, "strerror", None) or "no file can have this name"
-        raise ConfigError([f"{visible(str(path))}: cannot be read: {reason}"]) from error
+_SECTIONS = (("protocol",), ("kernel",), ("algorithms",))
 
 
-def _merge(below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
+def _merge(
+    below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return a mapping with the keys of another on top."""
     merged = dict(below)
     for key, value in above.items():
         here = (*place, key)
-        is_section = here in (("protocol",), ("kernel",)) or (
-            here[0] == "algorithms" and len(here) <= 2
-        )
+        is_section = here in _SECTIONS or place == ("algorithms",)
         if place == ("algorithms",) and value is None and key in below:
             del merged[key]
         elif is_section and isinstance(value, dict) and isinstance(below.get(key), dict):
@@ -255,19 +206,17 @@ def _merge(below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...])
 def _apply(config: dict[str, Any], override: str) -> None:
     """Set one key of the config, or drop one algorithm."""
     key, equals, text = override.partition("=")
-    path, shown = key.strip().split("."), cut(override, MAX_SHOWN)
+    path, shown = key.strip().split("."), short_key(override)
     if not equals or not all(path):
         raise ConfigError([f"{shown}: expected key=value, such as protocol.test_users=50"])
     if path[0] == "extends":
         raise ConfigError([f"extends: can be given in a file only, got {shown}"])
-    value, key, here = parse_yaml(text, shown), cut(key, MAX_SHOWN), config
+    value, key, here = parse_yaml(text, shown), short_key(key), config
     for depth, part in enumerate(path[:-1], start=1):
         below = here.get(part, {})
         if not isinstance(below, dict):
-            above = cut(".".join(path[:depth]), MAX_SHOWN)
-            raise ConfigError(
-                [f"{key}: no such key: {above} is {short_repr(below)}, not a mapping"]
-            )
+            above = f"{short_key('.'.join(path[:depth]))} is {short_repr(below)}, not a mapping"
+            raise ConfigError([f"{key}: no such key: {above}"])
         # A copy: YAML's anchors can make two places of a file one object.
         here[part] = here = dict(below)
     if value is None and path[0] == "algorithms" and len(path) == 2:
@@ -375,13 +324,7 @@ _DATA: dict[str, type[Section]] = {
 
 @lru_cache(maxsize=1)
 def ratings_of(data: DataSpec) -> Ratings:
-    """Load the ratings that a config declares, once in each process.
-
-    Raises
-    ------
-    DataNotFoundError, DataError
-        As the data set's own loader.
-    """
+    """Load the ratings that a config declares, once in each process."""
     if isinstance(data, NamedSpec):
         return load_named(data.name, data.path)
     options = data.model_dump(exclude={"name", "path"}, exclude_defaults=True)
@@ -513,12 +456,10 @@ class Experiment(Section):
 
     def at_most(self, users: int, repeats: int) -> Self:
         """Return the experiment with at most so many test users, hold-out users and repeats."""
-        lower = {
-            key: min(users, getattr(self.protocol, key)) for key in ("test_users", "holdout_users")
-        }
+        keys = ("test_users", "holdout_users")
+        lower = {key: min(users, getattr(self.protocol, key)) for key in keys}
         protocol = self.protocol.model_copy(update=lower)
-        changes = {"protocol": protocol, "repeats": min(repeats, self.repeats)}
-        return self.model_copy(update=changes)
+        return self.model_copy(update={"protocol": protocol, "repeats": min(repeats, self.repeats)})
 
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain values, with every default and every grid written out."""
@@ -576,12 +517,7 @@ def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Exp
 def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Experiment:
     """Return an experiment as another process sent it, parsed once in each process.
 
-    Parameters
-    ----------
-    text : str
-        JSON of `Experiment.resolved`.
-    plugins : tuple of (name, source)
-        As `plugin_sources` returns them.
+    The text is JSON of `Experiment.resolved`; the plug-ins are those of `plugin_sources`.
     """
     install_plugins(plugins)
     return _parsed(text, plugins)
@@ -604,13 +540,13 @@ def json_schema() -> dict[str, Any]:
     file that it extends; `load_experiment` does.
     """
     schema = Experiment.model_json_schema(by_alias=True)
-    properties, definitions = schema["properties"], schema.setdefault("$defs", {})
-    schema.pop("required")
+    properties, definitions = schema["properties"], schema["$defs"]
+    del schema["required"]
 
-    def refer(name: str, section: type[Section], key: str, *, partial: bool) -> dict[str, Any]:
+    def refer(name: str, section: type[Section], key: str) -> dict[str, Any]:
         own = section.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
         definitions.update(own.pop("$defs", {}))
-        if partial:
+        if key == "method":
             own.pop("required", None)
         own["properties"][key] = {"const": name, "description": f"The {key}."}
         definitions[name] = own
@@ -618,9 +554,9 @@ def json_schema() -> dict[str, Any]:
 
     for name in {kind.__name__ for kind in _DATA.values()} | {MethodOptions.__name__}:
         definitions.pop(name, None)
-    data = [refer(name, kind, "name", partial=False) for name, kind in _DATA.items()]
+    data = [refer(name, kind, "name") for name, kind in _DATA.items()]
     properties["data"] = {"description": properties["data"]["description"], "anyOf": data}
-    specs = {name: refer(name, m.options, "method", partial=True) for name, m in METHODS.items()}
+    specs = {name: refer(name, method.options, "method") for name, method in METHODS.items()}
     dropped = {"type": "null"}
     properties["algorithms"] = {
         "description": properties["algorithms"]["description"] + " Null drops an inherited one.",

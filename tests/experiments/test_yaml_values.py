@@ -45,13 +45,6 @@ def test_null_is_no_text(small, word):
     assert load_experiment(small, [override, only]).protocol.scored_share is None
 
 
-def test_a_file_of_more_than_a_megabyte_is_refused(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_bytes(b"#" * 1_000_001)
-    with pytest.raises(ConfigError, match="too large"):
-        load_experiment(path)
-
-
 @pytest.mark.parametrize("override", ["repeats=1000000000000", "protocol.test_users=1000000000"])
 def test_more_work_than_can_be_planned_is_refused(small, override):
     with pytest.raises(ConfigError, match=r"at most|is the most"):
