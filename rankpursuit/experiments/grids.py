@@ -27,13 +27,7 @@ _MAX_GRID = 10_000  # values of a grid: ``step: 1e-9`` is a typing error
 
 
 class InvalidValue(ValueError):
-    """Raised by validators: one error, or several with keys below the validated value.
-
-    Parameters
-    ----------
-    *errors : str or (key, str)
-        Messages; a key is one word, or a tuple of them.
-    """
+    """Raised by validators: one message, or several with keys below the validated value."""
 
     def __init__(self, *errors: str | tuple[str | Location, str]) -> None:
         self.errors: list[tuple[Location, str]] = []
@@ -95,10 +89,7 @@ def parse_section(section: type[Kind], value: Any, context: Any = None) -> Kind:
 
 
 def parse_kind(value: Any, key: str, kinds: Mapping[str, type[Kind]], hint: str = "") -> Kind:
-    """Return the section that a mapping declares, of the kind that the value of a key names.
-
-    A hint is added to the message about an unknown kind.
-    """
+    """Return the section that a mapping declares, of the kind that the value of a key names."""
     if not isinstance(value, dict):
         raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
     if key not in value:
@@ -149,27 +140,15 @@ def all_different(values: Values) -> Values:
 
 
 def expand(value: Any) -> tuple[Number, ...]:
-    """Return the numbers of a grid in rising order.
+    """Return the numbers of a grid, distinct and finite, in rising order.
 
-    Parameters
-    ----------
-    value : number, list or mapping
-        One number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``, with ``step: 2``
-        every other exponent), or a range (``{from: 0.1, to: 0.9, step: 0.2}``), which ends at or
-        before ``to``.
+    A grid is one number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``, with
+    ``step: 2`` every other exponent), or a range (``{from: 0.1, to: 0.9, step: 0.2}``), which ends
+    at or before ``to``. A range of integers consists of integers, and so do powers of an integer
+    base to integer exponents from 0 on.
 
-    Returns
-    -------
-    tuple of int or float
-        Distinct and finite. A range of integers consists of integers, and so do powers of an
-        integer base to integer exponents from 0 on.
-
-    Examples
-    --------
     >>> expand({"base": 2, "from": 0, "to": 3})
     (1, 2, 4, 8)
-    >>> expand({"from": 0.1, "to": 0.5, "step": 0.1})
-    (0.1, 0.2, 0.3, 0.4, 0.5)
     """
     if isinstance(value, Mapping):
         notation = _Powers if "base" in value else _Range

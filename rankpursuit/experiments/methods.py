@@ -254,9 +254,8 @@ def is_known(name: object, registry: Mapping[str, Method | Metric]) -> bool:
 def register_missing(name: str, registry: dict[str, Any]) -> None:
     """Register a method or metric of a plug-in that is not loaded, to read its results."""
     if name not in registry:
-        kind = Method if registry is METHODS else Metric
-        title = name.replace("_", " ")
-        registry[name] = kind(name, lambda *_: None, title, plugin=MISSING)
+        kind: Any = Method if registry is METHODS else Metric
+        registry[name] = kind(name, None, name.replace("_", " "), plugin=MISSING)
 
 
 def is_of_plugin(class_name: object) -> bool:
@@ -422,8 +421,11 @@ def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) 
     for options in algorithms:
         used.add(METHODS[options.method].plugin)
         used.add(_ESTIMATORS.get(getattr(options, "class_name", ""), (None, None))[1])
-    sources = {name: _PLUGINS[name] for name in sorted(used & set(_PLUGINS))}
-    return {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
+    return {
+        name: hashlib.sha256(source.encode()).hexdigest()
+        for name, source in sorted(_PLUGINS.items())
+        if name in used
+    }
 
 
 # Metrics
@@ -465,7 +467,7 @@ def _ndcg(scores: Array, predictions: Array) -> Any:
     return ndcg_error(scores, predictions, k=10)
 
 
-# Least squares and RankSVM
+# The paper's methods
 
 
 class MissingOptions(MethodOptions, extra="allow"):
@@ -558,42 +560,27 @@ class SemiSupervisedOptions(MethodOptions):
         return self
 
 
-_REGRESSION: dict[str, Any] = {"own": ("squared_error",), "rank_only": False}
-
-
 def _all_pairs(problem: Problem) -> GroupPreferences:
     return GroupPreferences.single(problem.n_scored)
+
+
+def _form(problem: Problem, options: MethodOptions) -> Preferences:
+    """Return what a least-squares method fits: all pairs of scored points, or the points."""
+    is_ranking = METHODS[options.method].rank_only
+    return _all_pairs(problem) if is_ranking else Pointwise(problem.n_scored)
 
 
 def _scored_columns(problem: Problem, rows: slice) -> Array:
     return problem.kernel[:, rows, : problem.n_scored]
 
 
-def _least_squares(
-    problem: Problem, options: LeastSquaresOptions, rows: slice, form: Preferences
-) -> GridPredictions:
+def _least_squares(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
+    form = _form(problem, options)
     coef = rls_path(problem.scored_kernel, problem.scored_scores, options.lambdas, form)
     values = function_values(_scored_columns(problem, rows), coef)
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
-@register_method("rls", title="RLS", options=LeastSquaresOptions, axes=(LAMBDA,), **_REGRESSION)
-def _rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
-    return _least_squares(problem, options, rows, Pointwise(problem.n_scored))
-
-
-@register_method(
-    "kernel_matching_pursuit",
-    title="Matching Pursuit",
-    options=PursuitOptions,
-    axes=(RIDGE, N_BASIS),
-    **_REGRESSION,
-)
-def _matching_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
-    return _pursuit(problem, options, rows, Pointwise(problem.n_scored))
-
-
-@register_method("rank_svm", title="RankSVM", options=RankSVMOptions, axes=(C,))
 def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
     comparable, n_scored = _all_pairs(problem).pairs(), problem.n_scored
     task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
@@ -603,14 +590,6 @@ def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPre
     return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), n_scored)
 
 
-@register_method("rank_rls", title="RankRLS", options=LeastSquaresOptions, axes=(LAMBDA,))
-def _rank_rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
-    return _least_squares(problem, options, rows, _all_pairs(problem))
-
-
-@register_method(
-    "sparse_rank_rls", title="Sparse RankRLS", options=SparseOptions, axes=(N_BASIS, LAMBDA)
-)
 def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> GridPredictions:
     n_points = problem.n_scored
     orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
@@ -635,12 +614,10 @@ def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> G
     return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
 
 
-# Pursuits
-
-
 def _pursuit(
-    problem: Problem, options: PursuitOptions, rows: slice, form: Preferences
+    problem: Problem, options: PursuitOptions, rows: slice, form: Preferences | None = None
 ) -> GridPredictions:
+    form = form or _form(problem, options)
     kernel, n_points = problem.scored_kernel, problem.n_scored
     dictionary, target = ridge_rows(
         form.root(kernel), form.root_vectors(problem.scored_scores), kernel, options.ridge
@@ -672,19 +649,6 @@ def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDAr
     return np.unique([count_basis(size, n_points) for size in options.n_basis], return_inverse=True)
 
 
-@register_method(
-    "ranking_pursuit", title="Ranking Pursuit", options=PursuitOptions, axes=(RIDGE, N_BASIS)
-)
-def _ranking_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
-    return _pursuit(problem, options, rows, _all_pairs(problem))
-
-
-@register_method(
-    "semi_supervised_ranking_pursuit",
-    title="SS Ranking Pursuit",
-    options=SemiSupervisedOptions,
-    axes=(RIDGE, NU, N_BASIS),
-)
 def _semi_supervised(
     problem: Problem, options: SemiSupervisedOptions, rows: slice
 ) -> GridPredictions:
@@ -754,14 +718,6 @@ def _take(kernels: list[Array], points: list[NDArray[np.intp]]) -> list[Array]:
     return [np.take_along_axis(kernel, part[:, :, None], axis=1) for kernel, part in pairs]
 
 
-@register_method(
-    "combined_ranking_regression_pursuit",
-    title="CRRP",
-    options=CombinedOptions,
-    axes=(BETA, RIDGE, N_BASIS),
-    own=("disagreement", "squared_error"),
-    rank_only=False,
-)
 def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPredictions:
     parts = [_pursuit(problem, options, rows, Blend(_all_pairs(problem), b)) for b in options.beta]
     return GridPredictions(
@@ -770,6 +726,27 @@ def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPr
         problem.n_scored,
         parts[0].places,
     )
+
+
+def _register(name: str, title: str, *attributes: Any, own: tuple[str, ...] = ()) -> None:
+    """Register one of the paper's methods: its function, options and axes."""
+    function, options, axes = attributes
+    keywords = {"own": own, "rank_only": False} if own else {}
+    register_method(name, title=title, options=options, axes=axes, **keywords)(function)
+
+
+_SQUARED, _BOTH = ("squared_error",), ("disagreement", "squared_error")
+_PURSUIT = _pursuit, PursuitOptions, (RIDGE, N_BASIS)
+_register("rls", "RLS", _least_squares, LeastSquaresOptions, (LAMBDA,), own=_SQUARED)
+_register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, own=_SQUARED)
+_register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, (C,))
+_register("rank_rls", "RankRLS", _least_squares, LeastSquaresOptions, (LAMBDA,))
+_register("sparse_rank_rls", "Sparse RankRLS", _sparse_rank_rls, SparseOptions, (N_BASIS, LAMBDA))
+_register("ranking_pursuit", "Ranking Pursuit", *_PURSUIT)
+_SEMI = _semi_supervised, SemiSupervisedOptions, (RIDGE, NU, N_BASIS)
+_register("semi_supervised_ranking_pursuit", "SS Ranking Pursuit", *_SEMI)
+_CRRP = _combined, CombinedOptions, (BETA, RIDGE, N_BASIS)
+_register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
 
 
 # Any estimator
@@ -844,16 +821,6 @@ class EstimatorOptions(MethodOptions):
             raise InvalidValue(*errors)
         return self
 
-    def estimator(self, point: Mapping[str, Any], seed: int) -> Any:
-        """Return an unfitted estimator at a point of the grid."""
-        estimator = _estimator_class(self.class_name)()
-        given = {**self.params, **point}
-        if self.input == "kernel":
-            given["kernel"] = "precomputed"
-        if "random_state" in estimator.get_params():
-            given.setdefault("random_state", seed)
-        return estimator.set_params(**given)
-
     def grid(self) -> dict[str, GridValues]:
         """Return the values of each parameter of the grid."""
         return {PARAMETER + name: values for name, values in self.parameter_grid.items()}
@@ -869,7 +836,9 @@ class EstimatorOptions(MethodOptions):
         return self.input == "kernel"
 
 
-@register_method("estimator", title="Estimator", options=EstimatorOptions, **_REGRESSION)
+@register_method(
+    "estimator", title="Estimator", options=EstimatorOptions, own=_SQUARED, rank_only=False
+)
 def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> GridPredictions:
     n_scored, names = problem.n_scored, list(options.parameter_grid)
     points = [dict(zip(names, p, strict=True)) for p in product(*options.parameter_grid.values())]
@@ -885,7 +854,12 @@ def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> 
         scores = problem.scores[task, :n_scored]
         seed = int(problem.tasks[task].generator("estimator").integers(2**31))
         for point in points:
-            fitted = options.estimator(point, seed).fit(inputs[:n_scored], scores, **query)
+            estimator, given = _estimator_class(options.class_name)(), {**options.params, **point}
+            if options.input == "kernel":
+                given["kernel"] = "precomputed"
+            if "random_state" in estimator.get_params():
+                given.setdefault("random_state", seed)
+            fitted = estimator.set_params(**given).fit(inputs[:n_scored], scores, **query)
             values.append(np.asarray(fitted.predict(inputs[rows]), dtype=np.float64))
             basis = getattr(fitted, "basis_", getattr(fitted, "support_", None))
             n_basis.append(n_scored if basis is None else len(np.hstack(basis)))
