@@ -81,10 +81,7 @@ def resolve_path(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
 
 def closest_match(path: Path, pattern: str = "*") -> Path | None:
     """Return the file next to a missing one, matching a glob pattern, with the closest name."""
-    try:
-        names = list(islice((file.name for file in path.parent.glob(pattern)), 1000))
-    except (OSError, ValueError):
-        return None
+    names = [file.name for file in islice(path.parent.glob(pattern), 1000)]
     close = difflib.get_close_matches(path.name, names, n=1)
     return path.parent / close[0] if close else None
 
@@ -93,7 +90,6 @@ def no_such_file(path: Path) -> str:
     """Return the message for a missing config, with the config that may have been meant."""
     if close := closest_match(path, "*.y*ml"):
         return f"{path}: no such file; did you mean {close}?"
-    known = difflib.get_close_matches(path.stem, list(shipped_configs()), n=1)
-    if known:
+    if known := difflib.get_close_matches(path.stem, list(shipped_configs()), n=1):
         return f"{path}: no such file; did you mean {known[0]}, which comes with rankpursuit?"
     return f"{path}: no such file; `rp-run --list` names those that come with rankpursuit"

@@ -227,18 +227,8 @@ def view_skills(
 ) -> Array:
     """Return how much better than chance each view orders the scored points of the others.
 
-    Parameters
-    ----------
-    problem : Problem
-    view_points : list of M ndarrays of shape (w, n_v)
-        Scored points of each view.
-    predictions : list of M ndarrays of shape (w, ..., n)
-        Values of each view's functions at all scored points.
-
-    Returns
-    -------
-    ndarray of shape (M, w, ...)
-        One half minus the disagreement error on the scored points of the other views.
+    That is one half minus the disagreement error, of shape (M, w, ...), for M views with scored
+    points of shape (w, n_v) and predictions of shape (w, ..., n) at all scored points.
     """
     skills = []
     for values, own in zip(predictions, view_points, strict=True):

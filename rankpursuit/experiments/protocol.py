@@ -31,14 +31,8 @@ def _bounds(value: Any) -> Group:
     return value[0], value[1]
 
 
-_POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
-Bounds = Annotated[
-    Group,
-    BeforeValidator(_bounds),
-    WithJsonSchema(
-        {"type": "array", "items": _POSITIVE_INTEGER, "minItems": 2, "maxItems": 2},
-    ),
-]
+_PAIR = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 2, "maxItems": 2}
+Bounds = Annotated[Group, BeforeValidator(_bounds), WithJsonSchema(_PAIR)]
 Fraction = Annotated[float, Field(gt=0, lt=1)]
 Users = Annotated[int, Field(ge=1)]
 
@@ -289,19 +283,8 @@ def fitting_sizes(counts: NDArray[np.int64], protocol: Protocol) -> dict[str, An
     """Return the changes to a protocol with which a ratings table has enough users for it.
 
     Bounds and groups change only if they contain next to nobody. Test, hold-out and reference users
-    are lowered by the same fraction, and rounded down.
-
-    Parameters
-    ----------
-    counts : array of shape (n_users,)
-        Number of ratings of each user.
-    protocol : Protocol
-
-    Returns
-    -------
-    dict or None
-        Keys of the protocol with their new values, as in a config; None if the table is too small
-        for any.
+    are lowered by the same fraction, and rounded down. `counts` has the number of ratings of each
+    user. Return None if the table is too small for any protocol.
     """
 
     def has_many(bounds: Group, many: int = 20) -> bool:
