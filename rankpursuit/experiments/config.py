@@ -21,10 +21,10 @@ from pydantic import (
     BeforeValidator,
     Field,
     SerializeAsAny,
+    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
-from yaml.reader import ReaderError
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
 from rankpursuit.errors import ConfigError
@@ -36,54 +36,36 @@ from rankpursuit.experiments.grids import (
     expand,
     parse_kind,
     parse_section,
-    prefix_errors,
 )
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
     MethodOptions,
+    MissingOptions,
     grid_axes,
     install_plugins,
+    is_known,
+    is_of_plugin,
     plugin_digests,
+    register_missing,
 )
 from rankpursuit.experiments.names import (
-    MAX_SHOWN,
     no_such_file,
     resolve_path,
+    short_key,
     short_repr,
     suggestion,
 )
 from rankpursuit.experiments.problem import WidthParameter
-from rankpursuit.experiments.protocol import Group, Protocol, Role, group_name
+from rankpursuit.experiments.protocol import Protocol
 from rankpursuit.metrics import Ties
 from rankpursuit.text import cut, visible
-
-__all__ = [
-    "DataSpec",
-    "Experiment",
-    "Group",
-    "KernelSpec",
-    "Protocol",
-    "Role",
-    "Tuning",
-    "dump_yaml",
-    "experiment_from",
-    "group_name",
-    "json_schema",
-    "load_experiment",
-    "parse_experiment",
-    "ratings_of",
-]
 
 Tuning = Literal["reported", "own"]
 LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
 """Names that can be those of folders, and no formulas of a spreadsheet."""
 MAX_WORK = 10**10
 """Maximum number of tasks times grid points of an experiment; the paper's have up to 2 * 10**8."""
-
-
-MAX_FILE_SIZE = 1_000_000
-"""Maximum size of a config file in bytes."""
 
 # YAML
 
@@ -131,18 +113,14 @@ def parse_yaml(text: str, source: str) -> Any:
     """Return the plain values of a YAML text, which messages call `source`."""
     try:
         return yaml.load(text, _Loader)
-    except ReaderError as error:
-        where = f"{source}, line {text.count(chr(10), 0, error.position) + 1}"
-        reason = f"the character {short_repr(text[error.position])} is not allowed"
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark, reason = error.problem_mark or error.context_mark, error.problem or error.context
         where = source if mark is None else f"{source}, line {mark.line + 1}"
-        reason = error.problem or error.context or "not YAML"
     except RecursionError:
         where, reason = source, "nested too deeply"
-    except (KeyError, ValueError) as error:  # such as !!int x, or a number of 5,000 digits
-        where, reason = source, str(error)
-    raise ConfigError([f"{where}: {visible(cut(reason, 300))}"])
+    except (yaml.YAMLError, KeyError, ValueError) as error:  # such as !!int x, or a control code
+        where, reason = source, " ".join(str(error).split())
+    raise ConfigError([f"{where}: {visible(cut(str(reason), 300))}"])
 
 
 def format_yaml(value: Any) -> str:
@@ -159,18 +137,6 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
     algorithm. Everything else replaces the inherited value, such as a grid or a data set. An
     algorithm that is null is dropped.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    overrides : sequence of str
-        ``key=value`` each, with a dotted key and a value in YAML, applied in order.
-
-    Returns
-    -------
-    dict
-        Not yet validated.
     """
     config = _read_extended(path, ())
     errors = []
@@ -198,47 +164,36 @@ def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
     if os.path.realpath(below) in files:
         circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
         raise ConfigError([f"{path}: extends goes round in a circle: {circle}"])
-    return _merge(_read_extended(below, files), config, ())
+    return _merge(_read_extended(below, files), config)
 
 
 def read_file(path: Path) -> dict[str, Any]:
     """Return the mapping of one file as written, except that paths of data become absolute."""
-    config = parse_yaml(read_text(path), str(path))
-    if config is None:
-        raise ConfigError([f"{path}: the file is empty"])
+    try:
+        config = parse_yaml(path.read_text("utf-8-sig"), str(path))
+    except FileNotFoundError as error:
+        raise ConfigError([no_such_file(path)]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
+    except OSError as error:
+        raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from error
     if not isinstance(config, dict):
         raise ConfigError([f"{path}: expected a mapping of keys, got {short_repr(config)}"])
     _make_path_absolute(config.get("data"), path.parent)
     return config
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a regular file in UTF-8 of at most `MAX_FILE_SIZE` bytes."""
-    if path.exists() and not path.is_file():
-        raise ConfigError([f"{path}: cannot be read: not a regular file"])
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_SIZE + 1)
-        if len(content) > MAX_FILE_SIZE:
-            raise ConfigError([f"{path}: too large: more than {MAX_FILE_SIZE:,} bytes"])
-        return content.decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise ConfigError([no_such_file(path)]) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError([f"{path}: not a text file in UTF-8"]) from error
-    except (OSError, UnicodeEncodeError) as error:
-        reason = getattr(error, "strerror", None) or "no file can have this name"
-        raise ConfigError([f"{visible(str(path))}: cannot be read: {reason}"]) from error
+_SECTIONS = (("protocol",), ("kernel",), ("algorithms",))
 
 
-def _merge(below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
+def _merge(
+    below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return a mapping with the keys of another on top."""
     merged = dict(below)
     for key, value in above.items():
         here = (*place, key)
-        is_section = here in (("protocol",), ("kernel",)) or (
-            here[0] == "algorithms" and len(here) <= 2
-        )
+        is_section = here in _SECTIONS or place == ("algorithms",)
         if place == ("algorithms",) and value is None and key in below:
             del merged[key]
         elif is_section and isinstance(value, dict) and isinstance(below.get(key), dict):
@@ -251,19 +206,17 @@ def _merge(below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...])
 def _apply(config: dict[str, Any], override: str) -> None:
     """Set one key of the config, or drop one algorithm."""
     key, equals, text = override.partition("=")
-    path, shown = key.strip().split("."), cut(override, MAX_SHOWN)
+    path, shown = key.strip().split("."), short_key(override)
     if not equals or not all(path):
         raise ConfigError([f"{shown}: expected key=value, such as protocol.test_users=50"])
     if path[0] == "extends":
         raise ConfigError([f"extends: can be given in a file only, got {shown}"])
-    value, key, here = parse_yaml(text, shown), cut(key, MAX_SHOWN), config
+    value, key, here = parse_yaml(text, shown), short_key(key), config
     for depth, part in enumerate(path[:-1], start=1):
         below = here.get(part, {})
         if not isinstance(below, dict):
-            above = cut(".".join(path[:depth]), MAX_SHOWN)
-            raise ConfigError(
-                [f"{key}: no such key: {above} is {short_repr(below)}, not a mapping"]
-            )
+            above = f"{short_key('.'.join(path[:depth]))} is {short_repr(below)}, not a mapping"
+            raise ConfigError([f"{key}: no such key: {above}"])
         # A copy: YAML's anchors can make two places of a file one object.
         here[part] = here = dict(below)
     if value is None and path[0] == "algorithms" and len(path) == 2:
@@ -371,13 +324,7 @@ _DATA: dict[str, type[Section]] = {
 
 @lru_cache(maxsize=1)
 def ratings_of(data: DataSpec) -> Ratings:
-    """Load the ratings that a config declares, once in each process.
-
-    Raises
-    ------
-    DataNotFoundError, DataError
-        As the data set's own loader.
-    """
+    """Load the ratings that a config declares, once in each process."""
     if isinstance(data, NamedSpec):
         return load_named(data.name, data.path)
     options = data.model_dump(exclude={"name", "path"}, exclude_defaults=True)
@@ -393,29 +340,20 @@ def _data(value: Any) -> Any:
     return value if isinstance(value, Section) else parse_kind(value, "name", _DATA)
 
 
-def _algorithms(value: Any) -> Any:
+def _is_lenient(info: ValidationInfo) -> bool:
+    return bool((info.context or {}).get("lenient"))
+
+
+def _algorithms(value: Any, info: ValidationInfo) -> Any:
     """Return the options of each algorithm, of the class that its method registers."""
-    if not isinstance(value, dict):
-        raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
-    if not value:
-        raise InvalidValue("expected at least one, got {}")
-    kinds = {name: method.options for name, method in METHODS.items()}
+    if not isinstance(value, dict) or not value:
+        raise InvalidValue(f"expected a mapping of at least one, got {short_repr(value)}")
     found, errors = {}, []
     for label, options in value.items():
         try:
-            found[label] = options
-            if not isinstance(label, str) or not re.fullmatch(LABEL, label):
-                raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
-            if isinstance(options, dict):
-                options = {"method": label, **options}
-                if label in METHODS and options["method"] != label:
-                    raise InvalidValue(
-                        f"{label} is a method: use another label for {options['method']}"
-                    )
-                if options["method"] == label and label not in METHODS:
-                    raise InvalidValue(f"unknown algorithm; {suggestion(label, kinds)}{_PLUGIN}")
             if not isinstance(options, MethodOptions):
-                found[label] = parse_kind(options, "method", kinds, _PLUGIN)
+                options = _algorithm(label, options, lenient=_is_lenient(info))
+            found[label] = options
         except InvalidValue as error:
             errors += [((str(label), *below), message) for below, message in error.errors]
     if errors:
@@ -423,12 +361,31 @@ def _algorithms(value: Any) -> Any:
     return found
 
 
-_PLUGIN = " (methods of a plug-in need --plugin)"
+def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
+    """Return the options of one algorithm."""
+    kinds = {name: method.options for name, method in METHODS.items() if is_known(name, METHODS)}
+    if not isinstance(label, str) or not re.fullmatch(LABEL, label):
+        raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
+    if not isinstance(options, dict):
+        raise InvalidValue(f"expected a mapping, got {short_repr(options)}")
+    options = {"method": label, **options}
+    method, hint = options["method"], " (methods of a plug-in need --plugin)"
+    if label in kinds and method != label:
+        raise InvalidValue(f"{label} is a method: use another label for {method}")
+    if lenient and (method not in kinds or is_of_plugin(options.get("class"))):
+        register_missing(str(method), METHODS)
+        return parse_section(MissingOptions, options)
+    if method == label and label not in kinds:
+        raise InvalidValue(f"unknown algorithm; {suggestion(label, kinds)}{hint}")
+    return parse_kind(options, "method", kinds, hint)
 
 
-def _metric(name: str) -> str:
-    if name not in METRICS:
-        raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, METRICS)}")
+def _metric(name: str, info: ValidationInfo) -> str:
+    if not is_known(name, METRICS):
+        if not _is_lenient(info):
+            known = [metric for metric in METRICS if is_known(metric, METRICS)]
+            raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, known)}")
+        register_missing(name, METRICS)
     return name
 
 
@@ -499,12 +456,10 @@ class Experiment(Section):
 
     def at_most(self, users: int, repeats: int) -> Self:
         """Return the experiment with at most so many test users, hold-out users and repeats."""
-        lower = {
-            key: min(users, getattr(self.protocol, key)) for key in ("test_users", "holdout_users")
-        }
+        keys = ("test_users", "holdout_users")
+        lower = {key: min(users, getattr(self.protocol, key)) for key in keys}
         protocol = self.protocol.model_copy(update=lower)
-        changes = {"protocol": protocol, "repeats": min(repeats, self.repeats)}
-        return self.model_copy(update=changes)
+        return self.model_copy(update={"protocol": protocol, "repeats": min(repeats, self.repeats)})
 
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain values, with every default and every grid written out."""
@@ -547,23 +502,22 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     return parse_experiment(read_config(resolve_path(path), overrides))
 
 
-def parse_experiment(config: Mapping[str, Any]) -> Experiment:
-    """Return the experiment that a mapping declares; raise `ConfigError` with all errors."""
+def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Experiment:
+    """Return the experiment that a mapping declares; raise `ConfigError` with all errors.
+
+    If lenient, methods and metrics of plug-ins that are not loaded are accepted by name, to read
+    results.
+    """
     try:
-        return parse_section(Experiment, config)
+        return parse_section(Experiment, config, {"lenient": lenient})
     except InvalidValue as error:
-        raise ConfigError(prefix_errors(error)) from error
+        raise ConfigError(error.lines()) from error
 
 
 def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Experiment:
     """Return an experiment as another process sent it, parsed once in each process.
 
-    Parameters
-    ----------
-    text : str
-        JSON of `Experiment.resolved`.
-    plugins : tuple of (name, source)
-        As `plugin_sources` returns them.
+    The text is JSON of `Experiment.resolved`; the plug-ins are those of `plugin_sources`.
     """
     install_plugins(plugins)
     return _parsed(text, plugins)
@@ -586,13 +540,13 @@ def json_schema() -> dict[str, Any]:
     file that it extends; `load_experiment` does.
     """
     schema = Experiment.model_json_schema(by_alias=True)
-    properties, definitions = schema["properties"], schema.setdefault("$defs", {})
-    schema.pop("required")
+    properties, definitions = schema["properties"], schema["$defs"]
+    del schema["required"]
 
-    def refer(name: str, section: type[Section], key: str, *, partial: bool) -> dict[str, Any]:
+    def refer(name: str, section: type[Section], key: str) -> dict[str, Any]:
         own = section.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
         definitions.update(own.pop("$defs", {}))
-        if partial:
+        if key == "method":
             own.pop("required", None)
         own["properties"][key] = {"const": name, "description": f"The {key}."}
         definitions[name] = own
@@ -600,9 +554,9 @@ def json_schema() -> dict[str, Any]:
 
     for name in {kind.__name__ for kind in _DATA.values()} | {MethodOptions.__name__}:
         definitions.pop(name, None)
-    data = [refer(name, kind, "name", partial=False) for name, kind in _DATA.items()]
+    data = [refer(name, kind, "name") for name, kind in _DATA.items()]
     properties["data"] = {"description": properties["data"]["description"], "anyOf": data}
-    specs = {name: refer(name, m.options, "method", partial=True) for name, m in METHODS.items()}
+    specs = {name: refer(name, method.options, "method") for name, method in METHODS.items()}
     dropped = {"type": "null"}
     properties["algorithms"] = {
         "description": properties["algorithms"]["description"] + " Null drops an inherited one.",

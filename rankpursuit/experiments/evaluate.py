@@ -38,7 +38,6 @@ from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 
 Array = NDArray[np.float64]
-_TIE = 1e-12
 
 
 @dataclass(frozen=True, order=True)
@@ -61,23 +60,15 @@ class Unit:
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen point of a grid.
-
-    Attributes
-    ----------
-    index : tuple of int
-        Position along each axis of the grid.
-    values : dict
-        Chosen value of each axis, by its key.
-    holdout_error : float
-    on_edge : tuple of str
-        Axes, of more than one number, whose first or last value was chosen.
-    """
+    """The chosen point of a grid."""
 
     index: tuple[int, ...]
+    """Position along each axis of the grid."""
     values: dict[str, Any]
+    """Chosen value of each axis, by its key."""
     holdout_error: float
     on_edge: tuple[str, ...]
+    """Axes, of more than one number, whose first or last value was chosen."""
 
 
 Choices = Mapping[str, Mapping[str, Choice]]
@@ -102,20 +93,13 @@ class UserResult:
 
 @dataclass
 class AlgorithmResult:
-    """Results of one algorithm on a unit.
-
-    Attributes
-    ----------
-    sums : dict of str to ndarray
-        For each metric the sum over the users of the errors: on hold-out users at every point of
-        the grid, on test users along the chosen point's ``n_basis``.
-    users : list of UserResult
-        For test users only.
-    seconds : float
-    """
+    """Results of one algorithm on a unit."""
 
     sums: dict[str, Array] = field(default_factory=dict)
+    """For each metric the sum over the users of the errors: on hold-out users at every point of the
+    grid, on test users along the chosen point's ``n_basis``."""
     users: list[UserResult] = field(default_factory=list)
+    """For test users only."""
     seconds: float = 0.0
 
     def add(self, metric: str, errors: Array) -> None:
@@ -246,19 +230,16 @@ def _predictions(
     """Predict the test points, and the training points too if their mean is needed."""
     rows = slice(0 if _is_shifted(experiment, options) else problem.n_train, None)
     predictions = predict_grid(problem, options, rows)
-    # Points that are alike have equal kernel values, but not equal features.
+    # Points that are alike have equal kernel values, but not equal features: each gets the
+    # prediction of the first of them.
     if options.has_width and getattr(options, "views", None) != "features":
-        _make_equal(predictions.values[..., -problem.n_test :], problem)
+        values = predictions.values[..., -problem.n_test :]
+        unlike = problem.alike == np.arange(problem.n_test)
+        for task in np.flatnonzero(~unlike.all(axis=1)):
+            own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
+            again = np.flatnonzero(~unlike[task])
+            values[own, ..., again] = values[own, ..., problem.alike[task, again]]
     return predictions
-
-
-def _make_equal(values: Array, problem: Problem) -> None:
-    """Give test points that are alike the prediction of the first of them."""
-    unlike = problem.alike == np.arange(problem.n_test)
-    for task in np.flatnonzero(~unlike.all(axis=1)):
-        own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
-        again = np.flatnonzero(~unlike[task])
-        values[own, ..., again] = values[own, ..., problem.alike[task, again]]
 
 
 def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:
@@ -312,17 +293,11 @@ def joint_error(errors: Sequence[Array]) -> Array:
 def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: bool = True) -> Choice:
     """Choose the point of the lowest error; see the module's rule for ties.
 
-    Parameters
-    ----------
-    errors : ndarray, one axis for each of `axes`
-        Mean hold-out errors.
-    axes : mapping of str to tuple
-        Values along each axis; numbers rise.
-    wide_is_smooth : bool
-        Whether a larger width is a smoother function, as with sigma and unlike gamma.
+    `errors` has one axis for each of `axes`, whose numbers rise. A larger width is a smoother
+    function if it is sigma, and not if it is gamma.
     """
     names = list(axes)
-    tied = np.argwhere(errors <= errors.min() + _TIE)
+    tied = np.argwhere(errors <= errors.min() + 1e-12)
     smaller = {key for key in names if find_axis(key).simpler == "smaller"}
     smaller |= set() if wide_is_smooth else {WIDTH.key}
     deciding = sorted(names, key=lambda key: find_axis(key).precedence)
@@ -332,16 +307,10 @@ def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: boo
         return tuple(position[key] if key in smaller else -position[key] for key in deciding)
 
     index = tuple(min(tied, key=simplicity).tolist())
-    position = dict(zip(names, index, strict=True))
-    return Choice(
-        index=index,
-        values={key: axes[key][position[key]] for key in names},
-        holdout_error=float(errors[index]),
-        on_edge=tuple(
-            key
-            for key, values in axes.items()
-            if len(values) > 1
-            and all(map(is_number, values))
-            and position[key] in (0, len(values) - 1)
-        ),
+    values = {key: axes[key][at] for key, at in zip(names, index, strict=True)}
+    on_edge = tuple(
+        key
+        for key, grid in axes.items()
+        if len(grid) > 1 and all(map(is_number, grid)) and values[key] in (grid[0], grid[-1])
     )
+    return Choice(index, values, float(errors[index]), on_edge)

@@ -5,35 +5,45 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain, pairwise
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
-from rankpursuit.experiments.names import MAX_SHOWN, short_repr, suggestion
-from rankpursuit.text import cut, visible
+from rankpursuit.experiments.names import short_key, short_repr, suggestion
 
 Location = tuple[int | str, ...]
 Number = int | float
-_MAX_GRID = 10_000
-"""Maximum number of values of a grid: ``step: 1e-9`` is a typing error."""
+_MAX_GRID = 10_000  # values of a grid: ``step: 1e-9`` is a typing error
 
 
 class InvalidValue(ValueError):
-    """Raised by validators: one error, or several with keys below the validated value.
-
-    Parameters
-    ----------
-    *errors : str or (key, str)
-        Messages; a key is one word, or a tuple of them.
-    """
+    """Raised by validators: one message, or several with keys below the validated value."""
 
     def __init__(self, *errors: str | tuple[str | Location, str]) -> None:
         self.errors: list[tuple[Location, str]] = []
         for error in errors:
             key, message = ((), error) if isinstance(error, str) else error
             self.errors.append(((key,) if isinstance(key, str) else key, message))
-        super().__init__("; ".join(message for _, message in self.errors))
+        super().__init__("; ".join(self.lines()))
+
+    def lines(self) -> list[str]:
+        """Return the errors after their dotted keys, such as ``protocol.groups[1]: ...``."""
+        lines = []
+        for location, message in self.errors:
+            parts = (f"[{p}]" if isinstance(p, int) else f".{short_key(p)}" for p in location)
+            key = "".join(parts).removeprefix(".")
+            lines.append(f"{key}: {message}" if key else message)
+        return list(dict.fromkeys(lines))
 
 
 class Section(BaseModel):
@@ -58,27 +68,32 @@ class Section(BaseModel):
         """Return the keys that the mapping can have in a file."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _suggest_keys(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            raise InvalidValue(*_translated(error, cls.keys())) from error
+
 
 Kind = TypeVar("Kind", bound=Section)
 
 
-def parse_section(section: type[Kind], value: Any) -> Kind:
+def parse_section(section: type[Kind], value: Any, context: Any = None) -> Kind:
     """Return the section that a mapping declares; raise `InvalidValue` with all errors."""
     try:
-        return section.model_validate(value, by_alias=True, by_name=False)
+        return section.model_validate(value, by_alias=True, by_name=False, context=context)
     except ValidationError as error:
-        raise InvalidValue(*_translated(error, section)) from error
+        raise InvalidValue(*_translated(error, section.keys())) from error
 
 
 def parse_kind(value: Any, key: str, kinds: Mapping[str, type[Kind]], hint: str = "") -> Kind:
-    """Return the section that a mapping declares, of the kind that the value of a key names.
-
-    A hint is added to the message about an unknown kind.
-    """
+    """Return the section that a mapping declares, of the kind that the value of a key names."""
     if not isinstance(value, dict):
         raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
     if key not in value:
-        raise InvalidValue((key, "required, but not given"))
+        raise InvalidValue((key, _MESSAGES["missing"]))
     kind = value[key]
     if not isinstance(kind, str) or kind not in kinds:
         message = f"unknown {key} {short_repr(kind)}; {suggestion(kind, kinds)}{hint}"
@@ -86,88 +101,29 @@ def parse_kind(value: Any, key: str, kinds: Mapping[str, type[Kind]], hint: str 
     return parse_section(kinds[kind], value)
 
 
-def prefix_errors(error: InvalidValue) -> list[str]:
-    """Return errors as lines that begin with their dotted keys, such as ``protocol.groups[1]``."""
-    lines = []
-    for location, message in error.errors:
-        parts = (
-            f"[{p}]" if isinstance(p, int) else f".{cut(visible(p), MAX_SHOWN)}" for p in location
-        )
-        lines.append(f"{''.join(parts).removeprefix('.')}: {message}")
-    return list(dict.fromkeys(lines))
+_MESSAGES = {
+    "missing": "required, but not given",
+    "model_type": "expected a mapping",
+    "string_pattern_mismatch": "expected letters, digits, _ and -",
+    "too_short": "expected at least one",
+    "tuple_type": "expected a list",
+}
 
 
-def _translated(error: ValidationError, section: type[Section]) -> Iterator[tuple[Location, str]]:
-    """Yield pydantic's errors in plain English."""
+def _translated(error: ValidationError, keys: list[str]) -> Iterator[tuple[Location, str]]:
+    """Yield pydantic's errors with the value, and unknown keys with the key that may be meant."""
     for found in error.errors(include_url=False):
-        location = tuple(part for part in found["loc"] if part != "[key]")
-        cause, kind = found.get("ctx", {}).get("error"), found["type"]
+        location, kind, value = found["loc"], found["type"], found["input"]
+        cause = found.get("ctx", {}).get("error")
         if isinstance(cause, InvalidValue):
             yield from (((*location, *below), message) for below, message in cause.errors)
         elif kind == "extra_forbidden":
-            known = _keys_at(section, location[:-1])
-            yield location, f"unknown key; {suggestion(location[-1], known)}"
-        elif kind != "too_short" or not found["input"]:  # elements with errors are not counted
-            yield location, _message(kind, found["input"], found.get("ctx", {}), found["msg"])
-
-
-def _keys_at(section: type[Section], location: Location) -> list[str]:
-    """Return the keys of the section at a location below another."""
-    for part in location:
-        for name, field in section.model_fields.items():
-            if part == (field.alias or name):
-                section = next(_sections(field.annotation), section)
-                break
-    return section.keys()
-
-
-def _sections(annotation: Any) -> Iterator[type[Section]]:
-    """Yield the sections that a type is made of."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        yield annotation
-    yield from chain.from_iterable(map(_sections, get_args(annotation)))
-
-
-_EXPECTED = {
-    "bool_type": "true or false",
-    "dict_type": "a mapping",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "int_type": "an integer",
-    "model_attributes_type": "a mapping",
-    "model_type": "a mapping",
-    "string_pattern_mismatch": "letters, digits, _ and -",
-    "string_too_short": "text",
-    "string_type": "text",
-    "string_unicode": "text in UTF-8",
-    "too_short": "at least one",
-    "tuple_type": "a list",
-}
-_BOUNDS = {
-    "greater_than": ("above", "gt"),
-    "greater_than_equal": ("of at least", "ge"),
-    "less_than": ("below", "lt"),
-    "less_than_equal": ("of at most", "le"),
-}
-
-
-def _message(kind: str, value: Any, context: Mapping[str, Any], message: str) -> str:
-    """Return one of pydantic's messages as ``expected ..., got ...``."""
-    if kind == "missing":
-        return "required, but not given"
-    if kind in _EXPECTED:
-        expected = _EXPECTED[kind]
-    elif kind in _BOUNDS:
-        words, key = _BOUNDS[kind]
-        number = "an integer" if isinstance(context[key], int) else "a number"
-        expected = f"{number} {words} {context[key]:.12g}"
-    elif kind == "literal_error":
-        expected = context["expected"].replace("'", "")
-    elif kind == "string_too_long":
-        expected = f"at most {context['max_length']} characters"
-    else:
-        return f"{message}, got {short_repr(value)}"
-    return f"expected {expected}, got {short_repr(value)}"
+            yield location, f"unknown key; {suggestion(location[-1], keys)}"
+        elif kind == "missing":
+            yield location, _MESSAGES[kind]
+        elif kind != "too_short" or not value:  # elements with errors are not counted
+            message = found["msg"].replace("Input should be", "expected").replace("'", "")
+            yield location, f"{_MESSAGES.get(kind, message)}, got {short_repr(value)}"
 
 
 Values = TypeVar("Values", bound=tuple)
@@ -184,42 +140,24 @@ def all_different(values: Values) -> Values:
 
 
 def expand(value: Any) -> tuple[Number, ...]:
-    """Return the numbers of a grid in rising order.
+    """Return the numbers of a grid, distinct and finite, in rising order.
 
-    Parameters
-    ----------
-    value : number, list or mapping
-        One number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``, with ``step: 2``
-        every other exponent), or a range (``{from: 0.1, to: 0.9, step: 0.2}``), which ends at or
-        before ``to``.
+    A grid is one number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``, with
+    ``step: 2`` every other exponent), or a range (``{from: 0.1, to: 0.9, step: 0.2}``), which ends
+    at or before ``to``. A range of integers consists of integers, and so do powers of an integer
+    base to integer exponents from 0 on.
 
-    Returns
-    -------
-    tuple of int or float
-        Distinct and finite. A range of integers consists of integers, and so do powers of an
-        integer base to integer exponents from 0 on.
-
-    Examples
-    --------
     >>> expand({"base": 2, "from": 0, "to": 3})
     (1, 2, 4, 8)
-    >>> expand({"from": 0.1, "to": 0.5, "step": 0.1})
-    (0.1, 0.2, 0.3, 0.4, 0.5)
     """
     if isinstance(value, Mapping):
         notation = _Powers if "base" in value else _Range
         numbers = parse_section(notation, value).numbers()
     else:
         numbers = list(value) if isinstance(value, list | tuple) else [value]
-        if not numbers:
-            raise InvalidValue("expected at least one number, got []")
-        if not all(map(is_number, numbers)):
+        if not numbers or not all(map(is_number, numbers)):
             raise InvalidValue(f"expected a list of numbers, got {short_repr(value)}")
-    rising = sorted(numbers)
-    for low, high in pairwise(rising):
-        if low == high:
-            raise InvalidValue(f"{low:g} stands in the grid more than once: {short_repr(value)}")
-    return tuple(rising)
+    return all_different(tuple(sorted(numbers)))
 
 
 def is_number(value: Any) -> bool:
@@ -242,8 +180,8 @@ def _positive(value: Number) -> Number:
 
 _Number = Annotated[Any, BeforeValidator(_number), WithJsonSchema({"type": "number"})]
 _Positive = Annotated[
-    Any,
-    BeforeValidator(lambda value: _positive(_number(value))),
+    _Number,
+    AfterValidator(_positive),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 
@@ -305,13 +243,11 @@ _BASIS = (
 )
 
 
-def _basis_grid(value: Any) -> tuple[int, ...] | tuple[float, ...]:
+def _basis_grid(value: Any) -> tuple[Number, ...]:
     numbers = expand(value)
-    counts = tuple(number for number in numbers if isinstance(number, int) and number >= 1)
-    shares = tuple(number for number in numbers if isinstance(number, float) and 0 < number <= 1)
-    for found in (counts, shares):
-        if len(found) == len(numbers):
-            return found
+    counts = all(isinstance(number, int) and number >= 1 for number in numbers)
+    if counts or all(isinstance(number, float) and 0 < number <= 1 for number in numbers):
+        return numbers
     raise InvalidValue(f"expected a list of {_BASIS}, got {short_repr(value)}")
 
 
@@ -325,16 +261,12 @@ def _schema(kind: str, number: dict[str, Any]) -> WithJsonSchema:
 
 
 PositiveGrid = _real_grid("positive numbers", lambda number: number > 0, exclusiveMinimum=0)
-"""Widths, lambda, C."""
 WeightGrid = _real_grid("numbers of at least 0", lambda number: number >= 0, minimum=0)
-"""nu, ridge."""
 FractionGrid = _real_grid(
     "numbers from 0 to 1", lambda number: 0 <= number <= 1, minimum=0, maximum=1
 )
-"""beta."""
 BasisGrid = Annotated[
     tuple[int, ...] | tuple[float, ...],
     BeforeValidator(_basis_grid),
     _schema(_BASIS, {"anyOf": [{"exclusiveMinimum": 0, "maximum": 1}, {"multipleOf": 1}]}),
 ]
-"""n_basis: counts are ints, fractions of the points are floats."""

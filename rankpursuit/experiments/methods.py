@@ -31,10 +31,17 @@ from rankpursuit.experiments.grids import (
     PositiveGrid,
     Section,
     WeightGrid,
+    all_different,
     expand,
 )
 from rankpursuit.experiments.names import closest_match, short_repr, suggestion
-from rankpursuit.experiments.problem import Problem, Views
+from rankpursuit.experiments.problem import (
+    Problem,
+    feature_view_kernels,
+    point_view_kernels,
+    view_points,
+    view_skills,
+)
 from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
@@ -67,27 +74,18 @@ GridValues = tuple[int | float | str | bool, ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of grids.
-
-    Attributes
-    ----------
-    key : str
-        The field of a method's options that holds the grid.
-    column : str
-        Name of the axis in configs and in the files of results. Default: `key`.
-    title : str
-        Name of the axis in tables and figures. Default: `key`.
-    simpler : {"smaller", "larger"}
-        Which values make the simpler model: of points of a grid that tie, the simplest is chosen.
-    precedence : int
-        Order in which axes decide between points that tie, the smallest number first.
-    """
+    """An axis of grids."""
 
     key: str
+    """The field of a method's options that holds the grid."""
     column: str = ""
+    """Name of the axis in configs and in the files of results. Default: `key`."""
     title: str = ""
+    """Name of the axis in tables and figures. Default: `column`."""
     simpler: Literal["smaller", "larger"] = "smaller"
+    """Values that make the simpler model: of points of a grid that tie, the simplest is chosen."""
     precedence: int = 100
+    """Order in which axes decide between points that tie, the smallest number first."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.key)
@@ -106,6 +104,11 @@ BETA = Axis("beta", "beta", "beta", "larger", 7)
 
 AXES: dict[str, Axis] = {axis.key: axis for axis in (WIDTH, LAMBDA, C, NU, BETA, RIDGE, N_BASIS)}
 """The axes of the paper's methods by key, in the order of the columns of results."""
+RESULT_COLUMNS = (
+    *("group", "repeat", "algorithm", "method", "metric", "test_error", "holdout_error"),
+    *("n_users", "on_edge", "basis_functions", "basis_share"),
+)
+"""The other columns of ``repeats.csv``."""
 
 
 class MethodOptions(Section):
@@ -130,25 +133,16 @@ class MethodOptions(Section):
 
 @dataclass(frozen=True)
 class GridPredictions:
-    """Predictions of a method at every point of its grid.
-
-    Attributes
-    ----------
-    values : ndarray of shape (w, *axes, r)
-        Predictions at the r rows asked for. Points of the last axis with the same model are stored
-        once.
-    n_basis : ndarray, broadcastable to the shape (w, *axes)
-        Number of basis functions in use.
-    n_points : int
-        Number of training points that the method sees.
-    places : ndarray of shape (points of the last axis,), optional
-        Index in `values` of each point of the grid's last axis; by default its own.
-    """
+    """Predictions of a method at every point of its grid."""
 
     values: Array
+    """Predictions at r rows, shape (w, *axes, r); equal points of the last axis are stored once."""
     n_basis: NDArray[np.intp]
+    """Number of basis functions in use, broadcastable to the shape (w, *axes)."""
     n_points: int
+    """Number of training points that the method sees."""
     places: NDArray[np.intp] | None = None
+    """Index in `values` of each point of the grid's last axis; by default its own."""
 
     def over_grid(self, figures: ArrayLike) -> NDArray[Any]:
         """Return figures of `values`, broadcastable to (w, *axes), over the whole grid."""
@@ -158,78 +152,60 @@ class GridPredictions:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of experiments.
-
-    Attributes
-    ----------
-    name : str
-        Name in configs.
-    predict_grid : callable
-        Takes a problem, options and a slice of rows. Returns `GridPredictions`, or only their
-        `values`: an array with one axis for the kernels of the problem (without a width: for its
-        tasks), one for each axis of the grid, and one for the rows.
-    title : str
-        Name in tables and figures.
-    options : subclass of MethodOptions
-        Options in a config, with a field for each of `axes`.
-    axes : tuple of Axis
-        Axes of the grid after the width.
-    own : tuple of str
-        Metrics that the method minimises itself, by which `tuning: own` chooses its parameters.
-    rank_only : bool
-        Whether it learns an order only: a constant added to its predictions changes nothing.
-    has_width : bool
-        Whether it uses the kernels of the problem, so that the width is an axis of its grid.
-    plugin : str, optional
-        The plug-in that registered it.
-    """
+    """A method of experiments."""
 
     name: str
+    """Name in configs."""
     predict_grid: Callable[[Problem, Any, slice], GridPredictions | Array]
+    """Takes a problem, options and a slice of rows. Returns `GridPredictions`, or only their
+    `values`: an array with one axis for the kernels of the problem (without a width: for its
+    tasks), one for each axis of the grid, and one for the rows."""
     title: str
+    """Name in tables and figures."""
     options: type[MethodOptions] = MethodOptions
+    """Options in a config, with a field for each of `axes`."""
     axes: tuple[Axis, ...] = ()
+    """Axes of the grid after the width."""
     own: tuple[str, ...] = ("disagreement",)
+    """Metrics that the method minimises itself, by which `tuning: own` chooses its parameters."""
     rank_only: bool = True
+    """Whether it learns an order only: a constant added to its predictions changes nothing."""
     has_width: bool = True
+    """Whether it uses the kernels of the problem, so that the width is an axis of its grid."""
     plugin: str | None = None
+    """The plug-in that registered it."""
+
+    def __post_init__(self) -> None:
+        columns = dict.fromkeys(RESULT_COLUMNS, "")
+        for other in chain(AXES.values(), *(method.axes for method in METHODS.values())):
+            columns.setdefault(other.column, other.key)
+        for axis in self.axes:
+            if columns.get(axis.column, axis.key) != axis.key:
+                raise ValueError(f"results have another column {axis.column}: rename the axis")
 
 
 @dataclass(frozen=True)
 class Metric:
-    """An error that experiments report; less is better.
-
-    Attributes
-    ----------
-    name : str
-        Name in configs and in the files of results.
-    function : callable
-        Takes scores of shape (b, m) and predictions of shape (b, ..., m), returns errors (b, ...).
-    title : str
-        Name in tables.
-    label : str
-        Title of an axis of figures, with the unit in brackets. Default: `title`.
-    task : str
-        Heading of its part of a table that has several. Default: `title`.
-    decimals : int
-        Number of digits to print.
-    options : tuple of str
-        Keys of the experiment that the function takes as keyword arguments.
-    of_level : bool
-        Whether a constant added to all predictions changes it.
-    plugin : str, optional
-        The plug-in that registered it.
-    """
+    """An error that experiments report; less is better."""
 
     name: str
+    """Name in configs and in the files of results."""
     function: Callable[..., Any]
+    """Takes scores of shape (b, m) and predictions of shape (b, ..., m), returns errors (b, ...)"""
     title: str
+    """Name in tables."""
     label: str = ""
+    """Title of an axis of figures, with the unit in brackets. Default: `title`."""
     task: str = ""
+    """Heading of its part of a table that has several. Default: `title`."""
     decimals: int = 3
+    """Number of digits to print."""
     options: tuple[str, ...] = ()
+    """Keys of the experiment that the function takes as keyword arguments."""
     of_level: bool = False
+    """Whether a constant added to all predictions changes it."""
     plugin: str | None = None
+    """The plug-in that registered it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.title)
@@ -240,12 +216,10 @@ METHODS: dict[str, Method] = {}
 """Every method by its name: the paper's in the order of its tables, then those of plug-ins."""
 METRICS: dict[str, Metric] = {}
 """Every metric by its name."""
-_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}
-"""Estimators of plug-ins, by dotted name, with the plug-in."""
-_PLUGINS: dict[str, str] = {}
-"""Source text of every plug-in by its name."""
-_loading: str | None = None
-"""Name of the plug-in that is being executed."""
+_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}  # of plug-ins, by dotted name, with the plug-in
+_PLUGINS: dict[str, str] = {}  # source text of every plug-in by its name
+_loading: str | None = None  # name of the plug-in that is being executed
+MISSING = "missing"  # the plug-in of methods and metrics that are known by name only
 
 Registered = TypeVar("Registered")
 
@@ -264,14 +238,31 @@ def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any
     """Return a decorator that enters a function into a registry."""
 
     def register(function: Registered) -> Registered:
-        if name in registry:
-            raise ValueError(
-                f"the name {name} is taken by {registry[name].plugin or 'rankpursuit'}"
-            )
+        if is_known(name, registry):
+            owner = registry[name].plugin or "rankpursuit"
+            raise ValueError(f"the name {name} is taken by {owner}")
         registry[name] = kind(name, function, **attributes, plugin=_loading)
         return function
 
     return register
+
+
+def is_known(name: object, registry: Mapping[str, Method | Metric]) -> bool:
+    """Return whether a method or metric is registered with its function."""
+    return isinstance(name, str) and name in registry and registry[name].plugin != MISSING
+
+
+def register_missing(name: str, registry: dict[str, Any]) -> None:
+    """Register a method or metric of a plug-in that is not loaded, to read its results."""
+    if name not in registry:
+        kind: Any = Method if registry is METHODS else Metric
+        registry[name] = kind(name, None, name.replace("_", " "), plugin=MISSING)
+
+
+def is_of_plugin(class_name: object) -> bool:
+    """Return whether an estimator can only be one of a plug-in, and that is not loaded."""
+    package = str(class_name or "sklearn").partition(".")[0]
+    return package not in ("rankpursuit", "sklearn") and class_name not in _ESTIMATORS
 
 
 def register_estimator(estimator: Registered) -> Registered:
@@ -303,16 +294,9 @@ def result_axes(algorithms: Iterable[MethodOptions]) -> list[Axis]:
 
 
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
-    """Predict with a method at every point of its grid.
+    """Predict some points of a problem with a method at every point of its grid.
 
-    Parameters
-    ----------
-    problem : Problem
-        With one width only for a method without a width.
-    options : MethodOptions
-        The method and its grid.
-    rows : slice
-        The points of the problem to predict.
+    For a method without a width the problem has one width only.
     """
     found = METHODS[options.method].predict_grid(problem, options, rows)
     if not isinstance(found, GridPredictions):
@@ -342,19 +326,23 @@ def load_plugins(plugins: Iterable[str | Path]) -> None:
     ConfigError
         If there is no such plug-in, it raises an exception, or a name that it registers is taken.
     """
+    sources: dict[str, str] = {}
     for plugin in map(str, plugins):
-        if not plugin.endswith(".py"):
-            _install(plugin, _entry_point(plugin)[1])
-            continue
         path = Path(plugin)
         try:
-            source = path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
+            is_file = path.suffix == ".py"
+            source = path.read_text(encoding="utf-8") if is_file else _entry_point(plugin)[1]
+        except (OSError, UnicodeDecodeError) as error:
             close = closest_match(path, "*.py")
             meant = f"; did you mean {close}?" if close and not path.exists() else ""
             reason = getattr(error, "strerror", None) or "not a text file in UTF-8"
             raise ConfigError([f"--plugin {plugin}: cannot be read: {reason}{meant}"]) from error
-        _install(path.name, source)
+        if sources.setdefault(path.name, source) != source:
+            raise ConfigError(
+                [f"--plugin {plugin}: two plug-ins are called {path.name}: rename one"]
+            )
+    for name, source in sources.items():
+        _install(name, source)
 
 
 def plugin_sources() -> tuple[tuple[str, str], ...]:
@@ -383,9 +371,9 @@ def _install(name: str, source: str) -> None:
     try:
         if name.endswith(".py"):
             _execute(name, source)
-        elif (module_name := _entry_point(name)[0]) in sys.modules:
-            importlib.reload(sys.modules[module_name])
         else:
+            module_name = _entry_point(name)[0]
+            sys.modules.pop(module_name, None)
             importlib.import_module(module_name)
     except Exception as error:
         _forget(name)
@@ -398,9 +386,8 @@ def _install(name: str, source: str) -> None:
 def _execute(name: str, source: str) -> None:
     """Execute a file as the module that it is called after."""
     module, filename = ModuleType(Path(name).stem), f"<plug-in {name}>"
-    earlier = sys.modules.get(module.__name__)
-    is_taken = earlier is not None and getattr(earlier, "__file__", None) != filename
-    if is_taken or module.__name__ in sys.stdlib_module_names:
+    earlier = getattr(sys.modules.get(module.__name__), "__file__", filename)
+    if earlier != filename or module.__name__ in sys.stdlib_module_names:
         raise ImportError(f"{module.__name__} is another module: rename the file")
     module.__file__ = filename
     sys.modules[module.__name__] = module  # pydantic looks types up there
@@ -434,10 +421,12 @@ def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) 
     used = {METRICS[metric].plugin for metric in metrics}
     for options in algorithms:
         used.add(METHODS[options.method].plugin)
-        if isinstance(options, EstimatorOptions) and options.class_name in _ESTIMATORS:
-            used.add(_ESTIMATORS[options.class_name][1])
-    sources = {name: _PLUGINS[name] for name in sorted(filter(None, used))}
-    return {name: hashlib.sha256(source.encode()).hexdigest() for name, source in sources.items()}
+        used.add(_ESTIMATORS.get(getattr(options, "class_name", ""), (None, None))[1])
+    return {
+        name: hashlib.sha256(source.encode()).hexdigest()
+        for name, source in sorted(_PLUGINS.items())
+        if name in used
+    }
 
 
 # Metrics
@@ -479,7 +468,11 @@ def _ndcg(scores: Array, predictions: Array) -> Any:
     return ndcg_error(scores, predictions, k=10, gain="shifted")
 
 
-# Least squares and RankSVM
+# The paper's methods
+
+
+class MissingOptions(MethodOptions, extra="allow"):
+    """Options of a method or estimator of a plug-in that is not loaded."""
 
 
 class LeastSquaresOptions(MethodOptions):
@@ -572,43 +565,23 @@ def _all_pairs(problem: Problem) -> GroupPreferences:
     return GroupPreferences.single(problem.n_scored)
 
 
+def _form(problem: Problem, options: MethodOptions) -> Preferences:
+    """Return what a least-squares method fits: all pairs of scored points, or the points."""
+    is_ranking = METHODS[options.method].rank_only
+    return _all_pairs(problem) if is_ranking else Pointwise(problem.n_scored)
+
+
 def _scored_columns(problem: Problem, rows: slice) -> Array:
     return problem.kernel[:, rows, : problem.n_scored]
 
 
-def _least_squares(
-    problem: Problem, options: LeastSquaresOptions, rows: slice, form: Preferences
-) -> GridPredictions:
+def _least_squares(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
+    form = _form(problem, options)
     coef = rls_path(problem.scored_kernel, problem.scored_scores, options.lambdas, form)
     values = function_values(_scored_columns(problem, rows), coef)
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
-@register_method(
-    "rls",
-    title="RLS",
-    options=LeastSquaresOptions,
-    axes=(LAMBDA,),
-    own=("squared_error",),
-    rank_only=False,
-)
-def _rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
-    return _least_squares(problem, options, rows, Pointwise(problem.n_scored))
-
-
-@register_method(
-    "kernel_matching_pursuit",
-    title="Matching Pursuit",
-    options=PursuitOptions,
-    axes=(RIDGE, N_BASIS),
-    own=("squared_error",),
-    rank_only=False,
-)
-def _matching_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
-    return _pursuit(problem, options, rows, Pointwise(problem.n_scored))
-
-
-@register_method("rank_svm", title="RankSVM", options=RankSVMOptions, axes=(C,))
 def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
     comparable, n_scored = _all_pairs(problem).pairs(), problem.n_scored
     task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
@@ -618,14 +591,6 @@ def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPre
     return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), n_scored)
 
 
-@register_method("rank_rls", title="RankRLS", options=LeastSquaresOptions, axes=(LAMBDA,))
-def _rank_rls(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
-    return _least_squares(problem, options, rows, _all_pairs(problem))
-
-
-@register_method(
-    "sparse_rank_rls", title="Sparse RankRLS", options=SparseOptions, axes=(N_BASIS, LAMBDA)
-)
 def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> GridPredictions:
     n_points = problem.n_scored
     orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
@@ -650,12 +615,10 @@ def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> G
     return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
 
 
-# Pursuits
-
-
 def _pursuit(
-    problem: Problem, options: PursuitOptions, rows: slice, form: Preferences
+    problem: Problem, options: PursuitOptions, rows: slice, form: Preferences | None = None
 ) -> GridPredictions:
+    form = form or _form(problem, options)
     kernel, n_points = problem.scored_kernel, problem.n_scored
     dictionary, target = ridge_rows(
         form.root(kernel), form.root_vectors(problem.scored_scores), kernel, options.ridge
@@ -687,40 +650,41 @@ def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDAr
     return np.unique([count_basis(size, n_points) for size in options.n_basis], return_inverse=True)
 
 
-@register_method(
-    "ranking_pursuit", title="Ranking Pursuit", options=PursuitOptions, axes=(RIDGE, N_BASIS)
-)
-def _ranking_pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
-    return _pursuit(problem, options, rows, _all_pairs(problem))
-
-
-@register_method(
-    "semi_supervised_ranking_pursuit",
-    title="SS Ranking Pursuit",
-    options=SemiSupervisedOptions,
-    axes=(RIDGE, NU, N_BASIS),
-)
 def _semi_supervised(
     problem: Problem, options: SemiSupervisedOptions, rows: slice
 ) -> GridPredictions:
-    n_scored = problem.n_scored
-    scored, agreed = slice(0, n_scored), slice(n_scored, problem.n_train)
+    n_scored, split_loss = problem.n_scored, options.views == "loss"
+    n_dictionary = n_scored if options.dictionary == "scored" else problem.n_train
+    agreed = slice(n_scored, problem.n_train)
     if options.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
-        agreed = scored
-    views = Views(problem, options.views, options.n_views, options.dictionary)
-    own, scores = views.losses()
+        agreed = slice(0, n_scored)
+    if options.views == "features":
+        kernels = feature_view_kernels(problem, options.n_views, n_dictionary)
+        among = [kernel[:, :n_dictionary] for kernel in kernels]
+    else:
+        points = view_points(problem, options.n_views, n_dictionary, split_loss=split_loss)
+        kernels = point_view_kernels(problem, points)
+        among = _take(kernels, points) if any(options.ridge) else kernels
+    # Contiguous for each point: means over the points then add one point after the other.
+    rows_of = [np.ascontiguousarray(kernel[:, :n_scored]) for kernel in kernels]
+    scores = [problem.scored_scores] * options.n_views
+    if split_loss:  # scored points come first, equally many in all tasks
+        own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
+        rows_of = _take(rows_of, own)
+        scores = [np.take_along_axis(s, o, axis=1) for s, o in zip(scores, own, strict=True)]
     common = GroupPreferences.single(agreed.stop - agreed.start)
-    size = min(kernel.shape[2] for kernel in views.kernels)
+    penalised = []
+    for part, target, penalty in zip(rows_of, scores, among, strict=True):
+        form = GroupPreferences.single(part.shape[1])
+        penalised.append(
+            ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
+        )
+    size = min(kernel.shape[2] for kernel in kernels)
     steps, places = _distinct_steps(options, size)
-    forms = [GroupPreferences.single(part.shape[1]) for part in own]
-    among = views.dictionary_kernels() if any(options.ridge) else views.kernels
-    penalised = [
-        ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
-        for form, part, target, penalty in zip(forms, own, scores, among, strict=True)
-    ]
+    agreed_rows = [np.ascontiguousarray(kernel[:, agreed]) for kernel in kernels]
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],
-        [_for_each_ridge(common.root(part), options) for part in views.rows(agreed)],
+        [_for_each_ridge(common.root(part), options) for part in agreed_rows],
         [target for _, target in penalised],
         options.nu,
         steps[-1],
@@ -730,32 +694,31 @@ def _semi_supervised(
     reached = np.minimum(steps, size)
 
     def predicted(at: slice) -> list[Array]:
-        kernels = [_for_each_ridge(kernel[:, at], options) for kernel in views.kernels]
-        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(kernels)]
+        new = [_for_each_ridge(kernel[:, at], options) for kernel in kernels]
+        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(new)]
 
     if options.aggregation == "mean":
-        new = [_for_each_ridge(kernel[:, rows], options) for kernel in views.kernels]
+        new = [_for_each_ridge(kernel[:, rows], options) for kernel in kernels]
         values = path.predict_mean(new, reached)
     elif options.aggregation == "weighted":
-        skills = views.skills([_by_ridge(part, options) for part in predicted(scored)])
+        at_scored = [_by_ridge(part, options) for part in predicted(slice(0, n_scored))]
+        skills = view_skills(problem, own, at_scored)
         flat = skills.reshape(len(skills), -1, *skills.shape[3:])
         values = weighted_mean(predicted(rows), flat)
     else:
         values = AGGREGATIONS[options.aggregation](predicted(rows))
     n_basis = options.n_views * np.minimum(steps, path.n_steps[..., None])
     return GridPredictions(
-        _by_ridge(values, options), _by_ridge(n_basis, options), views.n_dictionary, places
+        _by_ridge(values, options), _by_ridge(n_basis, options), n_dictionary, places
     )
 
 
-@register_method(
-    "combined_ranking_regression_pursuit",
-    title="CRRP",
-    options=CombinedOptions,
-    axes=(BETA, RIDGE, N_BASIS),
-    own=("disagreement", "squared_error"),
-    rank_only=False,
-)
+def _take(kernels: list[Array], points: list[NDArray[np.intp]]) -> list[Array]:
+    """Return the rows of each view's kernels at some points, shape (w, n, N_v)."""
+    pairs = zip(kernels, points, strict=True)
+    return [np.take_along_axis(kernel, part[:, :, None], axis=1) for kernel, part in pairs]
+
+
 def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPredictions:
     parts = [_pursuit(problem, options, rows, Blend(_all_pairs(problem), b)) for b in options.beta]
     return GridPredictions(
@@ -766,6 +729,27 @@ def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPr
     )
 
 
+def _register(name: str, title: str, *attributes: Any, own: tuple[str, ...] = ()) -> None:
+    """Register one of the paper's methods: its function, options and axes."""
+    function, options, axes = attributes
+    keywords = {"own": own, "rank_only": False} if own else {}
+    register_method(name, title=title, options=options, axes=axes, **keywords)(function)
+
+
+_SQUARED, _BOTH = ("squared_error",), ("disagreement", "squared_error")
+_PURSUIT = _pursuit, PursuitOptions, (RIDGE, N_BASIS)
+_register("rls", "RLS", _least_squares, LeastSquaresOptions, (LAMBDA,), own=_SQUARED)
+_register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, own=_SQUARED)
+_register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, (C,))
+_register("rank_rls", "RankRLS", _least_squares, LeastSquaresOptions, (LAMBDA,))
+_register("sparse_rank_rls", "Sparse RankRLS", _sparse_rank_rls, SparseOptions, (N_BASIS, LAMBDA))
+_register("ranking_pursuit", "Ranking Pursuit", *_PURSUIT)
+_SEMI = _semi_supervised, SemiSupervisedOptions, (RIDGE, NU, N_BASIS)
+_register("semi_supervised_ranking_pursuit", "SS Ranking Pursuit", *_SEMI)
+_CRRP = _combined, CombinedOptions, (BETA, RIDGE, N_BASIS)
+_register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
+
+
 # Any estimator
 
 PARAMETER = "param_"
@@ -774,10 +758,15 @@ PARAMETER = "param_"
 
 def _parameter_grid(value: Any) -> GridValues:
     if isinstance(value, list) and value and all(isinstance(x, str | bool) for x in value):
-        if len(set(value)) < len(value):
-            raise InvalidValue(f"expected each only once, got {short_repr(value)}")
-        return tuple(value)
+        return all_different(tuple(value))
     return expand(value)
+
+
+ParameterGrid = Annotated[
+    GridValues,
+    BeforeValidator(_parameter_grid),
+    WithJsonSchema({"type": ["number", "string", "boolean", "array", "object"]}),
+]
 
 
 def _estimator_class(name: str) -> Any:
@@ -785,8 +774,7 @@ def _estimator_class(name: str) -> Any:
     if name in _ESTIMATORS:
         return _ESTIMATORS[name][0]
     module, _, attribute = name.rpartition(".")
-    package = module.partition(".")[0]
-    if package not in ("rankpursuit", "sklearn"):
+    if is_of_plugin(name):
         raise InvalidValue(
             "expected a class of rankpursuit, of sklearn, or registered by a plug-in (--plugin), "
             f"got {short_repr(name)}"
@@ -795,13 +783,9 @@ def _estimator_class(name: str) -> Any:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise InvalidValue(f"there is no class {short_repr(name)}") from error
-    is_class = isinstance(found, type) and found.__module__.partition(".")[0] == package
-    if not is_class or not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
+    if not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
         raise InvalidValue(f"expected an estimator with fit and predict, got {short_repr(name)}")
     return found
-
-
-_SCHEMA_OF_VALUES = {"type": ["number", "string", "boolean", "array", "object"]}
 
 
 class EstimatorOptions(MethodOptions):
@@ -811,10 +795,7 @@ class EstimatorOptions(MethodOptions):
     """Dotted name of the class, of rankpursuit or scikit-learn, or registered by a plug-in."""
     input: Literal["features", "kernel"] = "features"
     """Features of the points, or a precomputed kernel for each width."""
-    parameter_grid: dict[
-        str,
-        Annotated[GridValues, BeforeValidator(_parameter_grid), WithJsonSchema(_SCHEMA_OF_VALUES)],
-    ] = Field(alias="grid", default={})
+    parameter_grid: dict[str, ParameterGrid] = Field(alias="grid", default={})
     """Grid of parameters: numbers, or a list of words or of true and false."""
     params: dict[str, Any] = Field(default={})
     """Fixed parameters."""
@@ -822,14 +803,13 @@ class EstimatorOptions(MethodOptions):
     @model_validator(mode="after")
     def _has_these_parameters(self) -> Self:
         try:
-            estimator = _estimator_class(self.class_name)
-            known = estimator().get_params()
+            known = _estimator_class(self.class_name)().get_params()
         except InvalidValue as error:
             raise InvalidValue(("class", str(error))) from error
         except TypeError as error:
             raise InvalidValue(("class", f"cannot be made without arguments: {error}")) from error
-        kinds = {parameter.kind for parameter in inspect.signature(estimator).parameters.values()}
-        takes_any = inspect.Parameter.VAR_KEYWORD in kinds
+        signature = inspect.signature(_estimator_class(self.class_name))
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
         errors: list[Any] = [
             ((key, name), f"unknown parameter of {self.class_name}; {suggestion(name, known)}")
             for key, names in (("grid", self.parameter_grid), ("params", self.params))
@@ -841,16 +821,6 @@ class EstimatorOptions(MethodOptions):
         if errors:
             raise InvalidValue(*errors)
         return self
-
-    def estimator(self, point: Mapping[str, Any], seed: int) -> Any:
-        """Return an unfitted estimator at a point of the grid."""
-        estimator = _estimator_class(self.class_name)()
-        given = {**self.params, **point}
-        if self.input == "kernel":
-            given["kernel"] = "precomputed"
-        if "random_state" in estimator.get_params():
-            given.setdefault("random_state", seed)
-        return estimator.set_params(**given)
 
     def grid(self) -> dict[str, GridValues]:
         """Return the values of each parameter of the grid."""
@@ -868,11 +838,7 @@ class EstimatorOptions(MethodOptions):
 
 
 @register_method(
-    "estimator",
-    title="Estimator",
-    options=EstimatorOptions,
-    own=("squared_error",),
-    rank_only=False,
+    "estimator", title="Estimator", options=EstimatorOptions, own=_SQUARED, rank_only=False
 )
 def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> GridPredictions:
     n_scored, names = problem.n_scored, list(options.parameter_grid)
@@ -889,7 +855,12 @@ def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> 
         scores = problem.scores[task, :n_scored]
         seed = int(problem.tasks[task].generator("estimator").integers(2**31))
         for point in points:
-            fitted = options.estimator(point, seed).fit(inputs[:n_scored], scores, **query)
+            estimator, given = _estimator_class(options.class_name)(), {**options.params, **point}
+            if options.input == "kernel":
+                given["kernel"] = "precomputed"
+            if "random_state" in estimator.get_params():
+                given.setdefault("random_state", seed)
+            fitted = estimator.set_params(**given).fit(inputs[:n_scored], scores, **query)
             values.append(np.asarray(fitted.predict(inputs[rows]), dtype=np.float64))
             basis = getattr(fitted, "basis_", getattr(fitted, "support_", None))
             n_basis.append(n_scored if basis is None else len(np.hstack(basis)))

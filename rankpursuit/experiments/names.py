@@ -16,22 +16,21 @@ from typing import Any
 
 from rankpursuit.text import cut, visible
 
-SCHEMA = "schema.json"
-"""File name of the JSON Schema, next to the shipped configs."""
-SCHEMA_LINE = "# yaml-language-server: $schema="
-"""Start of the first line of a config, for editors."""
-MAX_SHOWN = 70
-"""Maximum length of a value or key in a message."""
+SCHEMA = "schema.json"  # next to the shipped configs
+SCHEMA_LINE = "# yaml-language-server: $schema="  # the first line of a config, for editors
+MAX_SHOWN = 70  # length of a value or key in a message
 
 
-# Words for messages
+def short_key(key: str) -> str:
+    """Return a key, or an override, cut if it is long."""
+    return cut(visible(key), MAX_SHOWN)
 
 
 def short_repr(value: Any) -> str:
     """Return a value as JSON, on one line, cut if it is long."""
     encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, skipkeys=True, default=str)
     # Piece by piece: anchors can make a few lines of YAML a value of any length.
-    return cut(visible("".join(islice(encoder.iterencode(value), MAX_SHOWN))), MAX_SHOWN)
+    return short_key("".join(islice(encoder.iterencode(value), MAX_SHOWN)))
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:
@@ -82,10 +81,7 @@ def resolve_path(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
 
 def closest_match(path: Path, pattern: str = "*") -> Path | None:
     """Return the file next to a missing one, matching a glob pattern, with the closest name."""
-    try:
-        names = list(islice((file.name for file in path.parent.glob(pattern)), 1000))
-    except (OSError, ValueError):
-        return None
+    names = [file.name for file in islice(path.parent.glob(pattern), 1000)]
     close = difflib.get_close_matches(path.name, names, n=1)
     return path.parent / close[0] if close else None
 
@@ -94,7 +90,6 @@ def no_such_file(path: Path) -> str:
     """Return the message for a missing config, with the config that may have been meant."""
     if close := closest_match(path, "*.y*ml"):
         return f"{path}: no such file; did you mean {close}?"
-    known = difflib.get_close_matches(path.stem, list(shipped_configs()), n=1)
-    if known:
+    if known := difflib.get_close_matches(path.stem, list(shipped_configs()), n=1):
         return f"{path}: no such file; did you mean {known[0]}, which comes with rankpursuit?"
     return f"{path}: no such file; `rp-run --list` names those that come with rankpursuit"

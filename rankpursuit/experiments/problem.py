@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
@@ -26,10 +25,8 @@ from rankpursuit.solvers.coregularised import split_features, split_points
 Array = NDArray[np.float64]
 WidthParameter = Literal["sigma", "gamma"]
 
-_STACKED = 1 << 20
-"""Maximum number of entries of a stack of kernels, unless one task has more."""
-_TINY = 1e-150
-"""Products of two numbers below this are subnormal, and arithmetic with those is slow."""
+_STACKED = 1 << 20  # maximum number of entries of a stack of kernels, unless one task has more
+_TINY = 1e-150  # products of two numbers below are subnormal, and arithmetic with those is slow
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +111,7 @@ class Problem:
     ) -> Problem:
         """Compute the kernels of tasks of one size.
 
-        Parameters
-        ----------
-        tasks : sequence of Task
-        widths : sequence of float
-        parameter : {"sigma", "gamma"}
-            Whether a width is sigma in ``exp(-d^2 / (2 sigma^2))`` or gamma in ``exp(-gamma d^2)``.
+        A width is sigma in ``exp(-d^2 / (2 sigma^2))``, or gamma in ``exp(-gamma d^2)``.
         """
         orders = [np.concatenate([task.scored, task.unscored, task.test]) for task in tasks]
         features = np.stack([task.features[o] for task, o in zip(tasks, orders, strict=True)])
@@ -136,16 +128,18 @@ class Problem:
             # Kernels keep this order: the values of a function are contiguous.
             squared = np.asfortranarray(squared[:, :n_train])
             kinds = classify_widths(squared, all_gammas)
-            kept, index = _distinct(kinds)
+            keys = [i if kind == REGULAR else kind for i, kind in enumerate(kinds)]
+            distinct = list(dict.fromkeys(keys))
+            kept = [keys.index(key) for key in distinct]
+            kernel_index.append(np.array([distinct.index(key) for key in keys]) + n_kernels)
+            n_kernels += len(kept)
             gammas.append(all_gammas[kept])
             identity.append(kinds[kept] == IDENTITY)
             kernels.append(_kernel_stack(squared, gammas[-1], identity[-1]))
             # Small compared with the 1 on the diagonal. Among test points all may be small: kept.
             among = kernels[-1][:, :n_train]
             np.copyto(among, 0.0, where=among < _TINY)
-            kernel_index.append(index + n_kernels)
             alike.append(_first_of_equals(squared[n_train:]))
-            n_kernels += len(kept)
         return cls(
             tasks=tuple(tasks),
             features=features,
@@ -187,139 +181,62 @@ def _kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) ->
     return kernel
 
 
-def _distinct(kinds: NDArray[np.str_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the widths to compute, and for each width its position among those."""
-    kept: list[int] = []
-    index = np.empty(len(kinds), dtype=np.intp)
-    position: dict[str, int] = {}
-    for width, kind in enumerate(kinds):
-        if kind == REGULAR or kind not in position:
-            position[kind] = len(kept)
-            kept.append(width)
-        index[width] = position[kind]
-    return np.array(kept, dtype=np.intp), index
+# Views of semi-supervised pursuit
 
 
-@dataclass(frozen=True, eq=False)
-class Views:
-    """The views of a problem's tasks: their dictionaries, their kernels and their losses.
+def view_points(
+    problem: Problem, n_views: int, n_dictionary: int, *, split_loss: bool
+) -> list[NDArray[np.intp]]:
+    """Return the dictionary points of each view for each kernel, shape (w, N_v), scored first."""
+    needed, available, kind = n_views, n_dictionary, "dictionary points"
+    if split_loss:
+        needed, available, kind = 2 * n_views, problem.n_scored, "scored training items"
+    if available < needed:
+        raise ValueError(f"{n_views} views need {needed} {kind}, and there are {available}")
+    is_scored = np.arange(n_dictionary) < problem.n_scored
+    parts = [split_points(is_scored, n_views, t.generator("views")) for t in problem.tasks]
+    return [np.stack(view)[problem.task_index] for view in zip(*parts, strict=True)]
 
-    Attributes
-    ----------
-    problem : Problem
-    split : {"points", "loss", "features"}
-        What is split into views.
-    n_views : int
-    dictionary : {"training", "scored"}
-        Which points have a basis function.
+
+def point_view_kernels(problem: Problem, view_points: list[NDArray[np.intp]]) -> list[Array]:
+    """Return kernels of all points with those of each view, shape (w, rows, N_v).
+
+    The values of one function are contiguous in memory.
     """
+    functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
+    return [functions[stack[:, None], points].swapaxes(1, 2) for points in view_points]
 
-    problem: Problem
-    split: Literal["points", "loss", "features"]
-    n_views: int
-    dictionary: Literal["training", "scored"]
 
-    @property
-    def n_dictionary(self) -> int:
-        """Number of points that may have a basis function."""
-        return self.problem.n_scored if self.dictionary == "scored" else self.problem.n_train
+def feature_view_kernels(problem: Problem, n_views: int, n_dictionary: int) -> list[Array]:
+    """Return kernels over each view's part of the features, shape (w, rows, n_dictionary)."""
+    n_features = problem.features.shape[2]
+    if n_features < n_views:
+        raise ValueError(f"{n_views} views of {n_features} reference users: use fewer views")
+    kernels: list[list[Array]] = [[] for _ in range(n_views)]
+    for number, task in enumerate(problem.tasks):
+        own = problem.task_index == number
+        parts = split_features(n_features, n_views, task.generator("views"))
+        for view, part in zip(kernels, parts, strict=True):
+            squared = squared_distances(problem.features[number][:, part])[:, :n_dictionary]
+            view.append(_kernel_stack(squared, problem.gammas[own], problem.identity[own]))
+    return [np.concatenate(view) for view in kernels]
 
-    @cached_property
-    def points(self) -> list[NDArray[np.intp]]:
-        """Dictionary points of each view for each kernel, shape (w, N_v)."""
-        problem = self.problem
-        needed = 2 * self.n_views if self.split == "loss" else self.n_views
-        available = problem.n_scored if self.split == "loss" else self.n_dictionary
-        if available < needed:
-            kind = "scored training items" if self.split == "loss" else "dictionary points"
-            raise ValueError(
-                f"{self.n_views} views need {needed} {kind}, and there are {available}"
-            )
-        is_scored = np.arange(self.n_dictionary) < problem.n_scored
-        parts = [split_points(is_scored, self.n_views, t.generator("views")) for t in problem.tasks]
-        return [np.stack(view)[problem.task_index] for view in zip(*parts, strict=True)]
 
-    @cached_property
-    def kernels(self) -> list[Array]:
-        """Kernel stacks of all points with the dictionary of each view, shape (w, rows, N_v).
+def view_skills(
+    problem: Problem, view_points: list[NDArray[np.intp]], predictions: list[Array]
+) -> Array:
+    """Return how much better than chance each view orders the scored points of the others.
 
-        The values of one function are contiguous in memory.
-        """
-        problem, n_views = self.problem, self.n_views
-        if self.split != "features":
-            functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
-            return [functions[stack[:, None], points].swapaxes(1, 2) for points in self.points]
-        n_features = problem.features.shape[2]
-        if n_features < n_views:
-            raise ValueError(f"{n_views} views of {n_features} reference users: use fewer views")
-        parts = [split_features(n_features, n_views, t.generator("views")) for t in problem.tasks]
-        return [
-            np.concatenate(
-                [self._kernels_of_features(task, part[view]) for task, part in enumerate(parts)]
-            )
-            for view in range(n_views)
-        ]
-
-    def _kernels_of_features(self, task: int, part: NDArray[np.intp]) -> Array:
-        """Return the kernels of one task over a part of its features, at the same widths."""
-        problem = self.problem
-        squared = squared_distances(problem.features[task][:, part])[:, : self.n_dictionary]
-        own = problem.task_index == task
-        return _kernel_stack(squared, problem.gammas[own], problem.identity[own])
-
-    def dictionary_kernels(self) -> list[Array]:
-        """Return the kernel stacks of each view's dictionary points, shape (w, N_v, N_v)."""
-        if self.split == "features":
-            return [kernel[:, : self.n_dictionary] for kernel in self.kernels]
-        return [
-            np.take_along_axis(kernel, points[:, :, None], axis=1)
-            for kernel, points in zip(self.kernels, self.points, strict=True)
-        ]
-
-    def rows(self, points: slice) -> list[Array]:
-        """Return rows of each view's kernels at some points, contiguous for each point.
-
-        Means over the points then add one point after the other.
-        """
-        return [np.ascontiguousarray(kernel[:, points]) for kernel in self.kernels]
-
-    def losses(self) -> tuple[list[Array], list[Array]]:
-        """Return rows of each view's kernels, and the scores, at the scored points of its loss."""
-        rows = self.rows(slice(0, self.problem.n_scored))
-        scores = [self.problem.scored_scores] * self.n_views
-        if self.split != "loss":
-            return rows, scores
-        own = self._scored_points()
-        return (
-            [np.take_along_axis(r, o[:, :, None], axis=1) for r, o in zip(rows, own, strict=True)],
-            [np.take_along_axis(s, o, axis=1) for s, o in zip(scores, own, strict=True)],
-        )
-
-    def _scored_points(self) -> list[NDArray[np.intp]]:
-        """Return the scored points of each view; they come first, equally many in all tasks."""
-        n_scored = self.problem.n_scored
-        return [points[:, : int((points[0] < n_scored).sum())] for points in self.points]
-
-    def skills(self, predictions: list[Array]) -> Array:
-        """Return how much better than chance each view orders the scored points of the others.
-
-        Parameters
-        ----------
-        predictions : list of M ndarrays of shape (w, ..., n)
-            Values of each view's functions at all scored points.
-
-        Returns
-        -------
-        ndarray of shape (M, w, ...)
-            One half minus the disagreement error on the scored points of the other views.
-        """
-        n_scored, skills = self.problem.n_scored, []
-        for values, own in zip(predictions, self._scored_points(), strict=True):
-            is_other = np.ones((len(own), n_scored), dtype=bool)
-            np.put_along_axis(is_other, own, values=False, axis=1)
-            others = np.nonzero(is_other)[1].reshape(len(own), -1)
-            scores = np.take_along_axis(self.problem.scored_scores, others, axis=1)
-            index = others.reshape(len(others), *[1] * (values.ndim - 2), -1)
-            at_others = np.take_along_axis(values, index, axis=-1)
-            skills.append(0.5 - disagreement_error(scores, at_others, ties="half"))
-        return np.stack(skills)
+    That is one half minus the disagreement error, of shape (M, w, ...), for M views with scored
+    points of shape (w, n_v) and predictions of shape (w, ..., n) at all scored points.
+    """
+    skills = []
+    for values, own in zip(predictions, view_points, strict=True):
+        is_other = np.ones((len(own), problem.n_scored), dtype=bool)
+        np.put_along_axis(is_other, own, values=False, axis=1)
+        others = np.nonzero(is_other)[1].reshape(len(own), -1)
+        scores = np.take_along_axis(problem.scored_scores, others, axis=1)
+        index = others.reshape(len(others), *[1] * (values.ndim - 2), -1)
+        at_others = np.take_along_axis(values, index, axis=-1)
+        skills.append(0.5 - disagreement_error(scores, at_others, ties="half"))
+    return np.stack(skills)

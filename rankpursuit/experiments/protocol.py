@@ -22,27 +22,17 @@ from rankpursuit.experiments.names import short_repr
 
 Group = tuple[int, int]
 Role = Literal["test", "holdout"]
-_FEW = 20
-"""Below this number of users, `fitting_sizes` widens a group or the bounds of test users."""
 
 
 def _bounds(value: Any) -> Group:
     pair = isinstance(value, list | tuple) and len(value) == 2
-    if not pair or not all(type(bound) is int and bound >= 1 for bound in value):
-        raise InvalidValue(f"expected two integers of at least 1, got {short_repr(value)}")
-    if value[0] > value[1]:
-        raise InvalidValue(f"expected low <= high, got {short_repr(value)}")
+    if not pair or not all(type(bound) is int for bound in value) or not 1 <= value[0] <= value[1]:
+        raise InvalidValue(f"expected two integers, 1 <= low <= high, got {short_repr(value)}")
     return value[0], value[1]
 
 
-_POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
-Bounds = Annotated[
-    Group,
-    BeforeValidator(_bounds),
-    WithJsonSchema(
-        {"type": "array", "items": _POSITIVE_INTEGER, "minItems": 2, "maxItems": 2},
-    ),
-]
+_PAIR = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 2, "maxItems": 2}
+Bounds = Annotated[Group, BeforeValidator(_bounds), WithJsonSchema(_PAIR)]
 Fraction = Annotated[float, Field(gt=0, lt=1)]
 Users = Annotated[int, Field(ge=1)]
 
@@ -81,11 +71,6 @@ class Protocol(Section):
         """Return how many of a user's `n_items` items train, and how many of those are scored.
 
         Fractions are rounded down. A ranking needs two items to learn from and two to be tested on.
-
-        Raises
-        ------
-        ProtocolError
-            If that leaves fewer than two.
         """
         n_train = int(n_items * self.train_share)
         n_scored = n_train if self.scored_share is None else int(n_train * self.scored_share)
@@ -106,58 +91,42 @@ def group_name(group: Group) -> str:
 def generator(*keys: int | str) -> np.random.Generator:
     """Return the random generator that belongs to the keys, independent of all others.
 
-    Parameters
-    ----------
-    *keys : int or str
-        Integers from 0 to 2**32 - 1; text is turned into one by its CRC-32, which, unlike ``hash``,
-        is the same in every process.
+    Keys are integers from 0 to 2**32 - 1; text is turned into one by its CRC-32, which, unlike
+    ``hash``, is the same in every process.
     """
     # SeedSequence splits larger integers into 32-bit words: different keys could be the same words.
     words = [zlib.crc32(key.encode()) if isinstance(key, str) else int(key) for key in keys]
-    for word in words:
-        if not 0 <= word < 2**32:
-            raise ProtocolError(f"a seed or key must be from 0 to 2**32 - 1, not {word}")
+    if not all(0 <= word < 2**32 for word in words):
+        raise ProtocolError(f"seeds and keys must be from 0 to 2**32 - 1, not {keys}")
     return np.random.default_rng(np.random.SeedSequence(words))
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A user's ranking problem. All arrays are read-only.
-
-    Parameters
-    ----------
-    user : int
-        Number of the user in the ratings table.
-    seed, group, repeat, role
-        The rest of the key of every random choice.
-    items : array of shape (n_items,)
-        The items that the user rated, as numbered in the ratings table.
-    reference : array of shape (n_reference,)
-        The reference users, one for each feature.
-    features : array of shape (n_items, n_reference)
-        The reference users' ratings of the items, filled where there are none.
-    scores : array of shape (n_items,)
-        The user's ratings.
-    train, test : int arrays
-        Ascending positions among the items: together all of them, none in both.
-    scored, unscored : int arrays
-        The positions of `train` whose scores a method may see, and the others. In the supervised
-        setting `scored` is `train`, and `unscored` is empty.
-    """
+    """A user's ranking problem. All arrays are read-only."""
 
     user: int
+    """Number of the user in the ratings table."""
     seed: int
     group: Group
     repeat: int
     role: Role
     items: NDArray[np.int32]
+    """The n items that the user rated, as numbered in the ratings table."""
     reference: NDArray[np.intp]
+    """The d reference users, one for each feature."""
     features: NDArray[np.float64]
+    """The reference users' ratings of the items, filled where there are none, shape (n, d)."""
     scores: NDArray[np.float64]
+    """The user's ratings of the items."""
     train: NDArray[np.intp]
+    """Ascending positions among the items."""
     test: NDArray[np.intp]
+    """The other positions."""
     scored: NDArray[np.intp]
+    """The positions of `train` whose scores a method may see: all of them if supervised."""
     unscored: NDArray[np.intp]
+    """The other positions of `train`."""
 
     def __post_init__(self) -> None:
         for value in self.__dict__.values():
@@ -166,7 +135,8 @@ class Task:
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Return a fresh generator for a purpose, such as ``"views"``: equal for equal purposes."""
-        return _generator(self.seed, self.group, self.repeat, self.role, self.user, purpose)
+        role = get_args(Role).index(self.role)
+        return generator(self.seed, *self.group, self.repeat, role, self.user, purpose)
 
 
 def group_users(ratings: Ratings, bounds: Group) -> NDArray[np.intp]:
@@ -182,16 +152,6 @@ def draw_users(
     The possible users are put into a random order that depends on (seed, group, repeat) only. Test
     users are taken from its beginning and hold-out users from its end: no user is both, and asking
     for fewer users gives the first of those that asking for more would give.
-
-    Returns
-    -------
-    array of shape (n_users,)
-        Users in the order drawn, of length ``protocol.test_users`` or ``protocol.holdout_users``.
-
-    Raises
-    ------
-    TooFewUsersError
-        If there are not enough users for both roles.
     """
     possible = _possible_users(ratings, protocol)
     order = generator(seed, *group, repeat, "users").permutation(possible)
@@ -229,15 +189,8 @@ def build_task(
     The reference users are drawn from the group without the user. For a hold-out user they are
     drawn without the repeat's test users either, so that no rating of a test user takes part in the
     choice of parameters.
-
-    Raises
-    ------
-    TooFewUsersError
-        If the group has too few users to draw the reference users from.
-    ProtocolError
-        If the user has too few ratings to split.
     """
-    key = (seed, group, repeat, role, user)
+    key = (seed, *group, repeat, get_args(Role).index(role), user)
     items, scores = ratings.user_items(user), ratings.user_ratings(user)
     pool = _possible_reference(ratings, protocol, seed, group, repeat, role)
     pool = pool[pool != user]
@@ -246,11 +199,11 @@ def build_task(
         users = f"{len(pool)} users besides {without}"
         raise TooFewUsersError(_too_few_reference(ratings, protocol, group, users))
     size = protocol.reference_users
-    reference = _generator(*key, "reference").choice(pool, size=size, replace=False)
+    reference = generator(*key, "reference").choice(pool, size=size, replace=False)
     n_train, n_scored = protocol.sizes(len(items))
-    shuffled = _generator(*key, "split").permutation(len(items))
+    shuffled = generator(*key, "split").permutation(len(items))
     train, test = np.sort(shuffled[:n_train]), np.sort(shuffled[n_train:])
-    mixed = _generator(*key, "scored").permutation(train)
+    mixed = generator(*key, "scored").permutation(train)
     return Task(
         user=int(user),
         seed=seed,
@@ -322,12 +275,6 @@ def _possible_reference(
     return np.flatnonzero(allowed)
 
 
-def _generator(
-    seed: int, group: Group, repeat: int, role: Role, user: int, purpose: str
-) -> np.random.Generator:
-    return generator(seed, *group, repeat, get_args(Role).index(role), user, purpose)
-
-
 def _within(counts: NDArray[Any], bounds: Group) -> NDArray[np.bool_]:
     return (counts >= bounds[0]) & (counts <= bounds[1])
 
@@ -336,55 +283,12 @@ def fitting_sizes(counts: NDArray[np.int64], protocol: Protocol) -> dict[str, An
     """Return the changes to a protocol with which a ratings table has enough users for it.
 
     Bounds and groups change only if they contain next to nobody. Test, hold-out and reference users
-    are lowered by the same fraction, and rounded down.
-
-    Parameters
-    ----------
-    counts : array of shape (n_users,)
-        Number of ratings of each user.
-    protocol : Protocol
-
-    Returns
-    -------
-    dict or None
-        Keys of the protocol with their new values, as in a config; None if the table is too small
-        for any.
+    are lowered by the same fraction, and rounded down. `counts` has the number of ratings of each
+    user. Return None if the table is too small for any protocol.
     """
-    bounds = _fitting_bounds(counts, protocol)
-    if bounds is None:
-        return None
-    groups = _fitting_groups(counts, protocol)
-    keys = ("test_users", "holdout_users", "reference_users")
-    asked = [getattr(protocol, key) for key in keys]
-    for reference in range(min(asked[2], len(counts)), 0, -1):
-        lowered = [max(1, n * reference // asked[2]) for n in asked]
-        sizes = [n - n % 5 if 20 < n < most else n for n, most in zip(lowered, asked, strict=True)]
-        if _are_enough(counts, bounds, groups, *sizes):
-            found = {"groups": [list(group) for group in groups], "test_user_bounds": list(bounds)}
-            found |= dict(zip(keys, sizes, strict=True))
-            given = protocol.model_dump(mode="json")
-            return {key: value for key, value in found.items() if value != given[key]}
-    return None
 
-
-def _are_enough(
-    counts: NDArray[Any],
-    bounds: Group,
-    groups: list[Group],
-    test: int,
-    holdout: int,
-    reference: int,
-) -> bool:
-    """Return whether there are enough users, whoever is drawn."""
-    possible = _within(counts, bounds)
-    members = [_within(counts, group) for group in groups]
-    return bool(possible.sum() >= test + holdout) and all(
-        own.sum() - min(test, (own & possible).sum()) - 1 >= reference for own in members
-    )
-
-
-def _fitting_bounds(counts: NDArray[Any], protocol: Protocol) -> Group | None:
-    """Return bounds on the ratings of test users that contain enough users, the narrowest first."""
+    def has_many(bounds: Group, many: int = 20) -> bool:
+        return bool(_within(counts, bounds).sum() >= many)
 
     def can_split(n_items: int) -> bool:
         try:
@@ -392,27 +296,34 @@ def _fitting_bounds(counts: NDArray[Any], protocol: Protocol) -> Group | None:
         except ProtocolError:
             return False
 
-    low, high = protocol.test_user_bounds
-    if _within(counts, (low, high)).sum() >= _FEW:
-        return low, high
-    high = max(high, int(counts.max()))
-    fewest = next(n for n in range(4, low + 1) if can_split(n))
-    for lower in (30, 20, 10, fewest):
-        if fewest <= lower < low and _within(counts, (lower, high)).sum() >= _FEW:
-            return lower, high
-    return (fewest, high) if _within(counts, (fewest, high)).sum() >= 2 else None
-
-
-def _fitting_groups(counts: NDArray[Any], protocol: Protocol) -> list[Group]:
-    """Return the groups that contain enough users, or else thirds of all users."""
-
-    def are_large(groups: list[Group]) -> list[bool]:
-        return [low <= high and _within(counts, (low, high)).sum() >= _FEW for low, high in groups]
-
-    kept = [group for group in protocol.groups if are_large([group])[0]]
-    if kept:
-        return kept
     least, most = int(counts.min()), int(counts.max())
-    first, second = (int(np.quantile(counts, q, method="lower")) for q in (1 / 3, 2 / 3))
-    thirds = [(least, first), (first + 1, second), (second + 1, most)]
-    return thirds if all(are_large(thirds)) else [(least, most)]
+    low, high = protocol.test_user_bounds
+    if not has_many((low, high)):
+        high = max(high, most)
+        fewest = next(n for n in range(4, low + 1) if can_split(n))
+        lower = [n for n in (30, 20, 10) if fewest <= n < low and has_many((n, high))]
+        low = (lower or [fewest])[0]
+        if not has_many((low, high), 2):
+            return None
+    groups = [group for group in protocol.groups if has_many(group)]
+    if not groups:
+        first, second = (int(np.quantile(counts, q, method="lower")) for q in (1 / 3, 2 / 3))
+        groups = [(least, first), (first + 1, second), (second + 1, most)]  # a third of all each
+        if not all(map(has_many, groups)):
+            groups = [(least, most)]
+    possible = _within(counts, (low, high))
+    members = [_within(counts, group) for group in groups]
+    keys = ("test_users", "holdout_users", "reference_users")
+    asked = [getattr(protocol, key) for key in keys]
+    for lowered in range(min(asked[2], len(counts)), 0, -1):
+        sizes = [max(1, n * lowered // asked[2]) for n in asked]
+        sizes = [n - n % 5 if 20 < n < all_ else n for n, all_ in zip(sizes, asked, strict=True)]
+        test, holdout, reference = sizes
+        # The test users, and the user of a task, are not reference users.
+        left = [own.sum() - min(test, (own & possible).sum()) - 1 for own in members]
+        if possible.sum() >= test + holdout and min(left) >= reference:
+            found = {"groups": [list(group) for group in groups], "test_user_bounds": [low, high]}
+            found |= dict(zip(keys, sizes, strict=True))
+            given = protocol.model_dump(mode="json")
+            return {key: value for key, value in found.items() if value != given[key]}
+    return None

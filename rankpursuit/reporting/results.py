@@ -133,7 +133,7 @@ def load_results(folder: str | Path) -> Results:
         for name, path in zip(_COLUMNS, run.tables, strict=True)
     }
     try:
-        experiment = parse_experiment(read_file(run.config))
+        experiment = parse_experiment(read_file(run.config), lenient=True)
     except ConfigError as error:
         prefix = f"{run.config}: "
         faults = [prefix + fault.removeprefix(prefix) for fault in error.faults]
@@ -254,9 +254,11 @@ def _check_agreement(
     n_metrics = repeats.groupby(KEY[:3])["metric"].nunique()
     _refuse_key(run.repeats, n_metrics < len(experiment.metrics), "lacks a metric of")
     keys = pd.MultiIndex.from_frame(repeats[KEY])
-    for path, frame in ((run.users, users), (run.curves, curves)):
+    # An algorithm without an axis of numbers has no curves.
+    with_curves = keys[keys.get_level_values("algorithm").isin(curves["algorithm"])]
+    for path, frame, own in ((run.users, users, keys), (run.curves, curves, with_curves)):
         found = pd.MultiIndex.from_frame(frame[KEY].drop_duplicates())
-        for lacking, index, other in ((path, keys, found), (run.repeats, found, keys)):
+        for lacking, index, other in ((path, own, found), (run.repeats, found, keys)):
             absent = pd.Series(~index.isin(other), index=index)
             _refuse_key(lacking, absent, "lacks rows that the other tables have, of")
     by_key = users.groupby(KEY, sort=False)["error"].agg(["size", "mean"]).reindex(keys)

@@ -23,7 +23,7 @@ from rankpursuit.experiments.protocol import Protocol, build_task, draw_users
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EXPERIMENTS = sorted(CONFIGS.glob("*.yaml"))
-DECLARED = [path for path in sorted(CONFIGS.rglob("*.yaml")) if path.parent.name != "expected"]
+ALL = [path for path in sorted(CONFIGS.rglob("*.yaml")) if path.parent.name != "expected"]
 OF_THE_PAPER = [path for path in EXPERIMENTS if path.stem != "demo"]
 SUPERVISED = {
     "rls",
@@ -295,14 +295,14 @@ def test_every_key_of_the_schema_is_in_the_readme():
     assert [key for key in sorted(keys) if f"`{key}`" not in readme] == []
 
 
-@pytest.mark.parametrize("path", DECLARED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_the_schema_accepts_every_config(path):
     jsonschema.Draft202012Validator.check_schema(json_schema())
     validator = jsonschema.Draft202012Validator(json_schema())
     validator.validate(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("path", DECLARED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_the_first_line_of_a_config_names_its_schema(path):
     first = path.read_text(encoding="utf-8").splitlines()[0]
     named = path.parent / first.removeprefix(SCHEMA_LINE)

@@ -10,11 +10,11 @@ from small_experiment import run_into, run_of, small_config
 
 import rankpursuit
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments import evaluate
+from rankpursuit.experiments import evaluate, methods
 from rankpursuit.experiments import problem as problem_module
 from rankpursuit.experiments.config import parse_experiment, ratings_of
 from rankpursuit.experiments.methods import AXES, METHODS, METRICS, Metric, predict_grid
-from rankpursuit.experiments.problem import Problem, Views
+from rankpursuit.experiments.problem import Problem, view_skills
 from rankpursuit.experiments.protocol import build_task, draw_users
 from rankpursuit.metrics import disagreement_error, squared_error
 from rankpursuit.preferences import GroupPreferences
@@ -337,13 +337,14 @@ def test_borda_counts_are_ranks_of_the_test_points():
 def test_skill_of_a_view_is_measured_on_the_scored_points_of_the_others():
     task, _ = task_and_spec(views="loss", n_views=2, aggregation="weighted")
     problem = Problem.of([task], TWO_WIDTHS, "sigma")
-    views = Views(problem, "loss", 2, "training")
+    is_scored = np.arange(problem.n_train) < problem.n_scored
+    split = split_points(is_scored, 2, task.generator("views"))
+    own = [np.tile(part[part < problem.n_scored], (len(problem.gammas), 1)) for part in split]
     rng = np.random.default_rng(0)
     shape = (len(problem.gammas), 2, 3, problem.n_scored)
     values = [rng.normal(size=shape) for _ in range(2)]
-    found = views.skills(values)
-    is_scored = np.arange(problem.n_train) < problem.n_scored
-    for view, points in enumerate(split_points(is_scored, 2, task.generator("views"))):
+    found = view_skills(problem, own, values)
+    for view, points in enumerate(split):
         others = np.setdiff1d(np.arange(problem.n_scored), points)
         scores = problem.scores[0, others]
         expected = disagreement_error(scores, values[view][..., others], ties="half")
@@ -354,7 +355,9 @@ def test_views_without_skill_weigh_the_same_and_skill_makes_a_difference(monkeyp
     task, spec = task_and_spec(views="loss", aggregation="weighted", ridge=[0, 1])
     mean = predictions(task, spec.model_copy(update={"aggregation": "mean"})).values
     assert not np.allclose(predictions(task, spec).values, mean)
-    monkeypatch.setattr(Views, "skills", lambda self, values: np.zeros_like(values)[..., 0])
+    monkeypatch.setattr(
+        methods, "view_skills", lambda _, own, values: np.zeros_like(values)[..., 0]
+    )
     np.testing.assert_allclose(predictions(task, spec).values, mean, rtol=1e-9, atol=1e-12)
 
 

@@ -33,6 +33,10 @@ from rankpursuit.experiments.methods import (
 )
 from rankpursuit.experiments.problem import Problem
 from rankpursuit.experiments.protocol import Protocol
+from rankpursuit.reporting.figures import draw_figures
+from rankpursuit.reporting.render import to_markdown
+from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.tables import all_tables
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 KERNEL_RIDGE = {"method": "estimator", "class": "sklearn.kernel_ridge.KernelRidge"}
@@ -350,3 +354,38 @@ def test_an_estimator_that_cannot_be_used_is_refused_with_its_key(options, said)
 
 def test_options_of_a_method_without_options_are_its_name():
     assert MethodOptions.keys() == ["method"]
+
+
+def test_results_of_a_plug_in_are_read_without_it(tmp_path):
+    load_plugins([GUIDE / "smoothing.py", write(tmp_path, RANKER)])
+    ranker = {"method": "estimator", "class": "mine.Ranker"}
+    config = config_of(smoothing={"power": [1, 2, 4]}, ranker=ranker, rls={"lambda": 1})
+    config["metrics"] = ["root", "disagreement"]
+    assert run_into(run_of(config), tmp_path / "run") == []
+    for name in ("smoothing.py", "mine.py"):
+        methods._forget(name)
+    results = load_results(tmp_path / "run")
+    assert results.algorithms == {"rls": "RLS", "ranker": "ranker", "smoothing": "smoothing"}
+    text = to_markdown(all_tables([results]))
+    assert "smoothing" in text and "root" in text
+    assert "sparsity-root" in {figure.name for figure in draw_figures(results)}
+    with pytest.raises(ConfigError, match=r"unknown algorithm; .*--plugin"):
+        parse_experiment(config)
+    load_plugins([GUIDE / "smoothing.py"])
+    assert METHODS["smoothing"].title == "Smoothing"
+
+
+@pytest.mark.parametrize("column", ["metric", "on_edge", "lambda"])
+def test_an_axis_with_the_name_of_another_column_is_refused(tmp_path, column):
+    axes = f'axes=(Axis("other", "{column}"),), has_width'
+    text = PLAIN.format(name="plain", factor=1).replace("has_width", axes)
+    text = text.replace("import register", "import Axis, register")
+    with pytest.raises(ConfigError, match=f"another column {column}: rename the axis"):
+        load_plugins([write(tmp_path, text)])
+
+
+def test_two_files_of_one_name_are_refused(tmp_path):
+    (tmp_path / "sub").mkdir()
+    paths = [write(folder, f"# {folder}") for folder in (tmp_path, tmp_path / "sub")]
+    with pytest.raises(ConfigError, match=r"two plug-ins are called mine\.py: rename one"):
+        load_plugins(paths)

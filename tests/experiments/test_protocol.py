@@ -425,10 +425,10 @@ def test_halves_are_rounded_down(n_items, scored_share, sizes):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"groups": ()}, "at least 1 item"),
-        ({"groups": ((40, 20),)}, "expected low <= high"),
-        ({"groups": ((0, 20),)}, "at least 1"),
-        ({"test_user_bounds": (300, 50)}, "expected low <= high"),
+        ({"groups": ()}, "at least one"),
+        ({"groups": ((40, 20),)}, "low <= high"),
+        ({"groups": ((0, 20),)}, "1 <= low"),
+        ({"test_user_bounds": (300, 50)}, "low <= high"),
         ({"reference_users": 0}, "reference_users"),
         ({"test_users": 0}, "test_users"),
         ({"holdout_users": -1}, "holdout_users"),

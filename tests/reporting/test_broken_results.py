@@ -163,7 +163,7 @@ def test_labels_that_look_like_missing_values_keep_their_rows(tmp_path):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("table", 9), ("metrics", ["loss"]), ("protocol", None), ("name", "../.."), ("repeats", "x")],
+    [("table", 9), ("protocol", None), ("name", "../.."), ("repeats", "x")],
 )
 def test_a_config_edited_by_hand_is_refused_by_its_key(results, key, value):
     config = yaml.safe_load((results / "config.yaml").read_text())
