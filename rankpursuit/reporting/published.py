@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from rankpursuit.wording import counted
 
@@ -38,13 +38,7 @@ class PublishedTable(NamedTuple):
                     yield metric, label, group, value
 
 
-class _Model(BaseModel):
-    """A mapping of the file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Claim(_Model):
+class Claim(BaseModel, extra="forbid", frozen=True):
     """A claim that the text makes about tables, and the rule that decides it."""
 
     id: str
@@ -66,7 +60,7 @@ class Claim(_Model):
         return f"Table{'s' * (len(self.tables) > 1)} {tables}: {self.says}"
 
 
-class Size(_Model):
+class Size(BaseModel, extra="forbid", frozen=True):
     """Size of an experiment: test users of each repeat, and repeats."""
 
     users: int
