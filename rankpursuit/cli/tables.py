@@ -57,7 +57,7 @@ def main(
     """
     from rankpursuit.reporting.claims import judge_claims
     from rankpursuit.reporting.render import FORMATS, to_latex, to_text, write_tables
-    from rankpursuit.reporting.tables import all_tables, claims_table, main_tables
+    from rankpursuit.reporting.tables import all_tables, claims_table, error_table, sparsity_table
 
     runs = load_all(results)
     neighbours = load_neighbours(runs)
@@ -79,7 +79,9 @@ def main(
             if not own:  # another run of its table came first
                 own = judge_claims([run], others=[*runs, *neighbours])
             written += write_tables(tables_of([run], own), run.folder, formats, wide=wide)
-    shown = [table for run in runs for table in main_tables(run, compare=compare)]
+    shown = []
+    for run in runs:
+        shown += [error_table(run, compare=compare), sparsity_table(run)]
     if verdicts:
         shown.append(claims_table(verdicts, brief=True))
     echo(to_text(shown, terminal_width()))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, get_args
+from dataclasses import replace
+from typing import get_args
 
 import pandas as pd
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.methods import AXES, METHODS, METRICS, Axis
+from rankpursuit.experiments.methods import AXES, METHODS, METRICS
 from rankpursuit.reporting.claims import Verdict
 from rankpursuit.reporting.published import (
     PublishedTable,
@@ -52,14 +53,14 @@ _DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
 # The size of a run, and the notes under its tables
 
 
+def _repeats_of_cells(results: Results) -> pd.Series:
+    return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
+
+
 def measured_size(results: Results) -> Size:
     """Return the fewest users and repeats of any cell that has results."""
     users, repeats = results.repeats["n_users"].min(), _repeats_of_cells(results).min()
     return Size(users=int(users), repeats=int(repeats))
-
-
-def _repeats_of_cells(results: Results) -> pd.Series:
-    return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
 
 
 def is_full_size(results: Results) -> bool:
@@ -70,11 +71,11 @@ def is_full_size(results: Results) -> bool:
 
 def size_note(results: Results) -> str:
     """Return a line on the size of a run, with a warning if it is smaller than the paper's."""
-    size, paper = measured_size(results), published_size()
+    size = measured_size(results)
     if is_full_size(results):
         return f"Size: {size}, as in the paper or more."
-    even = _repeats_of_cells(results).nunique() == 1
-    return f"NOT the paper's size: {'' if even else 'at least '}{size} (paper: {paper})."
+    least = "" if _repeats_of_cells(results).nunique() == 1 else "at least "
+    return f"NOT the paper's size: {least}{size} (paper: {published_size()})."
 
 
 def missing_notes(results: Results) -> tuple[str, ...]:
@@ -99,11 +100,6 @@ def synthetic_notes(results: Results) -> tuple[str, ...]:
     return (SYNTHETIC_NOTE,) if results.is_synthetic else ()
 
 
-def coverage_notes(results: Results) -> tuple[str, ...]:
-    """Return the notes under every table of a run: synthetic data, size, missing results."""
-    return (*synthetic_notes(results), size_note(results), *missing_notes(results))
-
-
 def readings_note(results: Results) -> str:
     """Return a line with the interpretations of the paper in force."""
     experiment = results.experiment
@@ -118,28 +114,20 @@ def readings_note(results: Results) -> str:
     titles: dict[str, dict[str, list[str]]] = {}  # by option and value
     for label, title in results.algorithms.items():
         spec = experiment.algorithms[label]
-        axes = {axis.key: axis.column for axis in _axes(results, label)}
+        axes = {axis.key: axis.column for axis in METHODS[spec.method].axes}
         for key in type(spec).model_fields:
             value = getattr(spec, key)
-            if key in axes and len(value) == 1:  # fixed by a grid of one value
-                titles.setdefault(axes[key], {}).setdefault(_format(value[0]), []).append(title)
-            elif key not in axes and key != "method":
-                titles.setdefault(key, {}).setdefault(_format(value), []).append(title)
+            if key == "method" or (key in axes and len(value) > 1):
+                continue  # chosen on the hold-out
+            option, value = (axes[key], value[0]) if key in axes else (key, value)
+            if isinstance(value, bool):
+                value = "yes" if value else "no"
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            titles.setdefault(option, {}).setdefault(text, []).append(title)
     for option, values in titles.items():
         for value, of in values.items():
             parts.append(f"{option} {value}" + (f" ({', '.join(of)})" if len(values) > 1 else ""))
     return f"Readings: {'; '.join(parts)}."
-
-
-def _axes(results: Results, label: str) -> tuple[Axis, ...]:
-    """Return the axes of an algorithm's grid."""
-    return METHODS[results.experiment.algorithms[label].method].axes
-
-
-def _format(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # Titles
@@ -166,26 +154,23 @@ def subject_of(results: Results) -> str:
 
 
 def _table(
-    results: Results,
-    kind: str,
-    title: str,
-    columns: Sequence[str],
-    blocks: Blocks,
-    *notes: str,
+    results: Results, kind: str, title: str, columns: Sequence[str], blocks: Blocks, *notes: str
 ) -> Table:
+    """Return a table of a run; notes on synthetic data, size and missing results are added."""
+    coverage = (*synthetic_notes(results), size_note(results), *missing_notes(results))
     return Table(
         f"{results.name}-{kind}",
         title,
         tuple(columns),
         blocks,
-        notes,
+        (*notes, *coverage),
         subject=subject_of(results),
         number=results.table,
     )
 
 
 def _over_repeats(results: Results) -> str:
-    """Return what the numbers of a cell are."""
+    """Return a description of the numbers of a cell."""
     if (_repeats_of_cells(results) > 1).any():
         return "mean ± standard deviation over repeats"
     return "of one repeat: without a standard deviation"
@@ -215,13 +200,7 @@ def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
 
 
 def published_cells(results: Results, metric: str) -> pd.DataFrame:
-    """Return the measured cells that were published.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``group``, ``algorithm``, ``mean`` and ``published``.
-    """
+    """Return ``group``, ``algorithm``, ``mean`` and ``published`` of the published cells."""
     cells = _statistics(results, metric, "test_error").reset_index()
     table = published_table(results)
     published = [
@@ -249,7 +228,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     def row(metric: str, label: str) -> Iterator[Value]:
         digits = METRICS[metric].decimals
         for group in results.groups:
-            mean = None
+            mean = known = None
             if (label, group) in cells[metric].index:
                 mean, std = map(float, cells[metric].loc[(label, group)])
                 text = f"{mean:.{digits}f}"
@@ -260,11 +239,14 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
             else:
                 yield EMPTY
             if published is not None:
-                yield from _published_values(mean, published.value(metric, label, group), digits)
+                known = published.value(metric, label, group)
+                yield _value(known, f"{known:.{digits}f}" if known else "", "published")
+                difference = None if mean is None or known is None else mean - known
+                yield _value(difference, signed(difference or 0, digits), "difference")
 
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     measures = measures[:1].upper() + measures[1:]
-    return _table(
+    table = _table(
         results,
         "errors",
         measures,
@@ -272,19 +254,12 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         _blocks(results, row),
         f"{measures}, {_over_repeats(results)}; the best is marked.",
         *(["paper: the published figure; diff.: measured minus published."] if more else []),
-        *coverage_notes(results),
-        readings_note(results),
     )
+    return replace(table, notes=(*table.notes, readings_note(results)))
 
 
-def _published_values(mean: float | None, published: float | None, digits: int) -> list[Value]:
-    if published is None:
-        return [EMPTY, EMPTY]
-    paper = Value(f"{published:.{digits}f}", numbers={"published": published})
-    if mean is None:
-        return [paper, EMPTY]
-    difference = mean - published
-    return [paper, Value(signed(difference, digits), numbers={"difference": difference})]
+def _value(number: float | None, text: str, quantity: str) -> Value:
+    return EMPTY if number is None else Value(text, numbers={quantity: number})
 
 
 def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
@@ -307,10 +282,7 @@ def sparsity_table(results: Results) -> Table:
                 yield EMPTY
         for other in full:
             saved = saving(results, metric, label, other)
-            if saved is None:
-                yield EMPTY
-            else:
-                yield Value(f"{signed(-100 * saved, 0)}%", numbers={"saving": saved})
+            yield _value(saved, f"{signed(-100 * (saved or 0), 0)}%", "saving")
 
     specs = (results.experiment.algorithms[label] for label in results.algorithms)
     unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
@@ -324,7 +296,6 @@ def sparsity_table(results: Results) -> Table:
         'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
         "mean over groups.",
         *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
-        *coverage_notes(results),
     )
 
 
@@ -339,7 +310,8 @@ def parameter_table(results: Results) -> Table:
             )
             for label, title in results.algorithms.items()
             for rows in [of_metric[of_metric["algorithm"] == label]]
-            for axis in dict.fromkeys((*AXES.values(), *_axes(results, label)))
+            for method in [METHODS[results.experiment.algorithms[label].method]]
+            for axis in dict.fromkeys((*AXES.values(), *method.axes))
             if axis.column in rows and rows[axis.column].notna().any()
         }
     return _table(
@@ -351,7 +323,6 @@ def parameter_table(results: Results) -> Table:
         "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
         "was on an edge of its grid. Basis functions are fractions of the training points if below "
         "1.",
-        *coverage_notes(results),
     )
 
 
@@ -405,7 +376,6 @@ def control_table(
         f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
         f"correlation. Holm: corrected over the rows of a group; marked if below {SIGNIFICANT}.",
         f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
-        *coverage_notes(results),
     )
 
 
@@ -458,7 +428,6 @@ def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Ta
         f"p of row against column, Holm-corrected over the {len(pairs)} pairs of a group; marked "
         f"if below {SIGNIFICANT}. {len(labels)} is {results.algorithms[labels[-1]]}.",
         f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
-        *coverage_notes(results),
     )
 
 
@@ -486,9 +455,9 @@ def claim_notes() -> tuple[str, ...]:
         "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
         "least half of them do, if they are of means that may differ by chance, or if it says that "
         f"there is no difference and those found are small: below {small}, as declared with the "
-        "claims. Tests are Wilcoxon's over repeats, "
-        f"p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: something is missing, or "
-        f"there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
+        f"claims. Tests are Wilcoxon's over repeats, p < {SIGNIFICANT}, uncorrected, as in the "
+        f"paper; undecided: something is missing, or there are fewer than {LEAST_PAIRS} repeats, "
+        f"which cannot reach p < {SIGNIFICANT}.",
         "Mean difference: over all comparisons of the claim, of the side named first minus the "
         "other, with a 95% bootstrap interval over repeats.",
     )
@@ -502,32 +471,24 @@ def claims_table(
     `results` is the run that the claims are about, for the title; `brief` omits the sentences.
     """
     columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
-    rows = {
-        str(one.claim): tuple(
-            map(Value, (one.outcome, one.reason, one.size, one.sentence)[: len(columns)])
-        )
-        for one in verdicts
-        if not one.absent
-    }
+    rows = {}
+    for one in verdicts:
+        if not one.absent:
+            texts = (one.outcome, one.reason, one.size, one.sentence)
+            rows[str(one.claim)] = tuple(map(Value, texts[: len(columns)]))
     left_out = (f"Left out, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
-    return Table(
-        "claims" if results is None else f"{results.name}-claims",
+    table = Table(
+        "claims",
         "Claims of the paper",
         columns,
         {"the paper says": rows},
         (*claim_notes(), *left_out),
-        "l",
-        "" if results is None else subject_of(results),
-        None if results is None else results.table,
+        align="l",
     )
-
-
-# All tables
-
-
-def main_tables(results: Results, *, compare: bool = False) -> list[Table]:
-    """Return the tables to look at first: errors and sparsity."""
-    return [error_table(results, compare=compare), sparsity_table(results)]
+    if results is None:
+        return table
+    id_, subject = f"{results.name}-claims", subject_of(results)
+    return replace(table, id=id_, subject=subject, number=results.table)
 
 
 def all_tables(
@@ -551,7 +512,7 @@ def all_tables(
     """
     tables = []
     for run in runs:
-        tables += [*main_tables(run, compare=compare), parameter_table(run)]
+        tables += [error_table(run, compare=compare), sparsity_table(run), parameter_table(run)]
         tables += wilcoxon_tables(run, control=control)
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:
