@@ -13,7 +13,7 @@ no test can be significant.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,11 +30,7 @@ from rankpursuit.reporting.statistics import saving as basis_saving
 Outcome = Literal["holds", "partly", "does not hold", "undecided"]
 Rule = Callable[..., Iterator["Evidence"]]
 
-BASIS = "basis functions"
-"""Stands in place of a metric where numbers of basis functions are compared."""
-
-_ROUNDING = 0.025
-"""The paper's percentages of sparsity are multiples of five: half a step less still counts."""
+BASIS = "basis functions"  # in place of a metric where numbers of basis functions are compared
 
 
 class Undecided(Exception):
@@ -62,13 +58,12 @@ class ClaimSize:
     interval: tuple[float, float]
 
     def __str__(self) -> str:
-        low, high = (self._figure(end) for end in self.interval)
-        return f"{self._figure(self.mean)} ({low} to {high})"
-
-    def _figure(self, value: float) -> str:
         if self.metric == BASIS:
-            return f"{signed(100 * value, 0)}%"
-        return signed(value, METRICS[self.metric].decimals + 1)
+            mean, low, high = (f"{signed(100 * x, 0)}%" for x in (self.mean, *self.interval))
+        else:
+            digits = METRICS[self.metric].decimals + 1
+            mean, low, high = (signed(x, digits) for x in (self.mean, *self.interval))
+        return f"{mean} ({low} to {high})"
 
     @property
     def side(self) -> int:
@@ -108,18 +103,25 @@ class Verdict:
     @property
     def size(self) -> str:
         """Size of the difference, for each metric, as text."""
-        sizes = self.sizes
-        return "; ".join(
-            f"{METRICS[one.metric].task}: {one}" if len(sizes) > 1 else str(one) for one in sizes
-        )
+        return "; ".join(self._with_tasks(map(str, self.sizes)))
 
     @property
     def sentence(self) -> str:
         """The finding in a plain sentence."""
         if not self.evidence:
             return f"It cannot be judged: {self.reason}."
-        sizes = self.sizes
-        return " ".join(_sentence(self.claim, size, with_task=len(sizes) > 1) for size in sizes)
+        texts = [_sentence(self.claim, size) for size in self.sizes]
+        if len(texts) == 1:
+            return texts[0][:1].upper() + texts[0][1:]
+        return " ".join(self._with_tasks(texts))
+
+    def _with_tasks(self, texts: Iterable[str]) -> list[str]:
+        """Prefix the text of each metric with its task, if there are several."""
+        texts = list(texts)
+        if len(texts) == 1:
+            return texts
+        tasks = [METRICS[size.metric].task for size in self.sizes]
+        return [f"{task}: {text}" for task, text in zip(tasks, texts, strict=True)]
 
 
 def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
@@ -170,20 +172,18 @@ def _sizes(evidence: Sequence[Evidence]) -> list[ClaimSize]:
     return sizes
 
 
-def _sentence(claim: Claim, size: ClaimSize, *, with_task: bool) -> str:
+def _sentence(claim: Claim, size: ClaimSize) -> str:
     first, second = claim.between
     if claim.rule == "sparser":
         fraction = f"{abs(size.mean):.0%} {'more' if size.mean > 0 else 'fewer'}"
         said = f"the paper says {claim.options['saving']:.0%} fewer"
-        text = f"{first} has {fraction} basis functions than {second}; {said}."
-    elif not size.side:
-        text = f"the errors of {first} and {second} do not differ beyond chance."
-    else:
-        word = "lower" if size.side < 0 else "higher"
-        by = "which is small" if size.small else "which is not small"
-        figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
-        text = f"the error of {first} is {word} than that of {second} by {figure}, {by}."
-    return f"{METRICS[size.metric].task}: {text}" if with_task else text[:1].upper() + text[1:]
+        return f"{first} has {fraction} basis functions than {second}; {said}."
+    if not size.side:
+        return f"the errors of {first} and {second} do not differ beyond chance."
+    word = "lower" if size.side < 0 else "higher"
+    by = "which is small" if size.small else "which is not small"
+    figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
+    return f"the error of {first} is {word} than that of {second} by {figure}, {by}."
 
 
 def _pairwise(agrees: Callable[[Comparison], bool]) -> Rule:
@@ -200,10 +200,6 @@ def _pairwise(agrees: Callable[[Comparison], bool]) -> Rule:
 
 def _significantly_lower(found: Comparison) -> bool:
     return found.significant and found.mean < 0
-
-
-def _not_significantly_higher(found: Comparison) -> bool:
-    return not (found.significant and found.mean > 0)
 
 
 def indistinguishable(
@@ -254,10 +250,7 @@ def near_specialists(
 def sparser(
     run: Results, *, first: list[str], second: list[str], saving: float
 ) -> Iterator[Evidence]:
-    """Each of the first has fewer basis functions than each of the second, by this fraction.
-
-    The mean over groups counts, and 2.5 percentage points less pass as rounding.
-    """
+    """Each of the first has fewer basis functions than each of the second: the mean over groups."""
     rows = run.repeats[run.repeats["metric"] == "disagreement"]
     numbers = rows.pivot_table(
         index=["repeat", "group"], columns="algorithm", values="basis_functions"
@@ -274,7 +267,8 @@ def sparser(
         )
         more = (numbers[one] / numbers[two] - 1).dropna().groupby("repeat").mean()
         by_repeat = {int(repeat): float(mean) for repeat, mean in more.items()}
-        yield Evidence(found >= saving - _ROUNDING, text, BASIS, by_repeat)
+        # The paper's percentages are multiples of five: half a step less still counts.
+        yield Evidence(found >= saving - 0.025, text, BASIS, by_repeat)
 
 
 def costs_more(
@@ -292,9 +286,9 @@ def costs_more(
         yield Evidence(bool(half.mean() > full.mean()), text, metric, differences)
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, Rule] = {  # by their names in published.yaml
     "outperforms": _pairwise(_significantly_lower),
-    "comparable": _pairwise(_not_significantly_higher),
+    "comparable": _pairwise(lambda found: not (found.significant and found.mean > 0)),
     "lower_mean": _pairwise(lambda found: found.mean < 0),
     "indistinguishable": indistinguishable,
     "does_not_outperform": does_not_outperform,
@@ -302,10 +296,7 @@ RULES: dict[str, Rule] = {
     "sparser": sparser,
     "costs_more": costs_more,
 }
-"""Every rule by its name in ``published.yaml``."""
-
 OF_NO_DIFFERENCE = {"comparable", "indistinguishable", "does_not_outperform"}
-"""Rules that a difference speaks against, and a small one little."""
 
 
 def _compare(

@@ -51,13 +51,12 @@ from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
 
-VERBS: dict[Outcome, tuple[str, str]] = {
+VERBS: dict[Outcome, tuple[str, str]] = {  # for one claim and for several
     "holds": ("holds", "hold"),
     "partly": ("holds partly", "hold partly"),
     "does not hold": ("does not hold", "do not hold"),
     "undecided": ("is undecided", "are undecided"),
 }
-"""The verb of each outcome, for one claim and for several."""
 
 
 class Topic(NamedTuple):
@@ -75,7 +74,6 @@ class RunSection:
     name: str
     title: str
     table: int | None = None
-    """Number of the published table that it reproduces."""
     finding: tuple[str, ...] = ()
     """How near it came to the published errors."""
     warnings: tuple[str, ...] = ()
@@ -160,8 +158,8 @@ def render_report(
 
 def run_section(results: Results) -> RunSection:
     """Return the section about a run."""
-    size, readings = size_note(results), readings_note(results)
-    warnings, full = (*synthetic_notes(results), *missing_notes(results)), is_full_size(results)
+    size, readings, full = size_note(results), readings_note(results), is_full_size(results)
+    warnings = (*synthetic_notes(results), *missing_notes(results))
     in_paper = "" if results.table is None else f" (Table {results.table} of the paper)"
     figures = list(draw_figures(results))
 
@@ -254,9 +252,9 @@ def _count_near(cells: pd.DataFrame) -> str:
 def _tried(reproduced: Sequence[Results], others: Sequence[Results]) -> Iterator[str]:
     if reproduced:
         methods = {label for run in reproduced for label in run.algorithms}
-        numbers = [str(run.table) for run in reproduced]
-        tables = f"Table{'s' * (len(numbers) > 1)} {_join(numbers)}"
-        yield f"{tables} of the paper, run again with {len(methods)} methods."
+        numbers = _join([str(run.table) for run in reproduced])
+        tables = "Table" if len(reproduced) == 1 else "Tables"
+        yield f"{tables} {numbers} of the paper, run again with {len(methods)} methods."
         small = [f"Table {run.table}" for run in reproduced if not is_full_size(run)]
         if small:
             yield f"Smaller than the paper's {published_size()}: {_join(small)}."
@@ -320,12 +318,11 @@ def inline_svg(svg: str, name: str) -> str:
     Declarations, metadata and the fixed size are removed, its width becomes the variable
     ``--natural``, and identifiers get a prefix, since those of a page must differ.
     """
-    svg = svg[svg.index("<svg") :]
+    svg = svg[svg.index("<svg") :].replace("<svg", '<svg role="img" aria-hidden="true"', 1)
     svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
     svg = re.sub(r"(<svg[^>]*?) width=\"([^\"]*)\"", r'\1 style="--natural: \2"', svg, count=1)
     svg = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", svg, count=1)
-    svg = svg.replace("<svg", '<svg role="img" aria-hidden="true"', 1)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = svg.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
     return svg.replace(INK, "currentColor").replace(GRID, "var(--line)")
