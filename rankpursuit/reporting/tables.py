@@ -13,27 +13,12 @@ import pandas as pd
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import Experiment
 from rankpursuit.experiments.methods import AXES, METHODS, METRICS
+from rankpursuit.reporting import published as paper
+from rankpursuit.reporting import statistics as stats
 from rankpursuit.reporting.claims import Verdict
-from rankpursuit.reporting.published import (
-    PublishedTable,
-    Size,
-    published_size,
-    published_tables,
-    small_difference,
-)
 from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.statistics import (
-    LEAST_PAIRS,
-    SIGNIFICANT,
-    Comparison,
-    Over,
-    compare_columns,
-    errors_by,
-    holm,
-    proposed_algorithm,
-    saving,
-)
+from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
 
 SYNTHETIC_NOTE = (
     "SYNTHETIC ratings, drawn from a model: nobody gave them, and the figures cannot be compared "
@@ -57,16 +42,16 @@ def _repeats_of_cells(results: Results) -> pd.Series:
     return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
 
 
-def measured_size(results: Results) -> Size:
+def measured_size(results: Results) -> paper.Size:
     """Return the fewest users and repeats of any cell that has results."""
     users, repeats = results.repeats["n_users"].min(), _repeats_of_cells(results).min()
-    return Size(users=int(users), repeats=int(repeats))
+    return paper.Size(users=int(users), repeats=int(repeats))
 
 
 def is_full_size(results: Results) -> bool:
     """Return whether every cell with results has at least the paper's users and repeats."""
-    size, paper = measured_size(results), published_size()
-    return size.users >= paper.users and size.repeats >= paper.repeats
+    size, wanted = measured_size(results), paper.published_size()
+    return size.users >= wanted.users and size.repeats >= wanted.repeats
 
 
 def size_note(results: Results) -> str:
@@ -75,7 +60,7 @@ def size_note(results: Results) -> str:
     if is_full_size(results):
         return f"Size: {size}, as in the paper or more."
     least = "" if _repeats_of_cells(results).nunique() == 1 else "at least "
-    return f"NOT the paper's size: {least}{size} (paper: {published_size()})."
+    return f"NOT the paper's size: {least}{size} (paper: {paper.published_size()})."
 
 
 def missing_notes(results: Results) -> tuple[str, ...]:
@@ -133,9 +118,9 @@ def readings_note(results: Results) -> str:
 # Titles
 
 
-def published_table(results: Results) -> PublishedTable | None:
+def published_table(results: Results) -> paper.PublishedTable | None:
     """Return the published table that a run reproduces, if any."""
-    return None if results.table is None else published_tables()[results.table]
+    return None if results.table is None else paper.published_tables()[results.table]
 
 
 def subject_of(results: Results) -> str:
@@ -179,17 +164,17 @@ def _over_repeats(results: Results) -> str:
 # Errors, sparsity and parameters
 
 
-def _headings(results: Results, alone: str) -> list[str]:
+def _headings(results: Results, alone: str) -> dict[str, str]:
     """Return the heading of each metric's block: its task, if there are several."""
     several = len(results.metrics) > 1
-    return [METRICS[metric].task if several else alone for metric in results.metrics]
+    return {metric: METRICS[metric].task if several else alone for metric in results.metrics}
 
 
 def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blocks:
     """Return a block for each metric, with ``row(metric, label)`` of each algorithm."""
     return {
         heading: {title: tuple(row(metric, label)) for label, title in results.algorithms.items()}
-        for metric, heading in zip(results.metrics, _headings(results, "Method"), strict=True)
+        for metric, heading in _headings(results, "Method").items()
     }
 
 
@@ -240,9 +225,9 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
                 yield EMPTY
             if published is not None:
                 known = published.value(metric, label, group)
-                yield _value(known, f"{known:.{digits}f}" if known else "", "published")
+                yield _value("published", known, lambda x: f"{x:.{digits}f}")
                 difference = None if mean is None or known is None else mean - known
-                yield _value(difference, signed(difference or 0, digits), "difference")
+                yield _value("difference", difference, lambda x: signed(x, digits))
 
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     measures = measures[:1].upper() + measures[1:]
@@ -258,8 +243,8 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     return replace(table, notes=(*table.notes, readings_note(results)))
 
 
-def _value(number: float | None, text: str, quantity: str) -> Value:
-    return EMPTY if number is None else Value(text, numbers={quantity: number})
+def _value(quantity: str, number: float | None, write: Callable[[float], str]) -> Value:
+    return EMPTY if number is None else Value(write(number), numbers={quantity: number})
 
 
 def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
@@ -281,8 +266,8 @@ def sparsity_table(results: Results) -> Table:
             else:
                 yield EMPTY
         for other in full:
-            saved = saving(results, metric, label, other)
-            yield _value(saved, f"{signed(-100 * (saved or 0), 0)}%", "saving")
+            saved = stats.saving(results, metric, label, other)
+            yield _value("saving", saved, lambda x: f"{signed(-100 * x, 0)}%")
 
     specs = (results.experiment.algorithms[label] for label in results.algorithms)
     unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
@@ -302,18 +287,18 @@ def sparsity_table(results: Results) -> Table:
 def parameter_table(results: Results) -> Table:
     """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
     blocks: Blocks = {}
-    for metric, heading in zip(results.metrics, _headings(results, "Parameter"), strict=True):
-        of_metric = results.repeats[results.repeats["metric"] == metric]
-        blocks[heading] = {
-            f"{title}: {axis.title}": tuple(
-                _chosen_value(rows[rows["group"] == group], axis.column) for group in results.groups
-            )
-            for label, title in results.algorithms.items()
-            for rows in [of_metric[of_metric["algorithm"] == label]]
-            for method in [METHODS[results.experiment.algorithms[label].method]]
-            for axis in dict.fromkeys((*AXES.values(), *method.axes))
-            if axis.column in rows and rows[axis.column].notna().any()
-        }
+    of_cell = dict(list(results.repeats.groupby(["metric", "algorithm"])))
+    for metric, heading in _headings(results, "Parameter").items():
+        blocks[heading] = {}
+        for label, title in results.algorithms.items():
+            rows = of_cell[metric, label]
+            own = METHODS[results.experiment.algorithms[label].method].axes
+            for axis in dict.fromkeys((*AXES.values(), *own)):
+                if axis.column in rows and rows[axis.column].notna().any():
+                    blocks[heading][f"{title}: {axis.title}"] = tuple(
+                        _chosen_value(rows[rows["group"] == group], axis.column)
+                        for group in results.groups
+                    )
     return _table(
         results,
         "parameters",
@@ -349,16 +334,16 @@ def control_table(
 
     The control is `proposed_algorithm` by default. Raises ResultsError if the run lacks it.
     """
-    control = control or proposed_algorithm(results)
+    control = control or stats.proposed_algorithm(results)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
     others = [label for label in results.algorithms if label != control]
     blocks: Blocks = {}
     for group in results.groups:
-        errors = errors_by(results, metric, group, over)
-        found = {label: compare_columns(errors, control, label) for label in others}
-        corrected = iter(holm([one.p_value for one in found.values() if one is not None]))
+        errors = stats.errors_by(results, metric, group, over)
+        found = {label: stats.compare_columns(errors, control, label) for label in others}
+        corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
         blocks[group] = {
             results.algorithms[label]: (EMPTY,) * 6
             if one is None
@@ -379,7 +364,7 @@ def control_table(
     )
 
 
-def _test_values(one: Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
+def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
     low, high = one.interval
     interval = f"{signed(low, digits)} to {signed(high, digits)}"
     return (
@@ -408,10 +393,10 @@ def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Ta
     pairs = list(itertools.combinations(labels, 2))
     blocks = {}
     for group in results.groups:
-        errors = errors_by(results, metric, group, over)
-        compared = {pair: compare_columns(errors, *pair) for pair in pairs}
+        errors = stats.errors_by(results, metric, group, over)
+        compared = {pair: stats.compare_columns(errors, *pair) for pair in pairs}
         found = {pair: one.p_value for pair, one in compared.items() if one is not None}
-        corrected = dict(zip(found, holm(list(found.values())), strict=True))
+        corrected = dict(zip(found, stats.holm(list(found.values())), strict=True))
         blocks[group] = {
             f"{row} {results.algorithms[label]}": tuple(
                 Value("") if column < row else _p_value(corrected.get((label, other)))
@@ -448,7 +433,7 @@ def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Tab
 def claim_notes() -> tuple[str, ...]:
     """Return how verdicts on claims come about."""
     small = ", ".join(
-        f"{small_difference(metric):g} for the {METRICS[metric].title}"
+        f"{paper.small_difference(metric):g} for the {METRICS[metric].title}"
         for metric in ("disagreement", "squared_error")
     )
     return (
