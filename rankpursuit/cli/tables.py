@@ -82,8 +82,7 @@ def main(
     shown = []
     for run in runs:
         shown += [error_table(run, compare=compare), sparsity_table(run)]
-    if verdicts:
-        shown.append(claims_table(verdicts, brief=True))
+    shown += [claims_table(verdicts, brief=True)] if verdicts else []
     echo(to_text(shown, terminal_width()))
     for run in neighbours:
         echo(f"also read {run.folder.name}, next to them, for claims about two tables")

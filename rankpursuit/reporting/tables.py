@@ -287,11 +287,11 @@ def sparsity_table(results: Results) -> Table:
 def parameter_table(results: Results) -> Table:
     """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
     blocks: Blocks = {}
-    of_cell = dict(list(results.repeats.groupby(["metric", "algorithm"])))
     for metric, heading in _headings(results, "Parameter").items():
         blocks[heading] = {}
+        of_metric = results.repeats[results.repeats["metric"] == metric]
         for label, title in results.algorithms.items():
-            rows = of_cell[metric, label]
+            rows = of_metric[of_metric["algorithm"] == label]
             own = METHODS[results.experiment.algorithms[label].method].axes
             for axis in dict.fromkeys((*AXES.values(), *own)):
                 if axis.column in rows and rows[axis.column].notna().any():
