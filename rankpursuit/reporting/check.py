@@ -44,20 +44,16 @@ class Tolerance(BaseModel, extra="forbid", frozen=True):
 class Expectation(BaseModel, extra="forbid", frozen=True):
     """Expected results of one config."""
 
-    config: str
-    """Path below ``configs/``, without its ending."""
-    table: int
-    """The published table that it reproduces."""
-    tolerances: dict[str, Tolerance]
-    """By metric, around the published figures."""
+    config: str  # path below ``configs/``, without its ending
+    table: int  # the published table that it reproduces
+    tolerances: dict[str, Tolerance]  # by metric, around the published figures
     pinned: dict[str, NonNegative]
     """By metric, how far a known deviation may move from the value on record."""
     recomputed: dict[str, NonNegative]
     """Relative tolerance of a repeat that is computed again, by algorithm or ``default``."""
     known_deviations: dict[str, dict[str, dict[str, float]]]
     """Measured values on record, by metric, algorithm and group."""
-    claims: dict[str, Outcome]
-    """Verdicts on record, by the claim's id."""
+    claims: dict[str, Outcome]  # verdicts on record, by the claim's id
 
     @property
     def name(self) -> str:
@@ -108,18 +104,14 @@ class Check:
     """For each config, the cells computed again, see `compare_repeats`."""
     problems: list[str] = field(default_factory=list)
     """Results or records that are missing; any of them fails the check."""
-    notes: list[str] = field(default_factory=list)
-    """What was not checked and why."""
+    notes: list[str] = field(default_factory=list)  # what was not checked and why
 
     @property
     def passed(self) -> bool:
         """Return whether everything is as expected and nothing is missing."""
-        return (
-            not self.problems
-            and all(cell.passed for cell in self.cells)
-            and all(claim.passed for claim in self.claims)
-            and all(frame["passed"].all() for frame in self.recomputed.values())
-        )
+        again = all(frame["passed"].all() for frame in self.recomputed.values())
+        checks: list[CellCheck | ClaimCheck] = [*self.cells, *self.claims]
+        return again and not self.problems and all(one.passed for one in checks)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
@@ -146,13 +138,7 @@ class Check:
 
 
 def load_expectations(folder: Path) -> dict[int, Expectation]:
-    """Read the expectations in a folder, by the number of their table.
-
-    Raises
-    ------
-    ResultsError
-        If there are none, a file is not what it should be, or two are of the same table.
-    """
+    """Read the expectations in a folder, by the number of their table."""
     found: dict[int, Expectation] = {}
     for path in sorted(folder.glob("*.yaml")):
         try:
@@ -209,14 +195,8 @@ def check_results(
 ) -> Check:
     """Check runs against the paper and against what is on record.
 
-    Parameters
-    ----------
-    folder : Path
-        Has a folder for each config, such as ``results/reference``, or is the folder of one run.
-    expectations : mapping of int to Expectation
-        Every one of these tables must be there.
-    only : sequence of str
-        Names of configs to narrow the check to.
+    `folder` has a folder for each config, such as ``results/reference``, or is that of one run.
+    Every table of `expectations` must be there; `only` narrows the check to these configs.
     """
     check = Check()
     runs: dict[int, Results] = {}
@@ -327,11 +307,7 @@ def recompute(
 def compare_repeats(
     reference: pd.DataFrame, again: pd.DataFrame, expected: Expectation, repeats: int
 ) -> pd.DataFrame:
-    """Compare the errors of the first repeats with those computed again.
-
-    Returns a row for each cell of each repeat that either has: ``reference``, ``again``, their
-    relative ``difference``, its ``tolerance``, and ``passed``.
-    """
+    """Compare the errors of the first repeats with those computed again: a row for each cell."""
     first = reference.loc[reference["repeat"] <= repeats, [*KEY, "test_error"]]
     both = first.merge(again[[*KEY, "test_error"]], on=KEY, how="outer", suffixes=("", "_again"))
     both = both.rename(columns={"test_error": "reference", "test_error_again": "again"})

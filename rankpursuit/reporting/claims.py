@@ -13,8 +13,9 @@ no test can be significant.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -43,8 +44,7 @@ class Evidence:
 
     agrees: bool
     text: str
-    metric: str
-    """The error that was compared, or `BASIS`."""
+    metric: str  # the error that was compared, or `BASIS`
     differences: dict[int, float]
     """For each repeat, the figure of the first side minus that of the second."""
 
@@ -84,10 +84,8 @@ class Verdict:
     claim: Claim
     outcome: Outcome
     evidence: tuple[Evidence, ...]
-    reason: str
-    """Why it is undecided; otherwise how many of the comparisons agree."""
-    runs: tuple[Results, ...]
-    """The results that it was judged from."""
+    reason: str  # why it is undecided; otherwise how many of the comparisons agree
+    runs: tuple[Results, ...]  # the results that it was judged from
 
     @property
     def absent(self) -> list[int]:
@@ -103,32 +101,26 @@ class Verdict:
     @property
     def size(self) -> str:
         """Size of the difference, for each metric, as text."""
-        return "; ".join(self._with_tasks(map(str, self.sizes)))
+        return "; ".join(_by_task(self.sizes, str))
 
     @property
     def sentence(self) -> str:
         """The finding in a plain sentence."""
         if not self.evidence:
             return f"It cannot be judged: {self.reason}."
-        texts = [_sentence(self.claim, size) for size in self.sizes]
-        if len(texts) == 1:
-            return texts[0][:1].upper() + texts[0][1:]
-        return " ".join(self._with_tasks(texts))
+        text = " ".join(_by_task(self.sizes, partial(_sentence, self.claim)))
+        return text[:1].upper() + text[1:]
 
-    def _with_tasks(self, texts: Iterable[str]) -> list[str]:
-        """Prefix the text of each metric with its task, if there are several."""
-        texts = list(texts)
-        if len(texts) == 1:
-            return texts
-        tasks = [METRICS[size.metric].task for size in self.sizes]
-        return [f"{task}: {text}" for task, text in zip(tasks, texts, strict=True)]
+
+def _by_task(sizes: Sequence[ClaimSize], write: Callable[[ClaimSize], str]) -> list[str]:
+    """Return a text for each metric, after the name of its task if there are several."""
+    if len(sizes) == 1:
+        return [write(sizes[0])]
+    return [f"{METRICS[one.metric].task}: {write(one)}" for one in sizes]
 
 
 def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
-    """Judge every claim about the table of one of the runs; the first of each table counts.
-
-    The other runs serve claims about two tables.
-    """
+    """Judge every claim about a table of the runs, the first of each; `others` help with it."""
     by_table: dict[int, Results] = {}
     for run in (*runs, *others):
         if run.table is not None:
@@ -227,11 +219,8 @@ def does_not_outperform(
 def near_specialists(
     run: Results, *, label: str, specialists: dict[str, list[str]]
 ) -> Iterator[Evidence]:
-    """On each metric, the algorithm is nearer to the best specialist than to the best other.
-
-    "Almost as well" has no number in the paper; this rule needs none, and the published figures
-    pass it.
-    """
+    """On each metric, the algorithm is nearer to the best specialist than to the best other."""
+    # "Almost as well" has no number in the paper; this rule needs none.
     for metric, group in itertools.product(specialists, run.groups):
         rest = [other for key in specialists if key != metric for other in specialists[key]]
         own = specialists[metric]

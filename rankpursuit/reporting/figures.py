@@ -186,11 +186,7 @@ def _captioned(name: str, caption: str, figure: Figure, *, synthetic: bool) -> C
 
 
 def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
-    """Draw measured against published errors, a panel for each table and metric.
-
-    A point is a method in a group of users; below the diagonal, the measured error is lower. None
-    if no run reproduces a published table.
-    """
+    """Draw measured against published errors, a panel for each table and metric, if any."""
     found = []
     for run in runs:
         for metric in run.metrics:
@@ -204,7 +200,7 @@ def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
     n_columns, size = 3, 2.3
     n_rows = -(-len(found) // n_columns)
     drawn = pd.concat([cells for _, cells in found])["algorithm"].unique()
-    styles = {
+    styles: dict[str, dict[str, Any]] = {
         label: {"marker": look.marker, "ls": "none", "mec": look.color, "mfc": "none", "mew": 1.5}
         for label, look in LOOKS.items()
         if label in drawn
@@ -240,11 +236,7 @@ def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
 
 
 def error_against_sparsity(results: Results, metric: str) -> Figure | None:
-    """Draw the test error against the fraction of the training points used, a panel a group.
-
-    A marker is the mean over repeats, a bar the standard deviation. Markers that would cover each
-    other are moved apart. None if there is nothing to draw.
-    """
+    """Draw the test error against the fraction of the training points used, a panel a group."""
     rows = _of_metric(results.repeats, metric).dropna(subset="basis_share")
     if rows.empty:
         return None
@@ -298,11 +290,7 @@ def separate(
 
 
 def error_against_basis(results: Results, metric: str) -> Figure | None:
-    """Draw hold-out and test error against the number of basis functions, a column a group.
-
-    Each line is the mean over repeats, with the other parameters as chosen in each; a ring marks
-    the lowest hold-out error. None if no algorithm has this axis.
-    """
+    """Draw hold-out and test error against the number of basis functions, a column a group."""
     curves = _mean_curves(results, metric, N_BASIS)
     if curves.empty:
         return None
@@ -406,8 +394,7 @@ def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:
 def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
     """Draw the error of the control (default: `proposed_algorithm`) minus that of the others.
 
-    A marker is the mean over users with its 95% interval (normal), filled where the interval
-    excludes zero. Left of zero the control is better. None if there is nothing to compare.
+    The 95% intervals of the mean over users are normal.
     """
     control = control or proposed_algorithm(results)
     users, key = _of_metric(results.users, metric), ["group", "repeat", "user"]
@@ -447,9 +434,7 @@ def paired_differences(results: Results, metric: str, control: str | None = None
     return figure
 
 
-# All figures
-
-
+# The function of each figure, which returns None if there is nothing to draw, and its caption.
 _FIGURES: dict[str, tuple[Callable[[Results, str], Figure | None], str]] = {
     "sparsity": (
         error_against_sparsity,

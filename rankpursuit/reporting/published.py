@@ -42,18 +42,12 @@ class Claim(BaseModel, extra="forbid", frozen=True):
     """A claim that the text makes about tables, and the rule that decides it."""
 
     id: str
-    tables: tuple[int, ...]
-    """Numbers of the tables that it is about."""
-    sections: tuple[str, ...]
-    """Sections of the paper that make it."""
-    says: str
-    """A paraphrase."""
-    between: tuple[str, str]
-    """The two sides that it compares, in words."""
-    rule: str
-    """Name of a rule of `rankpursuit.reporting.claims`."""
-    options: dict[str, Any]
-    """Keyword arguments of the rule."""
+    tables: tuple[int, ...]  # numbers of the tables that it is about
+    sections: tuple[str, ...]  # sections of the paper that make it
+    says: str  # a paraphrase
+    between: tuple[str, str]  # the two sides that it compares, in words
+    rule: str  # name of a rule of `rankpursuit.reporting.claims`
+    options: dict[str, Any]  # keyword arguments of the rule
 
     def __str__(self) -> str:
         tables = " and ".join(map(str, self.tables))

@@ -30,8 +30,7 @@ class Value:
     """A value of a table: its text, in bold if it is the best, and the numbers behind it."""
 
     text: str
-    spread: str = ""
-    """Text that follows, never in bold, such as a standard deviation."""
+    spread: str = ""  # text that follows, never in bold, such as a standard deviation
     best: bool = False
     numbers: dict[str, float] = field(default_factory=dict)
     """Each quantity in full precision, for CSV."""
@@ -44,20 +43,14 @@ EMPTY = Value("–")  # noqa: RUF001  (a dash, where there is no result)
 class Table:
     """A table, in blocks of rows that share the columns."""
 
-    id: str
-    """Such as ``jester_crrp-errors``; unique among the tables of all experiments."""
-    title: str
-    """Such as ``Sparsity``."""
-    columns: tuple[str, ...]
-    """Names of the columns, without that of the row names."""
+    id: str  # such as ``jester_crrp-errors``; unique among the tables of all experiments
+    title: str  # such as ``Sparsity``
+    columns: tuple[str, ...]  # names of the columns, without that of the row names
     blocks: Blocks
     notes: tuple[str, ...] = ()
-    align: Literal["r", "l"] = "r"
-    """``"l"`` if the cells are sentences."""
-    subject: str = ""
-    """The data, such as ``Jester, supervised``."""
-    number: int | None = None
-    """Number of the published table that it reproduces."""
+    align: Literal["r", "l"] = "r"  # ``"l"`` if the cells are sentences
+    subject: str = ""  # the data, such as ``Jester, supervised``
+    number: int | None = None  # number of the published table that it reproduces
 
     @property
     def caption(self) -> str:
@@ -295,11 +288,7 @@ FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
 def write_tables(
     tables: Sequence[Table], folder: Path, formats: Iterable[str], *, wide: bool = False
 ) -> list[Path]:
-    r"""Write tables to files and return the paths: ``tables.md`` and so on.
-
-    LaTeX also gets a file for each table in the folder ``tables``, to ``\input`` into a paper;
-    ``tables.tex`` is a document that does so.
-    """
+    r"""Write ``tables.md`` and so on; in LaTeX also ``tables/*.tex`` to ``\input``."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in formats:

@@ -70,19 +70,7 @@ def write_report(
 ) -> None:
     """Write the report of some runs, in the order of the paper's tables.
 
-    Parameters
-    ----------
-    results : sequence of Results
-    path : path
-        The page to write.
-    figures : path, optional
-        Folder that gets the figures as SVG, for light and dark pages, and as PNG, in a folder for
-        each run.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written, or its name is taken by something that is no regular file.
+    The folder `figures` gets the figures as SVG, for light and dark pages, and as PNG.
     """
     path = Path(path)
     check_output(path)

@@ -43,12 +43,9 @@ _COLUMNS: dict[str, tuple[list[str], list[str], list[str]]] = {
 class Results:
     """The results of a run."""
 
-    experiment: Experiment
-    """The config as it was run."""
-    repeats: pd.DataFrame
-    """A row for each complete group, repeat, algorithm and metric."""
-    users: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """A row for each of their test users."""
+    experiment: Experiment  # the config as it was run
+    repeats: pd.DataFrame  # a row for each complete group, repeat, algorithm and metric
+    users: pd.DataFrame = field(default_factory=pd.DataFrame)  # a row for each of their test users
     curves: pd.DataFrame = field(default_factory=pd.DataFrame)
     """Errors along each axis of the grids."""
     provenance: dict[str, Any] = field(default_factory=dict)

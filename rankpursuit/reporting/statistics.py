@@ -156,8 +156,7 @@ def proposed_algorithm(results: Results) -> str:
 def saving(results: Results, metric: str, label: str, other: str) -> float | None:
     """Return the fraction of basis functions that an algorithm saves, mean over groups.
 
-    0.3 is 30% fewer than the other algorithm has. Only repeats that have both count; None if a
-    group has no such repeat, or if the other algorithm has no basis functions at all.
+    Only repeats that have both count; None if a group has none, or the other no basis functions.
     """
     rows = results.repeats[results.repeats["metric"] == metric]
     table = rows.pivot_table(

@@ -124,10 +124,7 @@ def published_table(results: Results) -> paper.PublishedTable | None:
 
 
 def subject_of(results: Results) -> str:
-    """Return the data of a run, such as ``Jester, supervised``, for captions.
-
-    Synthetic ratings, and a run smaller than the paper's, are named here, where nobody can omit it.
-    """
+    """Return the data of a run for captions; synthetic ratings and small runs are named."""
     published, data = published_table(results), results.experiment.data.name
     title = f"{_DATA_TITLES.get(data, data)}, experiment {results.name}"
     if published is not None:
@@ -330,10 +327,7 @@ def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
 def control_table(
     results: Results, metric: str, *, over: Over = "repeats", control: str | None = None
 ) -> Table:
-    """Return every algorithm against a control, Holm-corrected within each group.
-
-    The control is `proposed_algorithm` by default. Raises ResultsError if the run lacks it.
-    """
+    """Return every algorithm against a control (default: `proposed_algorithm`)."""
     control = control or stats.proposed_algorithm(results)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
@@ -472,8 +466,8 @@ def claims_table(
     )
     if results is None:
         return table
-    id_, subject = f"{results.name}-claims", subject_of(results)
-    return replace(table, id=id_, subject=subject, number=results.table)
+    subject, number = subject_of(results), results.table
+    return replace(table, id=f"{results.name}-claims", subject=subject, number=number)
 
 
 def all_tables(
@@ -483,17 +477,10 @@ def all_tables(
     compare: bool = False,
     control: str | None = None,
 ) -> list[Table]:
-    """Return every table of runs, each with the claims about it.
+    """Return every table of runs, each with the verdicts on claims about it.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-    verdicts : sequence of Verdict
-        Verdicts on the claims about these runs; one about two runs is shown with the first.
-    compare : bool
-        Whether to add the published errors.
-    control : str, optional
-        Label of the algorithm that the others are tested against.
+    A verdict about two runs is shown with the first; `compare` adds the published errors; `control`
+    is the label of the algorithm that the others are tested against.
     """
     tables = []
     for run in runs:
