@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +15,13 @@ if TYPE_CHECKING:
     from rankpursuit.reporting.results import Results
 
 DEFAULT = Path("results")
-REFERENCE = DEFAULT / "reference"
-"""Results that the repository keeps; a run never writes there."""
+REFERENCE = DEFAULT / "reference"  # results that the repository keeps; a run never writes there
 
 
 def _folders(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """Refuse a folder that does not exist, before the imports that take seconds."""
     for folder in folders:
-        if not os.path.isdir(folder):
+        if not folder.is_dir():
             raise no_such("folder of results", folder, "rp-run makes one")
     return folders
 
@@ -31,7 +29,6 @@ def _folders(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -
 results_argument = click.argument(
     "results", nargs=-1, type=click.Path(path_type=Path), callback=_folders
 )
-"""The folders that a command gets, for `load_all`."""
 
 
 def load_all(folders: Sequence[Path]) -> list[Results]:
@@ -49,13 +46,10 @@ def load_all(folders: Sequence[Path]) -> list[Results]:
 
 
 def load_default() -> list[Results]:
-    """Load the user's complete run of each published table, otherwise the reference run.
-
-    Reports each choice on standard error. Without reference results, everything in ``results/`` is
-    loaded.
-    """
+    """Load the user's complete run of each published table, otherwise the reference run."""
     from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.results import load_results
+    from rankpursuit.reporting.tables import is_full_size, missing_notes
 
     own = {run.path.name: run.path for run in RunFolder.below(DEFAULT)}
     references = [load_results(run.path) for run in RunFolder.below(REFERENCE)]
@@ -66,36 +60,29 @@ def load_default() -> list[Results]:
     runs = []
     for reference in sorted(references, key=lambda run: (run.table is None, run.table, run.name)):
         folder = own.pop(reference.folder.name, None)
-        run, note = (None, "") if folder is None else _complete_run(folder, reference)
-        runs.append(reference if run is None else run)
-        kind = "the reference" if run is None else "your run"
-        echo(f"Table {reference.table}: {runs[-1].folder} ({kind}{note})", err=True)
+        run, kind = reference, "the reference"
+        if folder is not None:
+            try:
+                found = load_results(folder)
+                if (
+                    found.table != reference.table
+                    or missing_notes(found)
+                    or not is_full_size(found)
+                ):
+                    kind += f"; your run in {folder} is incomplete or of another table"
+                else:
+                    run, kind = found, "your run"
+            except ResultsError as error:
+                kind += f"; your run cannot be read: {error}"
+        runs.append(run)
+        echo(f"Table {reference.table}: {run.folder} ({kind})", err=True)
     for folder in own.values():
         echo(f"not included: {folder}; name it to include it", err=True)
     return runs
 
 
-def _complete_run(folder: Path, reference: Results) -> tuple[Results | None, str]:
-    """Return the user's run of a table if it can take the reference's place, otherwise why not."""
-    from rankpursuit.reporting.results import load_results
-    from rankpursuit.reporting.tables import is_full_size, missing_notes
-
-    try:
-        run = load_results(folder)
-    except ResultsError as error:
-        return None, f"; your run cannot be read: {error}"
-    if run.table != reference.table:
-        return None, f"; your run in {folder} is not of this table"
-    if missing_notes(run) or not is_full_size(run):
-        return None, f"; your run in {folder} is incomplete"
-    return run, ""
-
-
 def load_neighbours(runs: Sequence[Results]) -> list[Results]:
-    """Load the runs in folders next to these that their claims need too.
-
-    A neighbour that cannot be read is reported on standard error and skipped.
-    """
+    """Load the runs in folders next to these that their claims need too; skip the unreadable."""
     from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.published import claims_about
     from rankpursuit.reporting.results import load_results

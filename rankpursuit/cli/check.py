@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from rankpursuit.cli._common import Command, Failure, echo, no_such
-
-REFERENCE = Path("results/reference")
+from rankpursuit.cli._results import REFERENCE
 
 
 @click.command(cls=Command, short_help="Check results against the paper and the record.")
@@ -62,17 +61,15 @@ def main(
     if not folder.is_dir():
         raise no_such("folder of results", folder, "rp-check needs a folder with the five tables")
     folder = folder / "inferred" if inferred else folder
-    expectations = checking.load_expectations(
-        expected or checking.expectation_folder(inferred=inferred)
-    )
-    if not (expected or inferred) and len(expectations) < len(checking.published_tables()):
-        raise Failure("configs/expected lacks the file of a table: every one needs its own")
+    where = expected or checking.expectation_folder(inferred=inferred)
+    expectations = checking.load_expectations(where)
+    lacking = checking.published_tables().keys() - expectations.keys()
+    if lacking and not (expected or inferred):
+        raise Failure(f"{where}: no file of expectations for Table {min(lacking)}")
     check = checking.check_results(folder, expectations, only=only)
     if recompute:
         checking.recompute(folder, expectations, check, repeats=recompute, only=only, n_jobs=n_jobs)
-    if as_json:
-        echo(json.dumps(check.as_dict(), indent=2))
-    else:
-        echo(checking.check_text(check))
+    text = json.dumps(check.as_dict(), indent=2) if as_json else checking.check_text(check)
+    echo(text)
     if not check.passed:
         raise SystemExit(1)

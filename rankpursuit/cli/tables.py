@@ -57,7 +57,7 @@ def main(
     """
     from rankpursuit.reporting.claims import judge_claims
     from rankpursuit.reporting.render import FORMATS, to_latex, to_text, write_tables
-    from rankpursuit.reporting.tables import all_tables, claims_table, main_tables
+    from rankpursuit.reporting.tables import all_tables, claims_table, error_table, sparsity_table
 
     runs = load_all(results)
     neighbours = load_neighbours(runs)
@@ -79,9 +79,10 @@ def main(
             if not own:  # another run of its table came first
                 own = judge_claims([run], others=[*runs, *neighbours])
             written += write_tables(tables_of([run], own), run.folder, formats, wide=wide)
-    shown = [table for run in runs for table in main_tables(run, compare=compare)]
-    if verdicts:
-        shown.append(claims_table(verdicts, brief=True))
+    shown = []
+    for run in runs:
+        shown += [error_table(run, compare=compare), sparsity_table(run)]
+    shown += [claims_table(verdicts, brief=True)] if verdicts else []
     echo(to_text(shown, terminal_width()))
     for run in neighbours:
         echo(f"also read {run.folder.name}, next to them, for claims about two tables")

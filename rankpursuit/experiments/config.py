@@ -170,6 +170,8 @@ def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
 def read_file(path: Path) -> dict[str, Any]:
     """Return the mapping of one file as written, except that paths of data become absolute."""
     try:
+        if path.stat().st_size > 1_000_000:
+            raise ConfigError([f"{path}: too large for a config: more than 1 MB"])
         config = parse_yaml(path.read_text("utf-8-sig"), str(path))
     except FileNotFoundError as error:
         raise ConfigError([no_such_file(path)]) from error

@@ -781,9 +781,10 @@ def _estimator_class(name: str) -> Any:
         )
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise InvalidValue(f"there is no class {short_repr(name)}") from error
-    if not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
+    own = str(getattr(found, "__module__", "")).startswith(("sklearn.", "rankpursuit."))
+    if not own or not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
         raise InvalidValue(f"expected an estimator with fit and predict, got {short_repr(name)}")
     return found
 

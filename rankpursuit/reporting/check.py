@@ -10,14 +10,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError, ResultsError
@@ -25,54 +25,35 @@ from rankpursuit.experiments.config import load_experiment, ratings_of
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.experiments.names import shipped_folder
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.published import claims_about, published_claims, published_tables
+from rankpursuit.reporting.published import claims_about, published_tables
 from rankpursuit.reporting.results import Results, load_results, title_of
 from rankpursuit.reporting.tables import is_full_size, size_note
 
 Status = Literal["within tolerance", "known deviation", "unexpected", "missing"]
 KEY = ["metric", "algorithm", "group", "repeat"]
-_SLACK = 1e-9  # so that a cell exactly at its tolerance is within it
+NonNegative = Annotated[float, Field(ge=0)]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Tolerance(_Model):
+class Tolerance(BaseModel, extra="forbid", frozen=True):
     """How far the cells of a table may lie from the published ones, and why."""
 
-    tolerance: Annotated[float, Field(ge=0)]
+    tolerance: NonNegative
     reason: Annotated[str, Field(min_length=1)]
 
 
-class Expectation(_Model):
-    """Expected results of one config.
+class Expectation(BaseModel, extra="forbid", frozen=True):
+    """Expected results of one config."""
 
-    Attributes
-    ----------
-    config : str
-        Path below ``configs/``, without its ending.
-    table : int
-        The published table that it reproduces.
-    tolerances : dict of str to Tolerance
-        By metric, around the published figures.
-    pinned : dict of str to float
-        By metric, how far a known deviation may move from the value on record.
-    known_deviations : dict
-        Measured values on record, by metric, algorithm and group.
-    recomputed : dict of str to float
-        Relative tolerance of a repeat that is computed again, by algorithm; ``default`` for others.
-    claims : dict of str to Outcome
-        Verdicts on record, by the claim's id.
-    """
-
-    config: str
-    table: int
-    tolerances: dict[str, Tolerance]
-    pinned: dict[str, Annotated[float, Field(ge=0)]]
-    recomputed: dict[str, Annotated[float, Field(ge=0)]]
+    config: str  # path below ``configs/``, without its ending
+    table: int  # the published table that it reproduces
+    tolerances: dict[str, Tolerance]  # by metric, around the published figures
+    pinned: dict[str, NonNegative]
+    """By metric, how far a known deviation may move from the value on record."""
+    recomputed: dict[str, NonNegative]
+    """Relative tolerance of a repeat that is computed again, by algorithm or ``default``."""
     known_deviations: dict[str, dict[str, dict[str, float]]]
-    claims: dict[str, Outcome]
+    """Measured values on record, by metric, algorithm and group."""
+    claims: dict[str, Outcome]  # verdicts on record, by the claim's id
 
     @property
     def name(self) -> str:
@@ -115,36 +96,22 @@ class ClaimCheck:
 
 @dataclass
 class Check:
-    """Outcome of a check.
-
-    Attributes
-    ----------
-    cells : list of CellCheck
-    claims : list of ClaimCheck
-    recomputed : dict of str to DataFrame
-        For each config, the recomputed cells with the reference's error, the error computed again,
-        the tolerance and whether it is met.
-    problems : list of str
-        Results or records that are missing; any of them fails the check.
-    notes : list of str
-        What was not checked and why.
-    """
+    """Outcome of a check."""
 
     cells: list[CellCheck] = field(default_factory=list)
     claims: list[ClaimCheck] = field(default_factory=list)
     recomputed: dict[str, pd.DataFrame] = field(default_factory=dict)
+    """For each config, the cells computed again, see `compare_repeats`."""
     problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    """Results or records that are missing; any of them fails the check."""
+    notes: list[str] = field(default_factory=list)  # what was not checked and why
 
     @property
     def passed(self) -> bool:
         """Return whether everything is as expected and nothing is missing."""
-        return (
-            not self.problems
-            and all(cell.passed for cell in self.cells)
-            and all(claim.passed for claim in self.claims)
-            and all(frame["passed"].all() for frame in self.recomputed.values())
-        )
+        again = all(frame["passed"].all() for frame in self.recomputed.values())
+        checks: list[CellCheck | ClaimCheck] = [*self.cells, *self.claims]
+        return again and not self.problems and all(one.passed for one in checks)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
@@ -171,18 +138,12 @@ class Check:
 
 
 def load_expectations(folder: Path) -> dict[int, Expectation]:
-    """Read the expectations in a folder, by the number of their table.
-
-    Raises
-    ------
-    ResultsError
-        If there are none, a file is not what it should be, or two are of the same table.
-    """
+    """Read the expectations in a folder, by the number of their table."""
     found: dict[int, Expectation] = {}
     for path in sorted(folder.glob("*.yaml")):
         try:
             one = Expectation.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-        except (OSError, yaml.YAMLError) as error:
+        except yaml.YAMLError as error:
             raise ResultsError(f"{path}: cannot be read: {error}") from error
         except ValidationError as error:
             where = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
@@ -209,16 +170,20 @@ def published_tolerances() -> dict[tuple[int, str], float]:
     }
 
 
-def run_folders(folder: Path, expectations: Mapping[int, Expectation]) -> dict[int, Path]:
-    """Return the folder of each table's run: `folder` is one of them or holds all of them.
-
-    Raises
-    ------
-    ResultsError
-        If `folder` is a run of no table that something is expected of.
-    """
+def _run_folders(
+    folder: Path, expectations: Mapping[int, Expectation], only: Sequence[str]
+) -> dict[int, Path]:
+    """Return the folder of each table to check: `folder` is one of them or holds all of them."""
+    names = [one.name for one in expectations.values()]
+    for name in only:
+        if name not in names:
+            raise ResultsError(f"--only {name}: no such table; there are {', '.join(names)}")
     if not (folder / "repeats.csv").is_file():
-        return {number: folder / one.name for number, one in expectations.items()}
+        return {
+            number: folder / one.name
+            for number, one in expectations.items()
+            if not only or one.name in only
+        }
     table = load_results(folder).table
     if table is None or table not in expectations:
         raise ResultsError(f"{folder}: reproduces no published table, so there is nothing to check")
@@ -230,62 +195,46 @@ def check_results(
 ) -> Check:
     """Check runs against the paper and against what is on record.
 
-    Parameters
-    ----------
-    folder : Path
-        Has a folder for each config, such as ``results/reference``, or is the folder of one run.
-    expectations : mapping of int to Expectation
-        Every one of these tables must be there.
-    only : sequence of str
-        Names of configs to narrow the check to.
+    `folder` has a folder for each config, such as ``results/reference``, or is that of one run.
+    Every table of `expectations` must be there; `only` narrows the check to these configs.
     """
     check = Check()
     runs: dict[int, Results] = {}
-    paths = run_folders(folder, expectations)
-    whole = not only and len(paths) == len(expectations)
-    for number, expected in _narrowed(expectations, only, paths).items():
-        path = paths[number]
+    paths = _run_folders(folder, expectations, only)
+    for number, path in paths.items():
         if not path.is_dir():
             check.problems.append(f"Table {number}: no results in {path}")
             continue
         run = load_results(path)
         if run.table != number:
             check.problems.append(f"{path}: of Table {run.table}, expected Table {number}")
-            continue
-        if not is_full_size(run):
+        elif not is_full_size(run):
             check.problems.append(f"{path}: too small to check. {size_note(run)}")
-            continue
-        runs[number] = run
-        check.cells += check_cells(run, expected)
-        check.problems += _record_problems(expected)
-    verdicts = {id_: v for one in expectations.values() for id_, v in one.claims.items()}
-    unknown = sorted(verdicts.keys() - {claim.id for claim in published_claims()})
-    check.problems += [f"claim {name}: on record, but the paper has none" for name in unknown]
-    for verdict in judge_claims(list(runs.values())):
-        if not verdict.absent:
-            check.claims.append(ClaimCheck(verdict, verdicts.get(verdict.claim.id)))
+        else:
+            runs[number] = run
+            check.cells += check_cells(run, expectations[number])
+            for metric in published_tables()[number].cells:
+                if not _has_tolerance(expectations[number], metric):
+                    check.problems.append(f"Table {number}: no tolerance on record for {metric}")
+    on_record = {name: v for one in expectations.values() for name, v in one.claims.items()}
+    check.claims = [
+        ClaimCheck(verdict, on_record.get(verdict.claim.id))
+        for verdict in judge_claims(list(runs.values()))
+        if not verdict.absent
+    ]
     judged = {one.verdict.claim.id for one in check.claims}
     for claim in claims_about(expectations):
-        within = set(claim.tables) <= expectations.keys()
-        if within and claim.id not in verdicts:
+        if not set(claim.tables) <= expectations.keys():
+            continue
+        if claim.id not in on_record:
             check.problems.append(f"claim {claim.id}: no verdict on record")
-        elif within and whole and claim.id not in judged:
+        elif claim.id not in judged and len(paths) == len(expectations):
             check.problems.append(f"claim {claim.id}: not judged, since results are missing")
     return check
 
 
-def _narrowed(
-    expectations: Mapping[int, Expectation], only: Sequence[str], paths: Mapping[int, Path]
-) -> dict[int, Expectation]:
-    names = [one.name for one in expectations.values()]
-    for name in only:
-        if name not in names:
-            raise ResultsError(f"--only {name}: no such table; there are {', '.join(names)}")
-    return {
-        number: one
-        for number, one in expectations.items()
-        if number in paths and (not only or one.name in only)
-    }
+def _has_tolerance(expected: Expectation, metric: str) -> bool:
+    return metric in expected.tolerances and metric in expected.pinned
 
 
 def check_cells(run: Results, expected: Expectation) -> list[CellCheck]:
@@ -293,35 +242,21 @@ def check_cells(run: Results, expected: Expectation) -> list[CellCheck]:
     means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean().to_dict()
     cells = []
     for metric, label, group, published in published_tables()[expected.table].each_cell():
-        if metric not in expected.tolerances or metric not in expected.pinned:
-            continue  # reported by `_record_problems`
+        if not _has_tolerance(expected, metric):
+            continue  # reported by `check_results`
         known = expected.known_deviations.get(metric, {}).get(label, {}).get(group)
+        status: Status = "within tolerance"
         target, tolerance = published, expected.tolerances[metric].tolerance
         if known is not None:
-            target, tolerance = known, expected.pinned[metric]
+            status, target, tolerance = "known deviation", known, expected.pinned[metric]
         measured = means.get((metric, label, group))
-        status: Status = "within tolerance" if known is None else "known deviation"
         if measured is None:
             status = "missing"
-        elif abs(measured - target) > tolerance + _SLACK:
+        elif abs(measured - target) > tolerance + 1e-9:  # exactly at its tolerance is within it
             status = "unexpected"
         cell = (expected.table, metric, label, group)
         cells.append(CellCheck(*cell, published, measured, target, tolerance, status))
     return cells
-
-
-def _record_problems(expected: Expectation) -> Iterator[str]:
-    """Return a line for each tolerance that is missing and each deviation of no cell."""
-    table = published_tables()[expected.table]
-    for metric in table.cells:
-        if metric not in expected.tolerances or metric not in expected.pinned:
-            yield f"Table {expected.table}: no tolerance on record for {metric}"
-    for metric, rows in expected.known_deviations.items():
-        for label, row in rows.items():
-            for group in row:
-                if table.value(metric, label, group) is None:
-                    where = f"Table {expected.table}: {metric}, {label}, {group}"
-                    yield f"{where}: a deviation on record, but no such cell"
 
 
 def recompute(
@@ -335,64 +270,44 @@ def recompute(
 ) -> None:
     """Run the first repeats of each table anew, from the data, and compare them with a reference.
 
-    Parameters
-    ----------
-    folder : Path
-        Has the results to compare with.
-    expectations : mapping of int to Expectation
-    check : Check
-        Gets the comparisons; a note for each table whose data is not there.
-    repeats : int
-    only : sequence of str
-        Names of configs to narrow it to.
-    n_jobs : int
-        Worker processes, as in ``rp-run``.
+    `check` gets the comparisons, and a note for each table whose data is not there; the other
+    parameters are those of `check_results` and ``rp-run``.
     """
-    wanted = []
-    paths = run_folders(folder, expectations)
-    for number, expected in _narrowed(expectations, only, paths).items():
-        experiment = load_experiment(shipped_folder() / f"{expected.config}.yaml")
-        path = paths[number]
+    wanted = {}
+    for number, path in _run_folders(folder, expectations, only).items():
         if not (path / "config.yaml").is_file():
-            continue  # told by `check_results`
+            continue  # reported by `check_results`
+        config = expectations[number].config
+        experiment = load_experiment(shipped_folder() / f"{config}.yaml")
         if load_experiment(path / "config.yaml").digest() != experiment.digest():
-            check.problems.append(f"{path}: not of the config {expected.config}, as it is now")
+            check.problems.append(f"{path}: not of the config {config}, as it is now")
             continue
         try:
             ratings_of(experiment.data)
         except DataNotFoundError as error:
             check.notes.append(f"Table {number}: not computed again: {error}")
             continue
-        wanted.append(expected)
+        wanted[number] = path
     if not wanted:
         return
     with tempfile.TemporaryDirectory() as output:
-        files = [str(shipped_folder() / f"{one.config}.yaml") for one in wanted]
+        files = [str(shipped_folder() / f"{expectations[one].config}.yaml") for one in wanted]
         command = [sys.executable, "-m", "rankpursuit", "run", *files]
         command += ["--repeats", str(repeats), "--output", output, "--n-jobs", str(n_jobs)]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if done.returncode:
             check.problems.append(f"rp-run ended with status {done.returncode}")
-        for one in wanted:
-            file = Path(output) / one.name / "repeats.csv"
-            again = (
-                pd.read_csv(file) if file.exists() else pd.DataFrame(columns=[*KEY, "test_error"])
-            )
-            reference = load_results(paths[one.table]).repeats
-            check.recomputed[one.config] = compare_repeats(reference, again, one, repeats)
+        for number, path in wanted.items():
+            expected, reference = expectations[number], load_results(path).repeats
+            file = Path(output) / expected.name / "repeats.csv"
+            again = pd.read_csv(file) if file.exists() else reference[:0]
+            check.recomputed[expected.config] = compare_repeats(reference, again, expected, repeats)
 
 
 def compare_repeats(
     reference: pd.DataFrame, again: pd.DataFrame, expected: Expectation, repeats: int
 ) -> pd.DataFrame:
-    """Compare the errors of the first repeats with those computed again.
-
-    Returns
-    -------
-    DataFrame
-        A row for each cell of each repeat that either has: ``reference``, ``again``, their relative
-        ``difference``, its ``tolerance``, and ``passed``.
-    """
+    """Compare the errors of the first repeats with those computed again: a row for each cell."""
     first = reference.loc[reference["repeat"] <= repeats, [*KEY, "test_error"]]
     both = first.merge(again[[*KEY, "test_error"]], on=KEY, how="outer", suffixes=("", "_again"))
     both = both.rename(columns={"test_error": "reference", "test_error_again": "again"})
@@ -409,9 +324,8 @@ def check_text(check: Check) -> str:
     for number in dict.fromkeys(one.table for one in check.cells):
         rows = [_cell_row(one) for one in check.cells if one.table == number]
         heads = ["", "published", "measured", "diff.", "expected", "status"]
-        text = tabulate(
-            rows, heads, disable_numparse=True, colalign=("left", *["right"] * 4, "left")
-        )
+        sides = ("left", *["right"] * 4, "left")
+        text = tabulate(rows, heads, disable_numparse=True, colalign=sides)
         parts.append(f"{published_tables()[number].full_title}\n{text}")
     if check.claims:
         rows = [
@@ -420,8 +334,25 @@ def check_text(check: Check) -> str:
         ]
         parts.append("Claims\n" + tabulate(rows, ["claim", "verdict", "on record", "because"]))
     for name, frame in check.recomputed.items():
-        parts.append("\n".join(_recomputed_lines(name, frame)))
-    return "\n\n".join([*parts, "\n".join(_closing_lines(check))])
+        wrong = frame[~frame["passed"]].drop(columns="passed")
+        head = f"{name}: {frame['passed'].sum()} of {len(frame)} cells computed again agree"
+        head += f" with the reference; largest difference {frame['difference'].max():.1e}"
+        rows = tabulate(wrong, "keys", showindex=False) if len(wrong) else ""
+        parts.append(f"{head}\n{rows}".rstrip())
+    statuses = [one.status for one in check.cells]
+    counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
+    other = sum(not one.passed for one in check.claims)
+    again = sum(len(frame) for frame in check.recomputed.values())
+    moved = sum(int((~frame["passed"]).sum()) for frame in check.recomputed.values())
+    closing = [
+        *(f"note: {note}" for note in check.notes),
+        *(f"* {problem}" for problem in check.problems),
+        f"{len(statuses)} cells: {counts or 'none'}",
+        f"{len(check.claims)} claims: {other} not as on record",
+        f"{again} cells computed again: {moved} differ from the reference",
+        "check passed" if check.passed else "check FAILED",
+    ]
+    return "\n\n".join([*parts, "\n".join(closing)])
 
 
 def _cell_row(one: CellCheck) -> list[str]:
@@ -435,36 +366,3 @@ def _cell_row(one: CellCheck) -> list[str]:
     expected = f"{one.target:.{digits}f} ± {one.tolerance:.{digits}f}"
     status = one.status if one.passed else f"* {one.status}"
     return [name, f"{one.published:.{digits}f}", measured, difference, expected, status]
-
-
-def _recomputed_lines(name: str, frame: pd.DataFrame) -> list[str]:
-    repeats, good = sorted(set(frame["repeat"])), int(frame["passed"].sum())
-    head = f"{name}: {good} of {len(frame)} cells of {len(repeats)} repeat(s) computed again agree"
-    worst = frame.loc[frame["difference"].idxmax()] if frame["difference"].notna().any() else None
-    if worst is not None:
-        head += f" with the reference; largest difference {worst['difference']:.1e}"
-        head += f" ({worst['algorithm']}, {worst['group']})"
-    lines = [head]
-    for row in frame[~frame["passed"]].itertuples():
-        lines.append(
-            f"* {row.algorithm}, {row.group}, repeat {row.repeat}, {row.metric}: reference "
-            f"{row.reference:.6f}, again {row.again:.6f}, relative difference "
-            f"{row.difference:.1e}, tolerance {row.tolerance:.0e}"
-        )
-    return lines
-
-
-def _closing_lines(check: Check) -> list[str]:
-    statuses = [one.status for one in check.cells]
-    counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
-    wrong = sum(not one.passed for one in check.claims)
-    again = sum(len(frame) for frame in check.recomputed.values())
-    moved = sum(int((~frame["passed"]).sum()) for frame in check.recomputed.values())
-    return [
-        *(f"note: {note}" for note in check.notes),
-        *(f"* {problem}" for problem in check.problems),
-        f"{len(statuses)} cells: {counts or 'none'}",
-        f"{len(check.claims)} claims: {wrong} not as on record",
-        f"{again} cells computed again: {moved} differ from the reference",
-        "check passed" if check.passed else "check FAILED",
-    ]

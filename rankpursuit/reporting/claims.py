@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -30,11 +31,7 @@ from rankpursuit.reporting.statistics import saving as basis_saving
 Outcome = Literal["holds", "partly", "does not hold", "undecided"]
 Rule = Callable[..., Iterator["Evidence"]]
 
-BASIS = "basis functions"
-"""Stands in place of a metric where numbers of basis functions are compared."""
-
-_ROUNDING = 0.025
-"""The paper's percentages of sparsity are multiples of five: half a step less still counts."""
+BASIS = "basis functions"  # in place of a metric where numbers of basis functions are compared
 
 
 class Undecided(Exception):
@@ -47,8 +44,7 @@ class Evidence:
 
     agrees: bool
     text: str
-    metric: str
-    """The error that was compared, or `BASIS`."""
+    metric: str  # the error that was compared, or `BASIS`
     differences: dict[int, float]
     """For each repeat, the figure of the first side minus that of the second."""
 
@@ -62,13 +58,12 @@ class ClaimSize:
     interval: tuple[float, float]
 
     def __str__(self) -> str:
-        low, high = (self._figure(end) for end in self.interval)
-        return f"{self._figure(self.mean)} ({low} to {high})"
-
-    def _figure(self, value: float) -> str:
         if self.metric == BASIS:
-            return f"{signed(100 * value, 0)}%"
-        return signed(value, METRICS[self.metric].decimals + 1)
+            mean, low, high = (f"{signed(100 * x, 0)}%" for x in (self.mean, *self.interval))
+        else:
+            digits = METRICS[self.metric].decimals + 1
+            mean, low, high = (signed(x, digits) for x in (self.mean, *self.interval))
+        return f"{mean} ({low} to {high})"
 
     @property
     def side(self) -> int:
@@ -89,10 +84,8 @@ class Verdict:
     claim: Claim
     outcome: Outcome
     evidence: tuple[Evidence, ...]
-    reason: str
-    """Why it is undecided; otherwise how many of the comparisons agree."""
-    runs: tuple[Results, ...]
-    """The results that it was judged from."""
+    reason: str  # why it is undecided; otherwise how many of the comparisons agree
+    runs: tuple[Results, ...]  # the results that it was judged from
 
     @property
     def absent(self) -> list[int]:
@@ -108,25 +101,26 @@ class Verdict:
     @property
     def size(self) -> str:
         """Size of the difference, for each metric, as text."""
-        sizes = self.sizes
-        return "; ".join(
-            f"{METRICS[one.metric].task}: {one}" if len(sizes) > 1 else str(one) for one in sizes
-        )
+        return "; ".join(_by_task(self.sizes, str))
 
     @property
     def sentence(self) -> str:
         """The finding in a plain sentence."""
         if not self.evidence:
             return f"It cannot be judged: {self.reason}."
-        sizes = self.sizes
-        return " ".join(_sentence(self.claim, size, with_task=len(sizes) > 1) for size in sizes)
+        text = " ".join(_by_task(self.sizes, partial(_sentence, self.claim)))
+        return text[:1].upper() + text[1:]
+
+
+def _by_task(sizes: Sequence[ClaimSize], write: Callable[[ClaimSize], str]) -> list[str]:
+    """Return a text for each metric, after the name of its task if there are several."""
+    if len(sizes) == 1:
+        return [write(sizes[0])]
+    return [f"{METRICS[one.metric].task}: {write(one)}" for one in sizes]
 
 
 def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
-    """Judge every claim about the table of one of the runs; the first of each table counts.
-
-    The other runs serve claims about two tables.
-    """
+    """Judge every claim about a table of the runs, the first of each; `others` help with it."""
     by_table: dict[int, Results] = {}
     for run in (*runs, *others):
         if run.table is not None:
@@ -170,20 +164,18 @@ def _sizes(evidence: Sequence[Evidence]) -> list[ClaimSize]:
     return sizes
 
 
-def _sentence(claim: Claim, size: ClaimSize, *, with_task: bool) -> str:
+def _sentence(claim: Claim, size: ClaimSize) -> str:
     first, second = claim.between
     if claim.rule == "sparser":
         fraction = f"{abs(size.mean):.0%} {'more' if size.mean > 0 else 'fewer'}"
         said = f"the paper says {claim.options['saving']:.0%} fewer"
-        text = f"{first} has {fraction} basis functions than {second}; {said}."
-    elif not size.side:
-        text = f"the errors of {first} and {second} do not differ beyond chance."
-    else:
-        word = "lower" if size.side < 0 else "higher"
-        by = "which is small" if size.small else "which is not small"
-        figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
-        text = f"the error of {first} is {word} than that of {second} by {figure}, {by}."
-    return f"{METRICS[size.metric].task}: {text}" if with_task else text[:1].upper() + text[1:]
+        return f"{first} has {fraction} basis functions than {second}; {said}."
+    if not size.side:
+        return f"the errors of {first} and {second} do not differ beyond chance."
+    word = "lower" if size.side < 0 else "higher"
+    by = "which is small" if size.small else "which is not small"
+    figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
+    return f"the error of {first} is {word} than that of {second} by {figure}, {by}."
 
 
 def _pairwise(agrees: Callable[[Comparison], bool]) -> Rule:
@@ -200,10 +192,6 @@ def _pairwise(agrees: Callable[[Comparison], bool]) -> Rule:
 
 def _significantly_lower(found: Comparison) -> bool:
     return found.significant and found.mean < 0
-
-
-def _not_significantly_higher(found: Comparison) -> bool:
-    return not (found.significant and found.mean > 0)
 
 
 def indistinguishable(
@@ -231,11 +219,8 @@ def does_not_outperform(
 def near_specialists(
     run: Results, *, label: str, specialists: dict[str, list[str]]
 ) -> Iterator[Evidence]:
-    """On each metric, the algorithm is nearer to the best specialist than to the best other.
-
-    "Almost as well" has no number in the paper; this rule needs none, and the published figures
-    pass it.
-    """
+    """On each metric, the algorithm is nearer to the best specialist than to the best other."""
+    # "Almost as well" has no number in the paper; this rule needs none.
     for metric, group in itertools.product(specialists, run.groups):
         rest = [other for key in specialists if key != metric for other in specialists[key]]
         own = specialists[metric]
@@ -254,10 +239,7 @@ def near_specialists(
 def sparser(
     run: Results, *, first: list[str], second: list[str], saving: float
 ) -> Iterator[Evidence]:
-    """Each of the first has fewer basis functions than each of the second, by this fraction.
-
-    The mean over groups counts, and 2.5 percentage points less pass as rounding.
-    """
+    """Each of the first has fewer basis functions than each of the second: the mean over groups."""
     rows = run.repeats[run.repeats["metric"] == "disagreement"]
     numbers = rows.pivot_table(
         index=["repeat", "group"], columns="algorithm", values="basis_functions"
@@ -274,7 +256,8 @@ def sparser(
         )
         more = (numbers[one] / numbers[two] - 1).dropna().groupby("repeat").mean()
         by_repeat = {int(repeat): float(mean) for repeat, mean in more.items()}
-        yield Evidence(found >= saving - _ROUNDING, text, BASIS, by_repeat)
+        # The paper's percentages are multiples of five: half a step less still counts.
+        yield Evidence(found >= saving - 0.025, text, BASIS, by_repeat)
 
 
 def costs_more(
@@ -292,9 +275,9 @@ def costs_more(
         yield Evidence(bool(half.mean() > full.mean()), text, metric, differences)
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, Rule] = {  # by their names in published.yaml
     "outperforms": _pairwise(_significantly_lower),
-    "comparable": _pairwise(_not_significantly_higher),
+    "comparable": _pairwise(lambda found: not (found.significant and found.mean > 0)),
     "lower_mean": _pairwise(lambda found: found.mean < 0),
     "indistinguishable": indistinguishable,
     "does_not_outperform": does_not_outperform,
@@ -302,10 +285,7 @@ RULES: dict[str, Rule] = {
     "sparser": sparser,
     "costs_more": costs_more,
 }
-"""Every rule by its name in ``published.yaml``."""
-
 OF_NO_DIFFERENCE = {"comparable", "indistinguishable", "does_not_outperform"}
-"""Rules that a difference speaks against, and a small one little."""
 
 
 def _compare(

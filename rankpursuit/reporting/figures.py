@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -30,16 +30,11 @@ from rankpursuit.writing import replacing, write_atomically
 # Style. People with any of the common colour deficiencies can tell the colours apart; markers and
 # lines repeat the distinction, so that nothing is lost in grey.
 
-INK = "#1f2933"
-"""Colour of text and axes; on a web page it becomes the colour of the text around it."""
+INK = "#1f2933"  # text and axes; on a web page, the colour of the text around it
 GRID = "#d0d5db"
-"""Colour of the lines in the background."""
-WIDTH = 9.3
-"""Width of a figure in inches: the same for all, so that their type has one size on a page."""
-BLOW_UP = 2.0
-"""Errors of more than this many times the median may leave the panel."""
+WIDTH = 9.3  # inches, the same for all figures, so that their type has one size on a page
+BLOW_UP = 2.0  # errors of more than this many times the median may leave the panel
 
-_ON_DARK = {INK: "#e4e7eb", GRID: "#3a444f"}
 _NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
 _SETTINGS: Any = {
     "font.family": ["DejaVu Sans", "sans-serif"],
@@ -63,8 +58,7 @@ _SETTINGS: Any = {
 }
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """Colour, marker and dashes (none: solid) of an algorithm."""
 
     color: str
@@ -77,6 +71,7 @@ class Look:
         return (0, self.dashes) if self.dashes else "-"
 
 
+# The look of each method of the paper in every figure; other algorithms get free ones.
 LOOKS = {
     "rls": Look("#6f7782", "o", (1, 1)),
     "kernel_matching_pursuit": Look("#bd8000", "s", (5, 2)),
@@ -87,7 +82,6 @@ LOOKS = {
     "semi_supervised_ranking_pursuit": Look("#00906a", "X", (3, 1)),
     "combined_ranking_regression_pursuit": Look("#8a5cb5", "*", (6, 1, 1, 1, 1, 1)),
 }
-"""The look of each method of the paper in every figure; other algorithms get free ones."""
 
 
 def looks(results: Results) -> dict[str, Look]:
@@ -120,25 +114,17 @@ def to_svg(figure: Figure) -> str:
     return buffer.getvalue()
 
 
-def on_dark(svg: str) -> str:
-    """Return a drawing for a dark page: text, axes and grid in light colours, no background."""
-    for light, dark in _ON_DARK.items():
-        svg = svg.replace(light, dark)
-    return svg
-
-
-def save(figure: Figure, path: Path) -> list[Path]:
-    """Write ``path.svg`` and ``path.png``, on white, and ``path-dark.svg``; return all."""
+def save(figure: Figure, path: Path) -> None:
+    """Write ``path.svg`` and ``path.png``, on white, and ``path-dark.svg`` for dark pages."""
     options: dict[str, dict[str, Any]] = {
         "svg": {"metadata": _NO_METADATA},
         "png": {"metadata": {"Software": None}, "dpi": 150},
     }
-    paths = [path.with_name(f"{path.name}{end}") for end in (".svg", ".png", "-dark.svg")]
-    for (kind, own), target in zip(options.items(), paths, strict=False):
-        with figure_style(), replacing(target) as file:
+    for kind, own in options.items():
+        with figure_style(), replacing(path.with_name(f"{path.name}.{kind}")) as file:
             figure.savefig(file, format=kind, facecolor="white", **own)
-    write_atomically(paths[-1], on_dark(to_svg(figure)).encode())
-    return paths
+    dark = to_svg(figure).replace(INK, "#e4e7eb").replace(GRID, "#3a444f")
+    write_atomically(path.with_name(f"{path.name}-dark.svg"), dark.encode())
 
 
 # Parts of several figures
@@ -174,8 +160,7 @@ def _add_legend(figure: Figure, results: Results, labels: list[str], *, lines: b
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4))
 
 
-@dataclass(frozen=True, eq=False)
-class CaptionedFigure:
+class CaptionedFigure(NamedTuple):
     """A figure, the name of its files and its caption."""
 
     name: str
@@ -201,11 +186,7 @@ def _captioned(name: str, caption: str, figure: Figure, *, synthetic: bool) -> C
 
 
 def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
-    """Draw measured against published errors, a panel for each table and metric.
-
-    A point is a method in a group of users; below the diagonal, the measured error is lower. None
-    if no run reproduces a published table.
-    """
+    """Draw measured against published errors, a panel for each table and metric, if any."""
     found = []
     for run in runs:
         for metric in run.metrics:
@@ -218,7 +199,12 @@ def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
         return None
     n_columns, size = 3, 2.3
     n_rows = -(-len(found) // n_columns)
-    shown = {label for _, cells in found for label in cells["algorithm"]}
+    drawn = pd.concat([cells for _, cells in found])["algorithm"].unique()
+    styles: dict[str, dict[str, Any]] = {
+        label: {"marker": look.marker, "ls": "none", "mec": look.color, "mfc": "none", "mew": 1.5}
+        for label, look in LOOKS.items()
+        if label in drawn
+    }
     with figure_style():
         figure = Figure(figsize=(size * n_columns, 0.9 + size * n_rows))
         axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
@@ -227,22 +213,17 @@ def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
             margin = 0.08 * (both.max() - both.min()) or 0.08 * both.max()
             ends = (both.min() - margin, both.max() + margin)
             axis.plot(ends, ends, color=INK, linewidth=1)
-            for label, look in LOOKS.items():
+            for label, style in styles.items():
                 own = cells[cells["algorithm"] == label]
                 if len(own):
-                    axis.plot(own["published"], own["mean"], look.marker, **_outline(look))
-            axis.set(xlim=ends, ylim=ends, aspect="equal")
+                    axis.plot(own["published"], own["mean"], **style)
+            axis.set(xlim=ends, ylim=ends, aspect="equal", title=title)
             axis.locator_params(nbins=3)
-            axis.set_title(title)
         for axis in axes[len(found) :]:
             axis.axis("off")
         figure.supxlabel("Published error", color=INK)
         figure.supylabel("Measured error", color=INK)
-        handles = [
-            Line2D([], [], ls="none", marker=look.marker, label=title_of(label), **_outline(look))
-            for label, look in LOOKS.items()
-            if label in shown
-        ]
+        handles = [Line2D([], [], label=title_of(one), **styles[one]) for one in styles]
         figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=1)
     caption = (
         "Published against measured errors: a point is a method in one group of users. On the "
@@ -251,19 +232,11 @@ def overview(runs: Sequence[Results]) -> CaptionedFigure | None:
     return _captioned("overview", caption, figure, synthetic=any(run.is_synthetic for run in runs))
 
 
-def _outline(look: Look) -> dict[str, Any]:
-    return {"mec": look.color, "mfc": "none", "mew": 1.5}
-
-
 # Error against sparsity
 
 
 def error_against_sparsity(results: Results, metric: str) -> Figure | None:
-    """Draw the test error against the fraction of the training points used, a panel a group.
-
-    A marker is the mean over repeats, a bar the standard deviation. Markers that would cover each
-    other are moved apart. None if there is nothing to draw.
-    """
+    """Draw the test error against the fraction of the training points used, a panel a group."""
     rows = _of_metric(results.repeats, metric).dropna(subset="basis_share")
     if rows.empty:
         return None
@@ -293,29 +266,15 @@ def _draw_points(axis: Axes, rows: pd.DataFrame, look: dict[str, Look]) -> None:
     for at, label in enumerate(labels):
         spread = 100 * stds["basis_share"].iloc[at]
         ends = [[min(spread, percent[at])], [min(spread, max(100 - percent[at], 0.0))]]
-        axis.errorbar(
-            percent[at] + moves[at],
-            error[at],
-            xerr=np.array(ends),  # inside 0 to 100%
-            yerr=half[at],
-            color=look[label].color,
-            marker=look[label].marker,
-            markersize=8,
-            elinewidth=1,
-            capsize=2,
-        )
+        own = {"color": look[label].color, "marker": look[label].marker, "yerr": half[at]}
+        x, xerr = percent[at] + moves[at], np.array(ends)  # inside 0 to 100%
+        axis.errorbar(x, error[at], xerr=xerr, **own, markersize=8, elinewidth=1, capsize=2)
 
 
 def separate(
     points: Sequence[tuple[float, float]], size: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """Return sideways moves, multiples of the width, after which no two points cover each other.
-
-    Examples
-    --------
-    >>> separate([(1.0, 1.0), (1.0, 1.1), (1.0, 5.0)], (0.5, 0.5)).tolist()
-    [0.0, -0.5, 0.0]
-    """
+    """Return sideways moves, multiples of the width, after which no two points cover each other."""
     width, height = size
     steps = sorted(range(-len(points), len(points) + 1), key=lambda step: (abs(step), step))
     placed: list[tuple[float, float]] = []
@@ -331,11 +290,7 @@ def separate(
 
 
 def error_against_basis(results: Results, metric: str) -> Figure | None:
-    """Draw hold-out and test error against the number of basis functions, a column a group.
-
-    Each line is the mean over repeats, with the other parameters as chosen in each; a ring marks
-    the lowest hold-out error. None if no algorithm has this axis.
-    """
+    """Draw hold-out and test error against the number of basis functions, a column a group."""
     curves = _mean_curves(results, metric, N_BASIS)
     if curves.empty:
         return None
@@ -384,26 +339,21 @@ def _draw_curves(
     look = looks(results)
     with figure_style():
         figure, axes = _panels(len(groups), len(roles), height=2.9, sharey="col")
-        rings: list[list[Line2D]] = []
-        for number, axis in enumerate(axes):
-            role, group = roles[number // len(groups)], groups[number % len(groups)]
-            of_group = curves[curves["group"] == group]
-            lines = [of_group[of_group["algorithm"] == label] for label in labels]
-            rings.append(
-                [
-                    _draw_line(axis, rows.dropna(subset=[role]), role, look[label], place)
-                    for place, (label, rows) in enumerate(zip(labels, lines, strict=True))
-                    if rows[role].notna().any()
-                ]
-            )
+        rings: dict[Axes, list[Line2D]] = {axis: [] for axis in axes}
+        for axis, (role, group) in zip(axes, itertools.product(roles, groups), strict=True):
+            of_group = curves[curves["group"] == group].dropna(subset=[role])
+            for place, label in enumerate(labels):
+                rows = of_group[of_group["algorithm"] == label]
+                if len(rows):
+                    rings[axis].append(_draw_line(axis, rows, role, look[label], place))
             axis.set_title(f"{_ROLES[role]}, {group} ratings")
             scale(axis)
-        for column, group in enumerate(groups):
-            _cut_blow_ups(axes[column], curves.loc[curves["group"] == group, roles].stack())
-        for row in range(len(roles)):
-            axes[row * len(groups)].set_ylabel(metric_title(metric, lines=2).capitalize())
-        for axis, of_axis in zip(axes, rings, strict=True):
-            _widen_rings(axis, of_axis)
+        for axis, group in zip(axes, groups, strict=False):
+            _cut_blow_ups(axis, curves.loc[curves["group"] == group, roles].stack())
+        for axis in axes[:: len(groups)]:
+            axis.set_ylabel(metric_title(metric, lines=2).capitalize())
+        for axis in axes:
+            _widen_rings(axis, rings[axis])
         figure.supxlabel(title, color=INK)
         _add_legend(figure, results, labels, lines=True)
     return figure
@@ -412,15 +362,9 @@ def _draw_curves(
 def _draw_line(axis: Axes, rows: pd.DataFrame, role: str, look: Look, place: int) -> Line2D:
     """Draw a line and return its ring; markers of coinciding lines are at different places."""
     every = max(1, len(rows) // 4)
-    axis.plot(
-        rows["value"],
-        rows[role],
-        color=look.color,
-        linestyle=look.line,
-        marker=look.marker,
-        markersize=6,
-        markevery=(2 * place % every, every),
-    )
+    style: Any = {"color": look.color, "linestyle": look.line, "marker": look.marker}
+    marked = (2 * place % every, every)
+    axis.plot(rows["value"], rows[role], **style, markersize=6, markevery=marked)
     lowest = rows.loc[rows["holdout_error"].idxmin()]
     return axis.plot(lowest["value"], lowest[role], "o", mfc="none", mec=look.color)[0]
 
@@ -450,8 +394,7 @@ def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:
 def paired_differences(results: Results, metric: str, control: str | None = None) -> Figure | None:
     """Draw the error of the control (default: `proposed_algorithm`) minus that of the others.
 
-    A marker is the mean over users with its 95% interval (normal), filled where the interval
-    excludes zero. Left of zero the control is better. None if there is nothing to compare.
+    The 95% intervals of the mean over users are normal.
     """
     control = control or proposed_algorithm(results)
     users, key = _of_metric(results.users, metric), ["group", "repeat", "user"]
@@ -465,6 +408,7 @@ def paired_differences(results: Results, metric: str, control: str | None = None
     found = {cell: values.to_numpy() for cell, values in by_cell}
     groups, labels = _shown(results, pairs)
     look, name = looks(results), results.algorithms[control]
+    bars: Any = {"markersize": 6.5, "elinewidth": 2, "capsize": 5, "capthick": 2}
     with figure_style():
         figure, axes = _panels(len(groups), height=1.4 + 0.34 * len(labels), sharey=True)
         for axis, group in zip(axes, groups, strict=True):
@@ -473,18 +417,9 @@ def paired_differences(results: Results, metric: str, control: str | None = None
                     values, color = found[group, label], look[label].color
                     mean, n = values.mean(), len(values)
                     half = 1.96 * values.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
-                    axis.errorbar(
-                        mean,
-                        place,
-                        xerr=half,
-                        color=color,
-                        marker=look[label].marker,
-                        markersize=6.5,
-                        markerfacecolor=color if abs(mean) > half else "none",
-                        elinewidth=2,
-                        capsize=5,
-                        capthick=2,
-                    )
+                    own = {"marker": look[label].marker, "color": color}
+                    filled = color if abs(mean) > half else "none"
+                    axis.errorbar(mean, place, xerr=half, mfc=filled, **own, **bars)
             axis.axvline(0, color=INK, linewidth=1)
             names = [results.algorithms[label] for label in reversed(labels)]
             axis.set_yticks(range(len(labels)), names)
@@ -499,9 +434,7 @@ def paired_differences(results: Results, metric: str, control: str | None = None
     return figure
 
 
-# All figures
-
-
+# The function of each figure, which returns None if there is nothing to draw, and its caption.
 _FIGURES: dict[str, tuple[Callable[[Results, str], Figure | None], str]] = {
     "sparsity": (
         error_against_sparsity,
@@ -536,5 +469,5 @@ def draw_figures(results: Results) -> Iterator[CaptionedFigure]:
         for name, (draw, caption) in _FIGURES.items():
             figure = draw(results, metric)
             if figure is not None:
-                synthetic = results.is_synthetic
-                yield _captioned(f"{name}-{metric}", caption, figure, synthetic=synthetic)
+                kind = f"{name}-{metric}"
+                yield _captioned(kind, caption, figure, synthetic=results.is_synthetic)

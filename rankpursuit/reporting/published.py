@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from rankpursuit.text import counted
 
@@ -38,35 +38,23 @@ class PublishedTable(NamedTuple):
                     yield metric, label, group, value
 
 
-class _Model(BaseModel):
-    """A mapping of the file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Claim(_Model):
+class Claim(BaseModel, extra="forbid", frozen=True):
     """A claim that the text makes about tables, and the rule that decides it."""
 
     id: str
-    tables: tuple[int, ...]
-    """Numbers of the tables that it is about."""
-    sections: tuple[str, ...]
-    """Sections of the paper that make it."""
-    says: str
-    """A paraphrase."""
-    between: tuple[str, str]
-    """The two sides that it compares, in words."""
-    rule: str
-    """Name of a rule of `rankpursuit.reporting.claims`."""
-    options: dict[str, Any]
-    """Keyword arguments of the rule."""
+    tables: tuple[int, ...]  # numbers of the tables that it is about
+    sections: tuple[str, ...]  # sections of the paper that make it
+    says: str  # a paraphrase
+    between: tuple[str, str]  # the two sides that it compares, in words
+    rule: str  # name of a rule of `rankpursuit.reporting.claims`
+    options: dict[str, Any]  # keyword arguments of the rule
 
     def __str__(self) -> str:
         tables = " and ".join(map(str, self.tables))
         return f"Table{'s' * (len(self.tables) > 1)} {tables}: {self.says}"
 
 
-class Size(_Model):
+class Size(BaseModel, extra="forbid", frozen=True):
     """Size of an experiment: test users of each repeat, and repeats."""
 
     users: int

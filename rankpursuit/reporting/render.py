@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -18,20 +18,11 @@ from rankpursuit.writing import write_atomically
 
 Blocks = dict[str, dict[str, tuple["Value", ...]]]
 """Values by heading and row name, ``blocks[heading][row] = (value, ...)``."""
-Rows = list[list[str]]
 
 _TEXT_ROW = DataRow("", "  ", "")
 _TEXT = TableFormat(None, Line("", "-", "  ", ""), None, None, _TEXT_ROW, _TEXT_ROW, 0, None)
-_GAP = 2
-"""Spaces between columns of text."""
-_NARROWEST = 12
-"""Characters of the narrowest column of sentences."""
-_NOTES_WIDTH = 100
-"""Characters of a line of notes if there is no terminal."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Spreadsheets evaluate cells that begin like this."""
-_OF_GROUP = ("paper", "diff.")
-"""Columns that belong to the group before them."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets evaluate cells that begin like this
+_OF_GROUP = ("paper", "diff.")  # columns that belong to the group before them
 
 
 @dataclass(frozen=True)
@@ -39,8 +30,7 @@ class Value:
     """A value of a table: its text, in bold if it is the best, and the numbers behind it."""
 
     text: str
-    spread: str = ""
-    """Text that follows, never in bold, such as a standard deviation."""
+    spread: str = ""  # text that follows, never in bold, such as a standard deviation
     best: bool = False
     numbers: dict[str, float] = field(default_factory=dict)
     """Each quantity in full precision, for CSV."""
@@ -53,20 +43,14 @@ EMPTY = Value("–")  # noqa: RUF001  (a dash, where there is no result)
 class Table:
     """A table, in blocks of rows that share the columns."""
 
-    id: str
-    """Such as ``jester_crrp-errors``; unique among the tables of all experiments."""
-    title: str
-    """Such as ``Sparsity``."""
-    columns: tuple[str, ...]
-    """Names of the columns, without that of the row names."""
+    id: str  # such as ``jester_crrp-errors``; unique among the tables of all experiments
+    title: str  # such as ``Sparsity``
+    columns: tuple[str, ...]  # names of the columns, without that of the row names
     blocks: Blocks
     notes: tuple[str, ...] = ()
-    align: Literal["r", "l"] = "r"
-    """``"l"`` if the cells are sentences."""
-    subject: str = ""
-    """The data, such as ``Jester, supervised``."""
-    number: int | None = None
-    """Number of the published table that it reproduces."""
+    align: Literal["r", "l"] = "r"  # ``"l"`` if the cells are sentences
+    subject: str = ""  # the data, such as ``Jester, supervised``
+    number: int | None = None  # number of the published table that it reproduces
 
     @property
     def caption(self) -> str:
@@ -78,7 +62,7 @@ class Table:
         """Caption, and the number of the published table."""
         return f"{self.caption} (Table {self.number} of the paper)" if self.number else self.caption
 
-    def rows(self, heading: str, write: Callable[[Value], str]) -> Rows:
+    def rows(self, heading: str, write: Callable[[Value], str]) -> list[list[str]]:
         """Return the header and the rows of a block as text."""
         rows = [[name, *map(write, row)] for name, row in self.blocks[heading].items()]
         return [[heading, *self.columns], *rows]
@@ -96,96 +80,79 @@ def to_text(tables: Sequence[Table], width: int | None = None) -> str:
 
 
 def _text(table: Table, width: int | None) -> str:
-    blocks = [
-        table.rows(heading, lambda value: "*" * value.best + value.text + value.spread)
-        for heading in table.blocks
-    ]
-    if width is None:
-        folded = [blocks]
-    elif table.align == "l":
-        folded = [_wrap_cells(blocks, width)]
-    else:
-        folded = list(_fold_columns(table, blocks, width))
-    parts = []
-    for part in folded:
-        lines: list[Sequence[str]] = []
-        for header, *rows in part:
-            lines += [[""] * len(header)] * bool(lines)
-            lines += [header, [SEPARATING_LINE], *rows]
-        parts.append(
-            _tabulate(lines, "l" + table.align * len(lines[0][1:]), _TEXT) if lines else ""
+    lines: list[list[str]] = []
+    for heading in table.blocks:
+        header, *rows = table.rows(heading, lambda one: "*" * one.best + one.text + one.spread)
+        lines += [*[[""] * len(header)] * bool(lines), header, [SEPARATING_LINE], *rows]
+    cells = [line for line in lines if len(line) > 1]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    parts = [list(range(len(widths)))]
+    if width and table.align == "l":  # sentences: break cells into lines, the longest first
+        while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 12:
+            widths[widths.index(max(widths))] -= 1
+        wrapped = (
+            zip_longest(*map(textwrap.wrap, line, widths), fillvalue="")
+            if len(line) > 1
+            else [line]
+            for line in lines
         )
+        lines = [list(line) for of_line in wrapped for line in of_line]
+    elif width:
+        parts = _fold_columns(table.columns, widths, width)
+    sides = "l" + table.align * len(table.columns)
+    folded = [
+        _tabulate(
+            [line if len(line) == 1 else [line[at] for at in part] for line in lines],
+            "".join(sides[at] for at in part),
+            _TEXT,
+        )
+        for part in parts
+        if part
+    ]
     title = textwrap.wrap(table.heading, width) if width else [table.heading]
     notes = [
-        textwrap.fill(note, width or _NOTES_WIDTH, initial_indent="  ", subsequent_indent="    ")
+        textwrap.fill(note, width or 100, initial_indent="  ", subsequent_indent="    ")
         for note in table.notes
     ]
-    return "\n".join([*title, "=" * max(map(len, title)), "\n\n".join(parts), "", *notes])
+    return "\n".join([*title, "=" * max(map(len, title)), "\n\n".join(folded), "", *notes])
 
 
-def _column_widths(blocks: Sequence[Rows]) -> list[int]:
-    rows = [row for block in blocks for row in block]
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-
-def _fold_columns(table: Table, blocks: Sequence[Rows], width: int) -> Iterator[list[Rows]]:
-    """Yield sets of columns that fit a width, each with the row names; groups stay whole."""
-    widths = _column_widths(blocks)
+def _fold_columns(columns: Sequence[str], widths: list[int], width: int) -> list[list[int]]:
+    """Return sets of columns that fit a width, each with the row names; groups stay whole."""
     groups: list[list[int]] = []
-    for at, name in enumerate(table.columns, start=1):
+    for at, name in enumerate(columns, start=1):
         if name in _OF_GROUP:
             groups[-1].append(at)
         else:
             groups.append([at])
-    while groups:
-        chosen = [0, *groups.pop(0)]
-        while groups and sum(widths[at] + _GAP for at in (*chosen, *groups[0])) - _GAP <= width:
-            chosen += groups.pop(0)
-        yield [[[row[at] for at in chosen] for row in block] for block in blocks]
-
-
-def _wrap_cells(blocks: Sequence[Rows], width: int) -> list[Rows]:
-    """Break cells into lines to fit a width; the widest columns become narrower."""
-    widths = _column_widths(blocks)
-    while sum(widths) + _GAP * (len(widths) - 1) > width and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
-    return [
-        [
-            list(line)
-            for row in block
-            for line in zip_longest(*map(textwrap.wrap, row, widths), fillvalue="")
-        ]
-        for block in blocks
-    ]
+    parts: list[list[int]] = []
+    for group in groups:
+        if parts and sum(widths[at] + 2 for at in (*parts[-1], *group)) - 2 <= width:
+            parts[-1] += group
+        else:
+            parts.append([0, *group])
+    return parts
 
 
 def to_markdown(tables: Sequence[Table]) -> str:
     """Return tables in GitHub's Markdown, each under a heading; the best is in bold."""
-    return "\n".join(_markdown(table) for table in tables)
-
-
-def _markdown(table: Table) -> str:
-    blocks = []
-    for heading in table.blocks:
-        header, *rows = table.rows(
-            heading,
-            lambda value: (f"**{value.text}**" if value.best else value.text) + value.spread,
-        )
-        blocks.append(markdown_columns(header, rows, "l" + table.align * len(table.columns)) + "\n")
-    notes = "\n".join("- " + re.sub(r"([*_<])", r"\\\1", note) for note in table.notes)
-    return "\n".join([f"### {table.heading}\n", *blocks, f"{notes}\n"])
+    lines = []
+    for table in tables:
+        lines.append(f"### {table.heading}\n")
+        for heading in table.blocks:
+            header, *rows = table.rows(
+                heading,
+                lambda one: (f"**{one.text}**" if one.best else one.text) + one.spread,
+            )
+            sides = "l" + table.align * len(table.columns)
+            lines.append(markdown_columns(header, rows, sides) + "\n")
+        notes = "\n".join("- " + re.sub(r"([*_<])", r"\\\1", note) for note in table.notes)
+        lines.append(f"{notes}\n")
+    return "\n".join(lines)
 
 
 def markdown_columns(header: Sequence[str], rows: Sequence[Sequence[Any]], sides: str) -> str:
-    r"""Return a table in GitHub's Markdown; `sides` has ``l`` or ``r`` for each column.
-
-    Examples
-    --------
-    >>> print(markdown_columns(["a", "b"], [["x|y", 0.50]], "lr"))
-    | a    |   b |
-    |:-----|----:|
-    | x\|y | 0.5 |
-    """
+    """Return a table in GitHub's Markdown; `sides` has ``l`` or ``r`` for each column."""
     header, *rows = ([str(word).replace("|", r"\|") for word in row] for row in (header, *rows))
     return _tabulate(rows, sides, "pipe", headers=header)
 
@@ -241,8 +208,8 @@ _LATEX = str.maketrans(
 
 
 def to_latex(tables: Sequence[Table], *, wide: bool = False) -> str:
-    """Return a LaTeX document that compiles as it is; see `latex_table`."""
-    return _latex_document(latex_table(table, wide=wide) for table in tables)
+    """Return a LaTeX document that compiles as it is; with `wide`, tables span two columns."""
+    return _latex_document(_latex_table(table, wide=wide) for table in tables)
 
 
 def _latex_document(parts: Iterable[str]) -> str:
@@ -250,8 +217,8 @@ def _latex_document(parts: Iterable[str]) -> str:
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
 
-def latex_table(table: Table, *, wide: bool = False) -> str:
-    """Return a table in LaTeX, scaled down if it is too large; with `wide`, over two columns."""
+def _latex_table(table: Table, *, wide: bool) -> str:
+    """Return a table in LaTeX, scaled down if it is too large."""
     environment = "table*" if wide else "table"
     align, size, between = "l" + "r" * len(table.columns), r"\small", "\n"
     if table.align == "l":
@@ -267,25 +234,21 @@ def latex_table(table: Table, *, wide: bool = False) -> str:
             for name, values in rows.items()
         ]
         blocks.append(f"{header} \\\\\n\\midrule\n{between.join(lines)}")
+    body = "\n\\midrule\n".join(blocks)
     notes = "\\par\n".join(map(_escape_latex, table.notes))
-    return "\n".join(
-        [
-            rf"\begin{{{environment}}}[htbp]",
-            rf"\centering{size}\setlength{{\tabcolsep}}{{{gap}pt}}"
-            r"\setlength{\belowcaptionskip}{6pt}",
-            rf"\caption{{{_escape_latex(table.caption)}}}",
-            rf"\label{{tab:{_latex_label(table)}}}",
-            r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.8\textheight}",
-            rf"\begin{{tabular}}{{{align}}}",
-            r"\toprule",
-            "\n\\midrule\n".join(blocks),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{adjustbox}",
-            rf"\par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}",
-            rf"\end{{{environment}}}",
-        ]
-    )
+    return rf"""\begin{{{environment}}}[htbp]
+\centering{size}\setlength{{\tabcolsep}}{{{gap}pt}}\setlength{{\belowcaptionskip}}{{6pt}}
+\caption{{{_escape_latex(table.caption)}}}
+\label{{tab:{_latex_label(table)}}}
+\begin{{adjustbox}}{{max width=\linewidth, max totalheight=0.8\textheight}}
+\begin{{tabular}}{{{align}}}
+\toprule
+{body}
+\bottomrule
+\end{{tabular}}
+\end{{adjustbox}}
+\par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}
+\end{{{environment}}}"""
 
 
 def _latex_widths(table: Table) -> list[float]:
@@ -320,24 +283,19 @@ FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
     "csv": to_csv,
     "text": to_text,
 }
-"""The function that writes each format."""
 
 
 def write_tables(
     tables: Sequence[Table], folder: Path, formats: Iterable[str], *, wide: bool = False
 ) -> list[Path]:
-    r"""Write tables to files and return the paths: ``tables.md`` and so on.
-
-    LaTeX also gets a file for each table in the folder ``tables``, to ``\input`` into a paper;
-    ``tables.tex`` is a document that does so.
-    """
+    r"""Write ``tables.md`` and so on; in LaTeX also ``tables/*.tex`` to ``\input``."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in formats:
         if name == "tex":
             (folder / "tables").mkdir(exist_ok=True)
             for table in tables:
-                text = f"% {_PACKAGES}\n{latex_table(table, wide=wide)}\n"
+                text = f"% {_PACKAGES}\n{_latex_table(table, wide=wide)}\n"
                 write_atomically(folder / "tables" / f"{_latex_label(table)}.tex", text.encode())
             text = _latex_document(rf"\input{{tables/{_latex_label(one)}.tex}}" for one in tables)
         else:

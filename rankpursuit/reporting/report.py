@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -17,47 +16,24 @@ from tqdm import tqdm
 
 from rankpursuit import __version__
 from rankpursuit.experiments.methods import METRICS
+from rankpursuit.reporting import figures as fig
+from rankpursuit.reporting import tables as tab
 from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.figures import (
-    GRID,
-    INK,
-    CaptionedFigure,
-    draw_figures,
-    overview,
-    save,
-    to_svg,
-)
 from rankpursuit.reporting.published import published_size, published_tables
 from rankpursuit.reporting.render import Table
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import proposed_algorithm
-from rankpursuit.reporting.tables import (
-    claim_notes,
-    error_table,
-    is_full_size,
-    measured_size,
-    missing_notes,
-    parameter_table,
-    published_cells,
-    readings_note,
-    size_note,
-    sparsity_table,
-    subject_of,
-    synthetic_notes,
-    wilcoxon_tables,
-)
 from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
 
-VERBS: dict[Outcome, tuple[str, str]] = {
+VERBS: dict[Outcome, tuple[str, str]] = {  # for one claim and for several
     "holds": ("holds", "hold"),
     "partly": ("holds partly", "hold partly"),
     "does not hold": ("does not hold", "do not hold"),
     "undecided": ("is undecided", "are undecided"),
 }
-"""The verb of each outcome, for one claim and for several."""
 
 
 class Topic(NamedTuple):
@@ -65,25 +41,20 @@ class Topic(NamedTuple):
 
     title: str
     tables: Sequence[Table] = ()
-    figures: Sequence[CaptionedFigure] = ()
+    figures: Sequence[fig.CaptionedFigure] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class RunSection:
+class RunSection(NamedTuple):
     """The section of the report about a run."""
 
     name: str
     title: str
     table: int | None = None
-    """Number of the published table that it reproduces."""
     finding: tuple[str, ...] = ()
-    """How near it came to the published errors."""
     warnings: tuple[str, ...] = ()
-    """That it is smaller than the paper's experiment, on synthetic ratings, or incomplete."""
-    notes: tuple[str, ...] = ()
-    """Notes that hold for all its tables."""
+    notes: tuple[str, ...] = ()  # hold for all its tables
     topics: Sequence[Topic] = ()
-    provenance: dict[str, str] = field(default_factory=dict)
+    provenance: Sequence[tuple[str, str]] = ()
 
 
 class Summary(NamedTuple):
@@ -91,7 +62,7 @@ class Summary(NamedTuple):
 
     tried: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
-    figure: CaptionedFigure | None = None
+    figure: fig.CaptionedFigure | None = None
 
 
 def write_report(
@@ -99,19 +70,7 @@ def write_report(
 ) -> None:
     """Write the report of some runs, in the order of the paper's tables.
 
-    Parameters
-    ----------
-    results : sequence of Results
-    path : path
-        The page to write.
-    figures : path, optional
-        Folder that gets the figures as SVG, for light and dark pages, and as PNG, in a folder for
-        each run.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written, or its name is taken by something that is no regular file.
+    The folder `figures` gets the figures as SVG, for light and dark pages, and as PNG.
     """
     path = Path(path)
     check_output(path)
@@ -128,13 +87,13 @@ def write_report(
             folder = Path(figures) / section.name
             folder.mkdir(parents=True, exist_ok=True)
             for drawn in (one for topic in section.topics for one in topic.figures):
-                save(drawn.figure, folder / drawn.name)
+                fig.save(drawn.figure, folder / drawn.name)
 
 
 def render_report(
     sections: Sequence[RunSection],
     verdicts: Sequence[Verdict],
-    summary: Summary | None = None,
+    summary: Summary = Summary(),  # noqa: B008
     title: str = TITLE,
 ) -> str:
     """Return the page: the summary, then the claims, then a section for each run."""
@@ -142,11 +101,19 @@ def render_report(
     names = (f"run {number} {one.name}".lower() for number, one in enumerate(sections, start=1))
     ids = (re.sub(r"[^a-z0-9]+", "-", name).strip("-") for name in names)
     by_id = dict(zip(ids, sections, strict=True))
-    return render(
-        "report.html",
+    environment = Environment(
+        loader=PackageLoader("rankpursuit.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"drawing": _drawing, "powers": _powers}
+    return environment.get_template("report.html").render(
         title=title,
         version=__version__,
-        summary=summary or Summary(),
+        summary=summary,
         sections=by_id,
         places={section.table: id for id, section in reversed(by_id.items())},
         titles={number: table.title for number, table in published_tables().items()},
@@ -154,36 +121,52 @@ def render_report(
         in_abstract=[one for one in verdicts if "Abstract" in one.claim.sections],
         counts={outcome: counts[outcome] for outcome in get_args(Outcome)},
         verbs=VERBS,
-        claim_notes=claim_notes(),
+        claim_notes=tab.claim_notes(),
     )
+
+
+def _drawing(figure: Figure, name: str) -> Markup:
+    return Markup(inline_svg(fig.to_svg(figure), str(escape(name))))
+
+
+def _powers(text: str) -> Markup:
+    """Return a text whose powers, such as ``2^-3``, are superscripts."""
+    raised = re.sub(r"(\d)\^(-?\d+)", r"\1<sup>\2</sup>", str(escape(text)))
+    return Markup(raised.replace("<sup>-", "<sup>&minus;"))
 
 
 def run_section(results: Results) -> RunSection:
     """Return the section about a run."""
-    size, readings = size_note(results), readings_note(results)
-    warnings, full = (*synthetic_notes(results), *missing_notes(results)), is_full_size(results)
+    size, readings, full = (
+        tab.size_note(results),
+        tab.readings_note(results),
+        tab.is_full_size(results),
+    )
+    warnings = (*tab.synthetic_notes(results), *tab.missing_notes(results))
     in_paper = "" if results.table is None else f" (Table {results.table} of the paper)"
-    figures = list(draw_figures(results))
+    figures = list(fig.draw_figures(results))
 
-    def drawn(*kinds: str) -> list[CaptionedFigure]:
+    def drawn(*kinds: str) -> list[fig.CaptionedFigure]:
         return [one for one in figures if one.name.split("-")[0] in kinds]
 
     topics = (
-        Topic("Errors", [error_table(results, compare=True)], drawn("sparsity")),
-        Topic("How sparse the solutions are", [sparsity_table(results)]),
-        Topic("Parameters and their effect", [parameter_table(results)], drawn("basis", "width")),
+        Topic("Errors", [tab.error_table(results, compare=True)], drawn("sparsity")),
+        Topic("How sparse the solutions are", [tab.sparsity_table(results)]),
+        Topic(
+            "Parameters and their effect", [tab.parameter_table(results)], drawn("basis", "width")
+        ),
         Topic("Differences between methods", (), drawn("paired")),
-        Topic("Significance tests", wilcoxon_tables(results)),
+        Topic("Significance tests", tab.wilcoxon_tables(results)),
     )
     return RunSection(
         name=results.name,
-        title=subject_of(results) + in_paper,
+        title=tab.subject_of(results) + in_paper,
         table=results.table,
         finding=finding(results),
         warnings=warnings if full else (size, *warnings),
         notes=(size, readings) if full else (readings,),
         topics=[topic for topic in topics if topic.tables or topic.figures],
-        provenance=dict(_flatten(results.provenance)),
+        provenance=list(_flatten(results.provenance)),
     )
 
 
@@ -216,7 +199,7 @@ def summarise(runs: Sequence[Results]) -> Summary:
     return Summary(
         tried=tuple(_tried(reproduced, others)),
         found=(*found, *(sentence for run in others for sentence in _best(run))),
-        figure=overview(reproduced),
+        figure=fig.overview(reproduced),
     )
 
 
@@ -240,7 +223,7 @@ def _deviations(runs: Sequence[Results]) -> pd.DataFrame:
         (metric, difference, tolerances[run.table, metric])
         for run in runs
         for metric in run.metrics
-        for difference in published_cells(run, metric).eval("mean - published")
+        for difference in tab.published_cells(run, metric).eval("mean - published")
         if run.table is not None
     ]
     return pd.DataFrame(rows, columns=["metric", "difference", "tolerance"])
@@ -254,16 +237,16 @@ def _count_near(cells: pd.DataFrame) -> str:
 def _tried(reproduced: Sequence[Results], others: Sequence[Results]) -> Iterator[str]:
     if reproduced:
         methods = {label for run in reproduced for label in run.algorithms}
-        numbers = [str(run.table) for run in reproduced]
-        tables = f"Table{'s' * (len(numbers) > 1)} {_join(numbers)}"
-        yield f"{tables} of the paper, run again with {len(methods)} methods."
-        small = [f"Table {run.table}" for run in reproduced if not is_full_size(run)]
+        numbers = _join([str(run.table) for run in reproduced])
+        tables = "Table" if len(reproduced) == 1 else "Tables"
+        yield f"{tables} {numbers} of the paper, run again with {len(methods)} methods."
+        small = [f"Table {run.table}" for run in reproduced if not tab.is_full_size(run)]
         if small:
             yield f"Smaller than the paper's {published_size()}: {_join(small)}."
         else:
             yield f"At the paper's size or more: {published_size()} in each group of users."
     for run in others:
-        size = measured_size(run)
+        size = tab.measured_size(run)
         yield f"{run.name}: {len(run.algorithms)} methods, {size} in each group of users."
 
 
@@ -287,45 +270,17 @@ def _join(items: Sequence[str]) -> str:
     return " and ".join([*[", ".join(items[:-1])] * (len(items) > 1), items[-1]])
 
 
-# Templates: what they print is escaped, except the drawings
-
-
-def render(template: str, **values: Any) -> str:
-    """Return a template of this package, filled in; a name without a value is an error."""
-    environment = Environment(
-        loader=PackageLoader("rankpursuit.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"drawing": _drawing, "powers": _powers}
-    return environment.get_template(template).render(values)
-
-
-def _drawing(figure: Figure, name: str) -> Markup:
-    return Markup(inline_svg(to_svg(figure), str(escape(name))))
-
-
-def _powers(text: str) -> Markup:
-    """Return a text whose powers, such as ``2^-3``, are superscripts."""
-    raised = re.sub(r"(\d)\^(-?\d+)", r"\1<sup>\2</sup>", str(escape(text)))
-    return Markup(raised.replace("<sup>-", "<sup>&minus;"))
-
-
 def inline_svg(svg: str, name: str) -> str:
     """Return a drawing to embed in a page, in the colours of the page's text.
 
     Declarations, metadata and the fixed size are removed, its width becomes the variable
     ``--natural``, and identifiers get a prefix, since those of a page must differ.
     """
-    svg = svg[svg.index("<svg") :]
+    svg = svg[svg.index("<svg") :].replace("<svg", '<svg role="img" aria-hidden="true"', 1)
     svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
     svg = re.sub(r"(<svg[^>]*?) width=\"([^\"]*)\"", r'\1 style="--natural: \2"', svg, count=1)
     svg = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", svg, count=1)
-    svg = svg.replace("<svg", '<svg role="img" aria-hidden="true"', 1)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = svg.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
-    return svg.replace(INK, "currentColor").replace(GRID, "var(--line)")
+    return svg.replace(fig.INK, "currentColor").replace(fig.GRID, "var(--line)")

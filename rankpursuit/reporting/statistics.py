@@ -18,15 +18,8 @@ from rankpursuit.reporting.results import Results
 
 Over = Literal["repeats", "users"]
 
-SIGNIFICANT = 0.05
-"""The paper's threshold of significance."""
-
-LEAST_PAIRS = 6
-"""With fewer pairs, no two-sided p is significant: the least of five pairs is 2 / 2^5 = 0.0625."""
-
-_MOST_EXACT = 50
-_DRAWS_AT_ONCE = 1_000_000  # bounds the memory of the bootstrap
-_DECIMALS = 12  # differences that agree up to here are tied: 0.3 - 0.2 is 0.2 - 0.1
+SIGNIFICANT = 0.05  # the paper's threshold
+LEAST_PAIRS = 6  # no two-sided p of five pairs is significant: the least is 2 / 2^5 = 0.0625
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,17 +75,12 @@ def signed_rank_p(differences: ArrayLike) -> float:
     Zeros are skipped, as Wilcoxon did, and ties share the mean of their ranks. The distribution is
     exact with up to 50 differences and no ties among them, otherwise normal, its variance
     corrected for ties, with no continuity correction. Differences are rounded to 12 decimals first.
-
-    Examples
-    --------
-    >>> signed_rank_p([-1, -2, -3, -4, -5, -6])  # one of 2^6 signs, and its mirror image
-    0.03125
     """
     kept = _nonzero(differences)
     if kept.size == 0:
         return 1.0
     untied = np.unique(np.abs(kept)).size == kept.size
-    method = "exact" if untied and kept.size <= _MOST_EXACT else "approx"
+    method = "exact" if untied and kept.size <= 50 else "approx"
     return float(wilcoxon(kept, zero_method="wilcox", correction=False, method=method).pvalue)
 
 
@@ -101,27 +89,14 @@ def rank_biserial(differences: ArrayLike) -> float:
 
     The sum of the ranks of positive differences minus that of negative ones, over the sum of all;
     zeros are skipped, ties share the mean of their ranks.
-
-    Examples
-    --------
-    >>> rank_biserial([1, 2, -3])  # (1 + 2 - 3) / 6
-    0.0
     """
     kept = _nonzero(differences)
-    if kept.size == 0:
-        return 0.0
     ranks = rankdata(np.abs(kept))
-    return float(np.sum(np.sign(kept) * ranks) / ranks.sum())
+    return float(np.sum(np.sign(kept) * ranks) / ranks.sum()) if kept.size else 0.0
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Return p-values corrected by Holm's step-down method.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Return p-values corrected by Holm's step-down method."""
     p_values = np.asarray(p_values, dtype=float)
     order = np.argsort(p_values, kind="stable")
     factors = np.arange(p_values.size, 0, -1)
@@ -130,10 +105,8 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return corrected
 
 
-def bootstrap_interval(
-    differences: ArrayLike, *, confidence: float = 0.95, n_resamples: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean: the mean itself if all are equal."""
+def bootstrap_interval(differences: ArrayLike) -> tuple[float, float]:
+    """Return the 95% percentile bootstrap interval of the mean: itself if all are equal."""
     differences = np.asarray(differences, dtype=float)
     if np.ptp(differences) == 0:
         mean = float(differences.mean())
@@ -141,27 +114,24 @@ def bootstrap_interval(
     found = bootstrap(
         (differences,),
         np.mean,
-        n_resamples=n_resamples,
-        batch=max(1, _DRAWS_AT_ONCE // differences.size),
-        confidence_level=confidence,
+        n_resamples=2000,
+        batch=max(1, 1_000_000 // differences.size),  # bounds the memory
         method="percentile",
-        random_state=np.random.default_rng(seed),
+        random_state=np.random.default_rng(0),
     )
     low, high = found.confidence_interval
     return float(low), float(high)
 
 
 def _nonzero(differences: ArrayLike) -> NDArray[np.float64]:
-    rounded = np.round(np.asarray(differences, dtype=float), _DECIMALS)
+    # Differences that agree in 12 decimals are tied: 0.3 - 0.2 is 0.2 - 0.1.
+    rounded = np.round(np.asarray(differences, dtype=float), 12)
     return rounded[rounded != 0]
 
 
 @lru_cache(maxsize=32)  # rules and tests ask for the same few tables again and again
 def errors_by(results: Results, metric: str, group: str, over: Over = "repeats") -> pd.DataFrame:
-    """Return test errors: a row for each repeat, or test user of a repeat, a column an algorithm.
-
-    The table is cached: do not modify it.
-    """
+    """Return test errors, cached: a row for each repeat or test user, a column an algorithm."""
     frame = results.repeats if over == "repeats" else results.users
     rows = frame[(frame["metric"] == metric) & (frame["group"] == group)]
     keys = ["repeat"] if over == "repeats" else ["repeat", "user"]
@@ -186,8 +156,7 @@ def proposed_algorithm(results: Results) -> str:
 def saving(results: Results, metric: str, label: str, other: str) -> float | None:
     """Return the fraction of basis functions that an algorithm saves, mean over groups.
 
-    0.3 is 30% fewer than the other algorithm has. Only repeats that have both count; None if a
-    group has no such repeat, or if the other algorithm has no basis functions at all.
+    Only repeats that have both count; None if a group has none, or the other no basis functions.
     """
     rows = results.repeats[results.repeats["metric"] == metric]
     table = rows.pivot_table(

@@ -5,34 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, get_args
+from dataclasses import replace
+from typing import get_args
 
 import pandas as pd
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.methods import AXES, METHODS, METRICS, Axis
+from rankpursuit.experiments.methods import AXES, METHODS, METRICS
+from rankpursuit.reporting import published as paper
+from rankpursuit.reporting import statistics as stats
 from rankpursuit.reporting.claims import Verdict
-from rankpursuit.reporting.published import (
-    PublishedTable,
-    Size,
-    published_size,
-    published_tables,
-    small_difference,
-)
 from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.statistics import (
-    LEAST_PAIRS,
-    SIGNIFICANT,
-    Comparison,
-    Over,
-    compare_columns,
-    errors_by,
-    holm,
-    proposed_algorithm,
-    saving,
-)
+from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
 
 SYNTHETIC_NOTE = (
     "SYNTHETIC ratings, drawn from a model: nobody gave them, and the figures cannot be compared "
@@ -52,29 +38,29 @@ _DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
 # The size of a run, and the notes under its tables
 
 
-def measured_size(results: Results) -> Size:
-    """Return the fewest users and repeats of any cell that has results."""
-    users, repeats = results.repeats["n_users"].min(), _repeats_of_cells(results).min()
-    return Size(users=int(users), repeats=int(repeats))
-
-
 def _repeats_of_cells(results: Results) -> pd.Series:
     return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
 
 
+def measured_size(results: Results) -> paper.Size:
+    """Return the fewest users and repeats of any cell that has results."""
+    users, repeats = results.repeats["n_users"].min(), _repeats_of_cells(results).min()
+    return paper.Size(users=int(users), repeats=int(repeats))
+
+
 def is_full_size(results: Results) -> bool:
     """Return whether every cell with results has at least the paper's users and repeats."""
-    size, paper = measured_size(results), published_size()
-    return size.users >= paper.users and size.repeats >= paper.repeats
+    size, wanted = measured_size(results), paper.published_size()
+    return size.users >= wanted.users and size.repeats >= wanted.repeats
 
 
 def size_note(results: Results) -> str:
     """Return a line on the size of a run, with a warning if it is smaller than the paper's."""
-    size, paper = measured_size(results), published_size()
+    size = measured_size(results)
     if is_full_size(results):
         return f"Size: {size}, as in the paper or more."
-    even = _repeats_of_cells(results).nunique() == 1
-    return f"NOT the paper's size: {'' if even else 'at least '}{size} (paper: {paper})."
+    least = "" if _repeats_of_cells(results).nunique() == 1 else "at least "
+    return f"NOT the paper's size: {least}{size} (paper: {paper.published_size()})."
 
 
 def missing_notes(results: Results) -> tuple[str, ...]:
@@ -99,11 +85,6 @@ def synthetic_notes(results: Results) -> tuple[str, ...]:
     return (SYNTHETIC_NOTE,) if results.is_synthetic else ()
 
 
-def coverage_notes(results: Results) -> tuple[str, ...]:
-    """Return the notes under every table of a run: synthetic data, size, missing results."""
-    return (*synthetic_notes(results), size_note(results), *missing_notes(results))
-
-
 def readings_note(results: Results) -> str:
     """Return a line with the interpretations of the paper in force."""
     experiment = results.experiment
@@ -118,43 +99,32 @@ def readings_note(results: Results) -> str:
     titles: dict[str, dict[str, list[str]]] = {}  # by option and value
     for label, title in results.algorithms.items():
         spec = experiment.algorithms[label]
-        axes = {axis.key: axis.column for axis in _axes(results, label)}
+        axes = {axis.key: axis.column for axis in METHODS[spec.method].axes}
         for key in type(spec).model_fields:
             value = getattr(spec, key)
-            if key in axes and len(value) == 1:  # fixed by a grid of one value
-                titles.setdefault(axes[key], {}).setdefault(_format(value[0]), []).append(title)
-            elif key not in axes and key != "method":
-                titles.setdefault(key, {}).setdefault(_format(value), []).append(title)
+            if key == "method" or (key in axes and len(value) > 1):
+                continue  # chosen on the hold-out
+            option, value = (axes[key], value[0]) if key in axes else (key, value)
+            if isinstance(value, bool):
+                value = "yes" if value else "no"
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            titles.setdefault(option, {}).setdefault(text, []).append(title)
     for option, values in titles.items():
         for value, of in values.items():
             parts.append(f"{option} {value}" + (f" ({', '.join(of)})" if len(values) > 1 else ""))
     return f"Readings: {'; '.join(parts)}."
 
 
-def _axes(results: Results, label: str) -> tuple[Axis, ...]:
-    """Return the axes of an algorithm's grid."""
-    return METHODS[results.experiment.algorithms[label].method].axes
-
-
-def _format(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 # Titles
 
 
-def published_table(results: Results) -> PublishedTable | None:
+def published_table(results: Results) -> paper.PublishedTable | None:
     """Return the published table that a run reproduces, if any."""
-    return None if results.table is None else published_tables()[results.table]
+    return None if results.table is None else paper.published_tables()[results.table]
 
 
 def subject_of(results: Results) -> str:
-    """Return the data of a run, such as ``Jester, supervised``, for captions.
-
-    Synthetic ratings, and a run smaller than the paper's, are named here, where nobody can omit it.
-    """
+    """Return the data of a run for captions; synthetic ratings and small runs are named."""
     published, data = published_table(results), results.experiment.data.name
     title = f"{_DATA_TITLES.get(data, data)}, experiment {results.name}"
     if published is not None:
@@ -166,26 +136,23 @@ def subject_of(results: Results) -> str:
 
 
 def _table(
-    results: Results,
-    kind: str,
-    title: str,
-    columns: Sequence[str],
-    blocks: Blocks,
-    *notes: str,
+    results: Results, kind: str, title: str, columns: Sequence[str], blocks: Blocks, *notes: str
 ) -> Table:
+    """Return a table of a run; notes on synthetic data, size and missing results are added."""
+    coverage = (*synthetic_notes(results), size_note(results), *missing_notes(results))
     return Table(
         f"{results.name}-{kind}",
         title,
         tuple(columns),
         blocks,
-        notes,
+        (*notes, *coverage),
         subject=subject_of(results),
         number=results.table,
     )
 
 
 def _over_repeats(results: Results) -> str:
-    """Return what the numbers of a cell are."""
+    """Return a description of the numbers of a cell."""
     if (_repeats_of_cells(results) > 1).any():
         return "mean ± standard deviation over repeats"
     return "of one repeat: without a standard deviation"
@@ -194,17 +161,17 @@ def _over_repeats(results: Results) -> str:
 # Errors, sparsity and parameters
 
 
-def _headings(results: Results, alone: str) -> list[str]:
+def _headings(results: Results, alone: str) -> dict[str, str]:
     """Return the heading of each metric's block: its task, if there are several."""
     several = len(results.metrics) > 1
-    return [METRICS[metric].task if several else alone for metric in results.metrics]
+    return {metric: METRICS[metric].task if several else alone for metric in results.metrics}
 
 
 def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blocks:
     """Return a block for each metric, with ``row(metric, label)`` of each algorithm."""
     return {
         heading: {title: tuple(row(metric, label)) for label, title in results.algorithms.items()}
-        for metric, heading in zip(results.metrics, _headings(results, "Method"), strict=True)
+        for metric, heading in _headings(results, "Method").items()
     }
 
 
@@ -215,13 +182,7 @@ def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
 
 
 def published_cells(results: Results, metric: str) -> pd.DataFrame:
-    """Return the measured cells that were published.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``group``, ``algorithm``, ``mean`` and ``published``.
-    """
+    """Return ``group``, ``algorithm``, ``mean`` and ``published`` of the published cells."""
     cells = _statistics(results, metric, "test_error").reset_index()
     table = published_table(results)
     published = [
@@ -249,7 +210,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     def row(metric: str, label: str) -> Iterator[Value]:
         digits = METRICS[metric].decimals
         for group in results.groups:
-            mean = None
+            mean = known = None
             if (label, group) in cells[metric].index:
                 mean, std = map(float, cells[metric].loc[(label, group)])
                 text = f"{mean:.{digits}f}"
@@ -260,11 +221,14 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
             else:
                 yield EMPTY
             if published is not None:
-                yield from _published_values(mean, published.value(metric, label, group), digits)
+                known = published.value(metric, label, group)
+                yield _value("published", known, lambda x: f"{x:.{digits}f}")
+                difference = None if mean is None or known is None else mean - known
+                yield _value("difference", difference, lambda x: signed(x, digits))
 
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     measures = measures[:1].upper() + measures[1:]
-    return _table(
+    table = _table(
         results,
         "errors",
         measures,
@@ -272,19 +236,12 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         _blocks(results, row),
         f"{measures}, {_over_repeats(results)}; the best is marked.",
         *(["paper: the published figure; diff.: measured minus published."] if more else []),
-        *coverage_notes(results),
-        readings_note(results),
     )
+    return replace(table, notes=(*table.notes, readings_note(results)))
 
 
-def _published_values(mean: float | None, published: float | None, digits: int) -> list[Value]:
-    if published is None:
-        return [EMPTY, EMPTY]
-    paper = Value(f"{published:.{digits}f}", numbers={"published": published})
-    if mean is None:
-        return [paper, EMPTY]
-    difference = mean - published
-    return [paper, Value(signed(difference, digits), numbers={"difference": difference})]
+def _value(quantity: str, number: float | None, write: Callable[[float], str]) -> Value:
+    return EMPTY if number is None else Value(write(number), numbers={quantity: number})
 
 
 def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
@@ -306,11 +263,8 @@ def sparsity_table(results: Results) -> Table:
             else:
                 yield EMPTY
         for other in full:
-            saved = saving(results, metric, label, other)
-            if saved is None:
-                yield EMPTY
-            else:
-                yield Value(f"{signed(-100 * saved, 0)}%", numbers={"saving": saved})
+            saved = stats.saving(results, metric, label, other)
+            yield _value("saving", saved, lambda x: f"{signed(-100 * x, 0)}%")
 
     specs = (results.experiment.algorithms[label] for label in results.algorithms)
     unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
@@ -324,24 +278,24 @@ def sparsity_table(results: Results) -> Table:
         'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
         "mean over groups.",
         *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
-        *coverage_notes(results),
     )
 
 
 def parameter_table(results: Results) -> Table:
     """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
     blocks: Blocks = {}
-    for metric, heading in zip(results.metrics, _headings(results, "Parameter"), strict=True):
+    for metric, heading in _headings(results, "Parameter").items():
+        blocks[heading] = {}
         of_metric = results.repeats[results.repeats["metric"] == metric]
-        blocks[heading] = {
-            f"{title}: {axis.title}": tuple(
-                _chosen_value(rows[rows["group"] == group], axis.column) for group in results.groups
-            )
-            for label, title in results.algorithms.items()
-            for rows in [of_metric[of_metric["algorithm"] == label]]
-            for axis in dict.fromkeys((*AXES.values(), *_axes(results, label)))
-            if axis.column in rows and rows[axis.column].notna().any()
-        }
+        for label, title in results.algorithms.items():
+            rows = of_metric[of_metric["algorithm"] == label]
+            own = METHODS[results.experiment.algorithms[label].method].axes
+            for axis in dict.fromkeys((*AXES.values(), *own)):
+                if axis.column in rows and rows[axis.column].notna().any():
+                    blocks[heading][f"{title}: {axis.title}"] = tuple(
+                        _chosen_value(rows[rows["group"] == group], axis.column)
+                        for group in results.groups
+                    )
     return _table(
         results,
         "parameters",
@@ -351,7 +305,6 @@ def parameter_table(results: Results) -> Table:
         "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
         "was on an edge of its grid. Basis functions are fractions of the training points if below "
         "1.",
-        *coverage_notes(results),
     )
 
 
@@ -374,20 +327,17 @@ def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
 def control_table(
     results: Results, metric: str, *, over: Over = "repeats", control: str | None = None
 ) -> Table:
-    """Return every algorithm against a control, Holm-corrected within each group.
-
-    The control is `proposed_algorithm` by default. Raises ResultsError if the run lacks it.
-    """
-    control = control or proposed_algorithm(results)
+    """Return every algorithm against a control (default: `proposed_algorithm`)."""
+    control = control or stats.proposed_algorithm(results)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
     others = [label for label in results.algorithms if label != control]
     blocks: Blocks = {}
     for group in results.groups:
-        errors = errors_by(results, metric, group, over)
-        found = {label: compare_columns(errors, control, label) for label in others}
-        corrected = iter(holm([one.p_value for one in found.values() if one is not None]))
+        errors = stats.errors_by(results, metric, group, over)
+        found = {label: stats.compare_columns(errors, control, label) for label in others}
+        corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
         blocks[group] = {
             results.algorithms[label]: (EMPTY,) * 6
             if one is None
@@ -405,11 +355,10 @@ def control_table(
         f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
         f"correlation. Holm: corrected over the rows of a group; marked if below {SIGNIFICANT}.",
         f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
-        *coverage_notes(results),
     )
 
 
-def _test_values(one: Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
+def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
     low, high = one.interval
     interval = f"{signed(low, digits)} to {signed(high, digits)}"
     return (
@@ -438,10 +387,10 @@ def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Ta
     pairs = list(itertools.combinations(labels, 2))
     blocks = {}
     for group in results.groups:
-        errors = errors_by(results, metric, group, over)
-        compared = {pair: compare_columns(errors, *pair) for pair in pairs}
+        errors = stats.errors_by(results, metric, group, over)
+        compared = {pair: stats.compare_columns(errors, *pair) for pair in pairs}
         found = {pair: one.p_value for pair, one in compared.items() if one is not None}
-        corrected = dict(zip(found, holm(list(found.values())), strict=True))
+        corrected = dict(zip(found, stats.holm(list(found.values())), strict=True))
         blocks[group] = {
             f"{row} {results.algorithms[label]}": tuple(
                 Value("") if column < row else _p_value(corrected.get((label, other)))
@@ -458,7 +407,6 @@ def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Ta
         f"p of row against column, Holm-corrected over the {len(pairs)} pairs of a group; marked "
         f"if below {SIGNIFICANT}. {len(labels)} is {results.algorithms[labels[-1]]}.",
         f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
-        *coverage_notes(results),
     )
 
 
@@ -479,16 +427,16 @@ def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Tab
 def claim_notes() -> tuple[str, ...]:
     """Return how verdicts on claims come about."""
     small = ", ".join(
-        f"{small_difference(metric):g} for the {METRICS[metric].title}"
+        f"{paper.small_difference(metric):g} for the {METRICS[metric].title}"
         for metric in ("disagreement", "squared_error")
     )
     return (
         "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
         "least half of them do, if they are of means that may differ by chance, or if it says that "
         f"there is no difference and those found are small: below {small}, as declared with the "
-        "claims. Tests are Wilcoxon's over repeats, "
-        f"p < {SIGNIFICANT}, uncorrected, as in the paper; undecided: something is missing, or "
-        f"there are fewer than {LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
+        f"claims. Tests are Wilcoxon's over repeats, p < {SIGNIFICANT}, uncorrected, as in the "
+        f"paper; undecided: something is missing, or there are fewer than {LEAST_PAIRS} repeats, "
+        f"which cannot reach p < {SIGNIFICANT}.",
         "Mean difference: over all comparisons of the claim, of the side named first minus the "
         "other, with a 95% bootstrap interval over repeats.",
     )
@@ -502,32 +450,24 @@ def claims_table(
     `results` is the run that the claims are about, for the title; `brief` omits the sentences.
     """
     columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
-    rows = {
-        str(one.claim): tuple(
-            map(Value, (one.outcome, one.reason, one.size, one.sentence)[: len(columns)])
-        )
-        for one in verdicts
-        if not one.absent
-    }
+    rows = {}
+    for one in verdicts:
+        if not one.absent:
+            texts = (one.outcome, one.reason, one.size, one.sentence)
+            rows[str(one.claim)] = tuple(map(Value, texts[: len(columns)]))
     left_out = (f"Left out, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
-    return Table(
-        "claims" if results is None else f"{results.name}-claims",
+    table = Table(
+        "claims",
         "Claims of the paper",
         columns,
         {"the paper says": rows},
         (*claim_notes(), *left_out),
-        "l",
-        "" if results is None else subject_of(results),
-        None if results is None else results.table,
+        align="l",
     )
-
-
-# All tables
-
-
-def main_tables(results: Results, *, compare: bool = False) -> list[Table]:
-    """Return the tables to look at first: errors and sparsity."""
-    return [error_table(results, compare=compare), sparsity_table(results)]
+    if results is None:
+        return table
+    subject, number = subject_of(results), results.table
+    return replace(table, id=f"{results.name}-claims", subject=subject, number=number)
 
 
 def all_tables(
@@ -537,21 +477,14 @@ def all_tables(
     compare: bool = False,
     control: str | None = None,
 ) -> list[Table]:
-    """Return every table of runs, each with the claims about it.
+    """Return every table of runs, each with the verdicts on claims about it.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-    verdicts : sequence of Verdict
-        Verdicts on the claims about these runs; one about two runs is shown with the first.
-    compare : bool
-        Whether to add the published errors.
-    control : str, optional
-        Label of the algorithm that the others are tested against.
+    A verdict about two runs is shown with the first; `compare` adds the published errors; `control`
+    is the label of the algorithm that the others are tested against.
     """
     tables = []
     for run in runs:
-        tables += [*main_tables(run, compare=compare), parameter_table(run)]
+        tables += [error_table(run, compare=compare), sparsity_table(run), parameter_table(run)]
         tables += wilcoxon_tables(run, control=control)
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:

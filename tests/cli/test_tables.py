@@ -86,7 +86,7 @@ def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, 
         "Table 1: results/whole (your run)",
         *(
             f"Table {number}: results/reference/{name} (the reference; your run in results/{name} "
-            "is incomplete)"
+            "is incomplete or of another table)"
             for number, name in ((2, "partial"), (3, "small"))
         ),
         "Table 4: results/reference/broken (the reference; your run cannot be read: "

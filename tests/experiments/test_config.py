@@ -326,3 +326,14 @@ def test_faults_come_one_to_a_line_and_as_a_list():
         parse_experiment({**SMALL, "repeats": 0, "seed": -1})
     assert refused.value.faults == str(refused.value).splitlines()
     assert len(refused.value.faults) == 2
+
+
+def test_a_config_of_more_than_a_megabyte_is_refused(tmp_path):
+    (tmp_path / "large.yaml").write_text("name: small\n#" + "x" * 1_000_000)
+    with pytest.raises(ConfigError, match="too large for a config: more than 1 MB"):
+        load_experiment(tmp_path / "large.yaml")
+
+
+def test_more_planned_work_than_anyone_can_wait_for_is_refused():
+    with pytest.raises(ConfigError, match="at most|is the most"):
+        load_experiment("demo", ["protocol.test_users=1000000000"])

@@ -141,7 +141,7 @@ def test_tables_shortened_together_are_refused(sealed):
 @pytest.mark.parametrize("text", ["[]", "{", "\xff", "", '{"files": {}}'])
 def test_provenance_that_cannot_be_used_is_refused(sealed, text):
     (sealed / "provenance.json").write_text(text, encoding="latin-1")
-    assert "provenance.json: " in refused(sealed)
+    assert "provenance.json" in refused(sealed)
 
 
 def test_provenance_has_the_rows_and_checksum_of_every_table(finished):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from jinja2 import UndefinedError
 from made_up import write_results
 from made_up_runs import ALGORITHMS, write_run
 from matplotlib.figure import Figure
@@ -26,7 +25,6 @@ from rankpursuit.reporting.report import (
     Topic,
     finding,
     inline_svg,
-    render,
     render_report,
     run_section,
     summarise,
@@ -237,16 +235,11 @@ def test_only_the_drawing_itself_is_not_escaped():
     table = Table(hostile, hostile, (hostile,), {hostile: {hostile: (Value(hostile),)}})
     words = (hostile,)
     topics = [Topic(hostile, [table]), Topic(hostile, [table], [drawn])]
-    section = RunSection(hostile, hostile, 1, words, words, words, topics, {hostile: hostile})
+    section = RunSection(hostile, hostile, 1, words, words, words, topics, [(hostile, hostile)])
     page = Page(render_report([section], [], Summary(words, words)))
     assert page.tags.count("svg") == 1
     assert page.tags.count("style") == 1
     assert "i" not in page.tags
-
-
-def test_name_that_a_template_lacks_is_an_error():
-    with pytest.raises(UndefinedError, match="title"):
-        render("report.html", sections={})
 
 
 def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():

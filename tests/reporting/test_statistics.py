@@ -96,13 +96,10 @@ def test_bootstrap_is_seeded_and_agrees_with_theory():
     differences = np.random.default_rng(1).normal(0.1, 1.0, size=400)
     low, high = bootstrap_interval(differences)
     assert (low, high) == bootstrap_interval(differences)
-    assert (low, high) != bootstrap_interval(differences, seed=1)
     half = 1.96 * differences.std() / 20
     assert (low, high) == pytest.approx(
         (differences.mean() - half, differences.mean() + half), abs=0.01
     )
-    narrow = bootstrap_interval(differences, confidence=0.5)
-    assert low < narrow[0] < narrow[1] < high
 
 
 @pytest.mark.filterwarnings("error")
@@ -115,14 +112,12 @@ def test_bootstrap_of_equal_differences_is_their_mean_without_a_warning(differen
 @pytest.mark.filterwarnings("error")
 def test_bootstrap_interval_lies_among_means_of_resamples():
     assert bootstrap_interval([1.0, 3.0]) == (1.0, 3.0)
-    low, high = bootstrap_interval([0.1, 0.1, 0.4], confidence=0.5)
-    assert (low, high) == pytest.approx((0.1, 0.3))
 
 
 def test_bootstrap_of_many_users_keeps_its_memory_bounded():
     differences = np.random.default_rng(2).normal(size=100_000)
     tracemalloc.start()
-    bootstrap_interval(differences, n_resamples=50)
+    bootstrap_interval(differences)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 40e6  # 50 resamples at once would take 80 MB
+    assert peak < 40e6  # 50 of the resamples at once would take 80 MB
