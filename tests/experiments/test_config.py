@@ -335,5 +335,5 @@ def test_a_config_of_more_than_a_megabyte_is_refused(tmp_path):
 
 
 def test_more_planned_work_than_anyone_can_wait_for_is_refused():
-    with pytest.raises(ConfigError, match="at most|is the most"):
+    with pytest.raises(ConfigError, match=r"at most|is the most"):
         load_experiment("demo", ["protocol.test_users=1000000000"])
