@@ -48,20 +48,9 @@ _NARROWEST = 1e-6
 class OrderedPairs:
     """The p pairs (i, j) in which point i is preferred to point j.
 
-    Parameters
-    ----------
-    n_points : int
-    ordered : array-like of shape (p, 2)
-        In each row the preferred point and the other one, each pair at most once. Two points may
-        contradict themselves: i preferred to j and j to i are two pairs, each with its loss.
-    weights : array-like of shape (p,), optional
-        Positive weights of the pairs' losses. Default: all 1.
-
-    Attributes
-    ----------
-    n_points, n_pairs : int
-    weights : ndarray of shape (p,) or None
-        None stands for ones.
+    `ordered`, (p, 2), has the preferred point of each pair first, each pair once. Two points may
+    contradict themselves: i preferred to j and j to i are two pairs, each with its loss.
+    `weights`, (p,), are positive weights of the losses; None stands for ones.
     """
 
     def __init__(self, n_points: int, ordered: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -140,16 +129,10 @@ def _differences_of(n_points: int, ordered: Index) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class RankSVMPath:
-    """Solutions for b kernels of n points and k values of C.
+    """Solutions for b kernels of n points and k values of C: coefficients (b, k, n).
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (b, k, n)
-    objective : ndarray of shape (b, k)
-        Primal objective.
-    gap : ndarray of shape (b, k)
-        Duality gap, relative to the objective: the minimum lies between
-        ``objective * (1 - gap)`` and ``objective``.
+    `objective`, (b, k), is the primal one, and `gap`, (b, k), the duality gap relative to it: the
+    minimum lies between ``objective * (1 - gap)`` and ``objective``.
     """
 
     coefficients: Array
@@ -168,12 +151,14 @@ def rank_svm_path(
 ) -> RankSVMPath:
     """Solve RankSVM for a stack of kernels and many values of C.
 
+    A problem that could not be solved has the best solution found, and a gap above `tol`.
+
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
     pairs : OrderedPairs or sequence of b OrderedPairs
-        Of the n points: the same for all kernels, or one for each kernel. Kernels may share an
-        object, which saves time with the hinge loss. A kernel without any pair gets zeros.
+        The same for all kernels, or one for each. Kernels may share an object, which saves time
+        with the hinge loss. A kernel without any pair gets zeros.
     Cs : array-like of shape (k,)
         Positive.
     loss : {"hinge", "squared_hinge"}
@@ -181,11 +166,6 @@ def rank_svm_path(
         Relative duality gap at which a problem is solved.
     max_iter : int
         Maximum number of steps for each problem.
-
-    Returns
-    -------
-    RankSVMPath
-        A problem that could not be solved has the best solution found, and a gap above `tol`.
     """
     if loss not in ("hinge", "squared_hinge"):
         raise ValueError(f"loss: expected 'hinge' or 'squared_hinge', got {loss!r}")
@@ -704,21 +684,9 @@ def rank_svm_weights(
 ) -> LinearRankSVM:
     """Minimise ``|w|^2 / 2 + C sum w_ij max(0, 1 - (f_i - f_j))``, or the same with squares.
 
-    Time grows with the points times the features. The hinge is made smooth in a zone that shrinks
-    until the duality gap of the hinge itself, not of the smooth loss, is at most `tol`.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    pairs : ListedPairs or GroupedPairs
-        Of the n points.
-    C, loss, tol, max_iter
-        See :func:`rank_svm_path`.
-
-    Returns
-    -------
-    LinearRankSVM
-        If the problem could not be solved, the best function found, and a gap above `tol`.
+    Time grows with the points times the features; `X`, (n, d), may be sparse. The hinge is made
+    smooth in a zone that shrinks until the duality gap of the hinge itself, not of the smooth loss,
+    is at most `tol`. If that fails, the result is the best function found.
     """
     points = X if sp.issparse(X) else pairs.centred(X)
     # Steps that overflow, as they may for a large C, are discarded.
