@@ -168,11 +168,7 @@ class _Predicts(RegressorMixin, BaseEstimator):
 def stacked_metric(scoring: Any) -> Metric:
     """Return a function of scores (m,), predictions (..., m) and groups that scores each.
 
-    Parameters
-    ----------
-    scoring : str, scorer or callable
-        A scorer gets the groups if it requests them; a callable is called once for each point of
-        the grid.
+    A scorer gets the groups if it requests them; a callable is called for each point of the grid.
     """
     if isinstance(scoring, str):
         found = metric_named(scoring)
@@ -230,23 +226,7 @@ _SPLITS = Constraint(
 def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Split]:
     """Split the scored points; unscored ones, whose score is NaN, are in every training part.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-        A number of folds and a splitter split the scored points.
-    X : ndarray of shape (n, n_features)
-    y : ndarray of shape (n,)
-    labels : ndarray of shape (n,) or None
-        Groups, if there are any.
-
-    Returns
-    -------
-    list of Split
-
-    Raises
-    ------
-    ValueError
-        If a split cuts a group, or has nothing to learn from or to judge by.
+    A ValueError is raised if a split cuts a group, or has nothing to learn from or to judge by.
     """
     scored = ~np.isnan(y)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
@@ -331,16 +311,10 @@ def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | N
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores of every fold at every point of a grid.
+    """Scores of k folds at every point of a grid, (k, *lengths of the axes); more is better.
 
-    A fold without any score, because there is nothing to judge by in it, does not count.
-
-    Parameters
-    ----------
-    axes : mapping
-        Values of each axis of the grid, by its name, in the order of the axes of `scores`.
-    scores : ndarray of shape (k, *lengths of the axes)
-        Of k folds; more is better, NaN where there is no score.
+    `axes` has the values of each axis by its name. A fold without any score (NaN), because there is
+    nothing to judge by in it, does not count.
     """
 
     axes: Mapping[str, NDArray[Any]]
@@ -432,27 +406,11 @@ class _PathCV(KernelEstimator):
     _partly_scored: ClassVar[bool] = False
     _min_samples = 2
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        gammas: Numbers | None,
-        degree: int,
-        coef0: float,
-        kernel_params: Mapping[str, Any] | None,
-        scale: bool,
-        cv: Any,
-        scoring: str | Metric,
-        selection: Selection,
-    ) -> None:
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.scale = scale
-        self.cv = cv
-        self.scoring = scoring
-        self.selection = selection
+    gammas: Numbers | None
+    scale: bool
+    cv: Any
+    scoring: str | Metric
+    selection: Selection
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters by cross-validation, and fit to all points with them.
@@ -585,7 +543,7 @@ class _PathCV(KernelEstimator):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. Default: axes of a new figure.
+            Default: axes of a new figure.
 
         Returns
         -------
@@ -864,10 +822,7 @@ class RLSCV(_PathCV):
         scoring: str | Metric = "neg_mean_squared_error",
         selection: Selection = "best",
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.alphas = alphas
+        self._set_parameters(locals())
 
 
 class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
@@ -927,11 +882,7 @@ class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.alphas = alphas
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
 
 class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
@@ -997,13 +948,7 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.alphas = alphas
-        self.group_weight = group_weight
-        self.random_state = random_state
+        self._set_parameters(locals())
 
 
 class KernelMatchingPursuitCV(_PathCV):
@@ -1066,14 +1011,7 @@ class KernelMatchingPursuitCV(_PathCV):
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.ridges = ridges
-        self.fitting = fitting
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
 
 class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
@@ -1204,15 +1142,7 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.ridges = ridges
-        self.fitting = fitting
-        self.group_weight = group_weight
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
 
 class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
@@ -1278,16 +1208,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.betas = betas
-        self.ridges = ridges
-        self.fitting = fitting
-        self.group_weight = group_weight
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
 
 class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
@@ -1378,20 +1299,7 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.nus = nus
-        self.ridges = ridges
-        self.n_views = n_views
-        self.views = views
-        self.shared_basis = shared_basis
-        self.fitting = fitting
-        self.agreement = agreement
-        self.group_weight = group_weight
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         return (self.kernel,) if isinstance(self.views, str) else tuple(self.views)

@@ -44,26 +44,15 @@ class _LeastSquares(KernelEstimator):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        KernelEstimator.__init__(self, kernel, gamma, degree, coef0, kernel_params)
-        self.alpha = alpha
+        self._set_parameters(locals())
 
     def _path(
         self, columns: Any, scores: Array, preferences: Preferences, alphas: Sequence[float]
     ) -> Array:
-        """Return the coefficients for a stack of kernels and all alphas.
+        """Return the coefficients (w, k, n) for a stack of kernels (w, n, n) and k alphas.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (w, n, n)
-            Kernels of the training points; with a linear kernel their features, shape (n, d).
-        scores : ndarray of shape (n,)
-        preferences : Preferences
-            Of the n points.
-        alphas : sequence of k floats
-
-        Returns
-        -------
-        ndarray of shape (w, k, n), or (1, k, d) with a linear kernel
+        With a linear kernel `columns` are the features, (n, d), and the weights have the shape (1,
+        k, d).
         """
         if self._in_features:
             return np.stack([rls_weights(columns, scores, a, preferences) for a in alphas])[None]
@@ -198,16 +187,7 @@ class RankRLS(RankerMixin, _LeastSquares):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        _LeastSquares.__init__(
-            self,
-            alpha,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-        )
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
 
 class SparseRankRLS(RankerMixin):
@@ -277,11 +257,7 @@ class SparseRankRLS(RankerMixin):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(kernel, gamma, degree, coef0, kernel_params)
-        self.n_basis = n_basis
-        self.alpha = alpha
-        self.group_weight = group_weight
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def _path(
         self,
@@ -292,24 +268,10 @@ class SparseRankRLS(RankerMixin):
         sizes: Sequence[int],
         alphas: Sequence[float],
     ) -> Array:
-        """Return the coefficients for a stack of kernels, nested subsets and all alphas.
+        """Return the coefficients (w, s, k, r) for w kernels, s nested subsets and k alphas.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (w, n, r)
-            Kernels of the training points with the points of the largest subset.
-        among : ndarray of shape (w, r, r)
-            Kernels of the largest subset.
-        scores : ndarray of shape (n,)
-        preferences : Preferences
-            Of the n points.
-        sizes : sequence of s ints
-            Sizes of the subsets: of the leading points of the largest one.
-        alphas : sequence of k floats
-
-        Returns
-        -------
-        ndarray of shape (w, s, k, r)
+        `columns`, (w, n, r), and `among`, (w, r, r), are the kernels of all points, and of those of
+        the largest subset, with the latter; the subsets are its leading points.
         """
         form = preferences.slim(columns.shape[2])
         return nested_rls_path(columns, among, sizes, scores, alphas, form)

@@ -110,11 +110,7 @@ class RankSVM(RankerMixin):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(kernel, gamma, degree, coef0, kernel_params)
-        self.C = C
-        self.loss = loss
-        self.tol = tol
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
     def fit(
         self,

@@ -56,23 +56,8 @@ class OrderedPairs:
     def __init__(self, n_points: int, ordered: ArrayLike, weights: ArrayLike | None = None) -> None:
         self._ordered = np.asarray(ordered, dtype=np.intp).reshape(-1, 2)
         self.n_points, self.n_pairs = n_points, len(self._ordered)
-        if self.n_pairs and not (self._ordered.min() >= 0 and self._ordered.max() < n_points):
-            raise ValueError(f"ordered: expected point indices from 0 to {n_points - 1}")
         self._cell = self._ordered[:, 0] * n_points + self._ordered[:, 1]
-        times = np.bincount(self._cell, minlength=1)
-        if (own := np.flatnonzero(times[:: n_points + 1])).size:
-            raise ValueError(f"ordered: point {own[0]} cannot be preferred to itself")
-        if times.max() > 1:
-            i, j = divmod(int(times.argmax()), n_points)
-            raise ValueError(f"ordered: the pair ({i}, {j}) occurs twice; give it once")
         self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if self.weights is not None and not (
-            self.weights.shape == (self.n_pairs,)
-            and np.all((self.weights > 0.0) & np.isfinite(self.weights))
-        ):
-            raise ValueError(
-                f"weights: expected {self.n_pairs} positive numbers, one for each pair"
-            )
 
     @classmethod
     def of_scores(cls, scores: Array, pairs: Index, weights: Array | None = None) -> OrderedPairs:
@@ -167,12 +152,8 @@ def rank_svm_path(
     max_iter : int
         Maximum number of steps for each problem.
     """
-    if loss not in ("hinge", "squared_hinge"):
-        raise ValueError(f"loss: expected 'hinge' or 'squared_hinge', got {loss!r}")
     Cs = np.asarray(Cs, dtype=np.float64)
     each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
-    if len(each) != len(kernel):
-        raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
     solver = _hinge_path if loss == "hinge" else _squared_hinge_path
     paired = [index for index, own in enumerate(each) if own.n_pairs]
     grid = (len(kernel), len(Cs))
