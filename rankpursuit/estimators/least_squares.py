@@ -79,16 +79,8 @@ class RLS(_LeastSquares):
     ----------
     alpha : float, default 1
         Weight of the regulariser, the paper's lambda; positive.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
@@ -98,12 +90,8 @@ class RLS(_LeastSquares):
         Coefficients a; with a linear kernel the weights of the features.
     X_basis_ : ndarray of shape (n, n_features) or None
         The training points; None with a precomputed or a linear kernel.
-    gamma_ : float or None
-        The gamma in use; None for a kernel without one.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    gamma_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -137,18 +125,15 @@ class RankRLS(RankerMixin, _LeastSquares):
     ----------
     alpha : float, default 1
         Weight of the regulariser, the paper's lambda; positive.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    kernel, gamma, degree, coef0, kernel_params : optional
-        The kernel, as in :class:`RLS`.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    n_groups_ : int or None
-        Number of groups, 1 if there were none; None after explicit pairs.
-    basis_, coef_, X_basis_, gamma_, n_features_in_, feature_names_in_
+    basis_, coef_, X_basis_
         As in :class:`RLS`.
+    gamma_, n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -201,11 +186,8 @@ class SparseRankRLS(RankerMixin):
         Size of the subset: a number of points, or a fraction of them in (0, 1].
     alpha : float, default 1
         Weight of the regulariser, the paper's lambda; positive.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    kernel, gamma, degree, coef0, kernel_params : optional
-        The kernel, as in :class:`RLS`.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
     random_state : int, Generator, RandomState or None, default None
         Draws the subset.
 
@@ -216,7 +198,7 @@ class SparseRankRLS(RankerMixin):
     coef_ : ndarray of shape (n_basis,)
         Coefficients of the subset; with a linear kernel the weights of the features.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
-        As in :class:`RankRLS`.
+        As in :class:`RankingPursuit`.
 
     See Also
     --------

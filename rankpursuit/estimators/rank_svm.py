@@ -51,7 +51,7 @@ class RankSVM(RankerMixin):
     tol : float, default 1e-3
         Relative duality gap to reach. If it is not reached, a ConvergenceWarning names the gap.
     group_weight, kernel, gamma, degree, coef0, kernel_params : optional
-        The weights of groups and the kernel, as in :class:`RankRLS`.
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class RankSVM(RankerMixin):
     duality_gap_ : float
         Relative duality gap of the solution.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
-        As in :class:`RankRLS`.
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
