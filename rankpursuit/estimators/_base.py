@@ -251,9 +251,7 @@ def check_size(values: Array, what: str, remedy: str) -> None:
 
 def check_scores(y: Array) -> Array:
     """Return the scores; raise a ValueError if they cannot be computed with."""
-    if not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity; leave points without a score out")
-    check_size(y, "y", "scale the scores")
+    check_size(y, "y", "scale the scores, and leave points without one out")
     return y
 
 
@@ -365,14 +363,10 @@ def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: In
     if not (isinstance(kernel, str) and kernel in BETWEEN_0_AND_1):
         return
     rows, some = (evenly(size) for size in values.shape)
-    seen = values if len(rows) == len(values) else values[rows]
-    seen = seen if len(some) == len(columns) else seen[:, some]
-    if np.count_nonzero((seen >= 1e-6) & (seen <= 1.0 - 1e-6)) > 0.01 * seen.size:
-        return
-    seen = seen[rows[:, None] != columns[some]]
-    if not seen.size:
-        return
-    zeros, ones = np.mean(seen < 1e-6), np.mean(seen > 1.0 - 1e-6)
+    seen = values[rows[:, None], some][rows[:, None] != columns[some]]
+    zeros, ones = (
+        np.count_nonzero(far) / max(1, seen.size) for far in (seen < 1e-6, seen > 1 - 1e-6)
+    )
     if zeros + ones >= 0.99:
         what = "0" if zeros >= 0.99 else "1" if ones >= 0.99 else "0 or 1"
         warnings.warn(

@@ -1160,16 +1160,8 @@ class SemiSupervisedRankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[m
         most 50.
     nus : list of float, default (0.1, 1.0, 10.0)
         Weights of the agreement to try.
-    n_views : int, default 2
-        Number of views.
-    views : {"points", "loss", "features"} or list of kernels, default "points"
-        What sets the views apart, see :class:`SemiSupervisedRankingPursuit`.
-    shared_basis : bool, default False
-        Choose the same point for all views at every step.
-    fitting : {"basic", "backfit"}, default "backfit"
-        Whether a step refits all coefficients of all views jointly.
-    agreement : {"cumulative", "incremental"}, default "cumulative"
-        Whether a step is chosen to bring the whole functions together or only its increments.
+    n_views, views, shared_basis, fitting, agreement : optional
+        As in :class:`SemiSupervisedRankingPursuit`; `fitting` is "backfit" by default.
     n_candidates : int or None, default 200
         Number of points of a training part, drawn at random, that are dealt out to the
         dictionaries; a step compares all pairs of their functions. None: all points.

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -450,15 +449,11 @@ class _Pursuit(KernelEstimator):
 
     def _checked(self, blocks: Blocks) -> Iterator[tuple[Any, Array, NDArray | None]]:
         """Check one block after the other; the first one defines the number of features."""
-        if isinstance(blocks, str | PathLike):
-            raise ValueError(
-                "blocks must be blocks of rows, not the name of a file: letor_blocks(path) and "
-                "parquet_blocks(path) of rankpursuit.datasets read them from one"
-            )
         opened = blocks() if callable(blocks) else blocks
-        if not isinstance(opened, Iterable):
+        if isinstance(opened, str) or not isinstance(opened, Iterable):
             raise ValueError(
-                f"blocks must be an iterable of (X, y, groups); got {type(opened).__name__}"
+                f"blocks must be an iterable of (X, y, groups); got {type(opened).__name__}: "
+                "letor_blocks(path) and parquet_blocks(path) of rankpursuit.datasets read a file"
             )
         for place, block in enumerate(opened, start=1):
             with _prefix_errors(f"block {place}"):
@@ -468,10 +463,9 @@ class _Pursuit(KernelEstimator):
     def _check_block(self, block: Any, *, reset: bool) -> tuple[Any, Array, NDArray | None]:
         """Return checked points, scores, and labels if the rows are labelled and compared."""
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-            alone = isinstance(block, np.ndarray)
             raise ValueError(
-                f"a block must be (X, y, groups); got {type(block).__name__}"
-                + ("; a single block goes into a list, [(X, y, groups)]" if alone else "")
+                f"a block must be (X, y, groups); got {type(block).__name__}; a single block goes "
+                "into a list, [(X, y, groups)]"
             )
         X, y, groups = (*block, None)[:3]
         X, y = self._check_data(X, y, reset=reset, min_samples=1)
@@ -676,12 +670,11 @@ class RankingPursuit(RankerMixin, _Pursuit):
     the kernel need be neither symmetric nor positive semi-definite.
 
     With at least four samples for each of the N candidates, and no explicit pairs, `fit` goes once
-    over the rows in blocks of 64 MB and keeps the N x N Gram matrix. Up to 2^25 kernel values of
-    samples with candidates, rows replace a Gram matrix that leaves too few digits, because chosen
-    functions nearly depend on each other. From a Gram matrix alone, a function of which less than
-    1e-5 is left outside of the span of the chosen ones is never chosen. Rows that do not fit into
-    memory may be a memory map for `fit`, come in blocks for `fit_blocks` or one at a time for
-    `partial_fit`, or lie on a cluster, see `block_gram`.
+    over the rows in blocks of 64 MB and keeps the N x N Gram matrix. Up to 2^25 kernel values, rows
+    replace a Gram matrix that leaves too few digits; beyond, a function of which less than 1e-5 is
+    left outside of the span of the chosen ones is never chosen. Rows that do not fit into memory
+    may be a memory map, come in blocks (`fit_blocks`, `partial_fit`) or lie on a cluster
+    (`block_gram`).
 
     The defaults do well over data of different kinds (results/defaults.md). The pursuit of the
     paper is ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.

@@ -22,7 +22,6 @@ from rankpursuit.estimators._base import (
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import (
     GroupedPairs,
-    ListedPairs,
     Loss,
     OrderedPairs,
     add_up_ordered,
@@ -159,21 +158,20 @@ class RankSVM(RankerMixin):
                 raise ValueError("y and pairs both say what is preferred; pass one of them")
         n_points, n_features = X.shape
         few = n_points <= (_FEW_POINTS if n_points <= n_features else _FEWEST_POINTS)
-        if self._in_features and not few:
-            if self.n_groups_ is None:
-                compared: Any = ListedPairs(n_points, *listed)
-            else:
-                compared = GroupedPairs(scores, within.codes, within.point_weights)
+        in_weights = self._in_features and not few
+        compared: OrderedPairs | GroupedPairs
+        if self.n_groups_ is None:
+            compared = OrderedPairs(n_points, *listed)
+        elif in_weights:
+            compared = GroupedPairs(scores, within.codes, within.point_weights)
+        else:
+            compared = OrderedPairs.of_scores(scores, within.pairs(), within.pair_weights())
+        if in_weights:
             solved = rank_svm_weights(X, compared, float(self.C), loss=self.loss, tol=self.tol)
             self.duality_gap_ = float(solved.gap)
             self._keep_weights(solved.weights)
         else:
-            if self.n_groups_ is None:
-                ordered = OrderedPairs(n_points, *listed)
-            else:
-                pair_weights = within.pair_weights()
-                ordered = OrderedPairs.of_scores(scores, within.pairs(), pair_weights)
-            self._fit_points(X, ordered)
+            self._fit_points(X, compared)
         if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
@@ -183,7 +181,7 @@ class RankSVM(RankerMixin):
             )
         return self
 
-    def _fit_points(self, X: Any, ordered: OrderedPairs) -> None:
+    def _fit_points(self, X: Any, ordered: Any) -> None:
         """Solve in the coefficients of the training points."""
         if self._in_features:
             kernel: Array = linear_kernel(X, X)

@@ -1,28 +1,9 @@
 """Scorers for model selection in scikit-learn, and groups in the forms that ranking software has.
 
 All scorers request `groups`, and leave out points without a score, which NaN marks. To have
-scikit-learn pass groups on, switch its metadata routing on and give them to the outermost call:
-
->>> import numpy as np, sklearn
->>> from sklearn.model_selection import GridSearchCV, GroupKFold
->>> from sklearn.pipeline import make_pipeline
->>> from sklearn.preprocessing import StandardScaler
->>> from rankpursuit import RankRLS, ndcg_scorer
->>> rng = np.random.default_rng(0)
->>> X, queries = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
->>> y = X[:, 0] + 10 * queries
->>> with sklearn.config_context(enable_metadata_routing=True):
-...     search = GridSearchCV(
-...         make_pipeline(StandardScaler(), RankRLS()),
-...         {"rankrls__alpha": [0.1, 1000.0]},
-...         scoring=ndcg_scorer(k=5, gain="shifted"),
-...         cv=GroupKFold(3),
-...     ).fit(X, y, groups=queries)
->>> search.best_params_, search.best_estimator_[-1].n_groups_
-({'rankrls__alpha': 0.1}, 6)
-
-Without the routing, scikit-learn uses the groups to split and passes them on neither to the ranker
-nor to the scorer. These scorers then refuse to score.
+scikit-learn pass groups on, switch its metadata routing on and give them to the outermost call, as
+in the example of :func:`ndcg_scorer`. Without the routing, scikit-learn uses the groups to split
+and passes them on neither to the ranker nor to the scorer. These scorers then refuse to score.
 """
 
 from __future__ import annotations

@@ -49,7 +49,6 @@ from rankpursuit.solvers.pursuit import (
 )
 from rankpursuit.solvers.rank_svm import (
     GroupedPairs,
-    ListedPairs,
     Loss,
     OrderedPairs,
     rank_svm_path,
@@ -67,7 +66,6 @@ __all__ = [
     "GramSums",
     "GroupedPairs",
     "JointFitting",
-    "ListedPairs",
     "Loss",
     "OrderedPairs",
     "PursuitPath",

@@ -72,9 +72,15 @@ class OrderedPairs:
         return cls(len(scores), ordered[untied], None if weights is None else weights[untied])
 
     @cached_property
+    def _differences(self) -> sp.csr_array:
+        """The matrix with a row ``e_i - e_j`` for each pair."""
+        signs, starts = np.tile([1.0, -1.0], self.n_pairs), np.arange(0, 2 * self.n_pairs + 1, 2)
+        shape = (self.n_pairs, self.n_points)
+        return sp.csr_array((signs, self._ordered.ravel(), starts), shape=shape)
+
+    @cached_property
     def _transposed(self) -> sp.csr_array:
-        """The matrix with a column ``e_i - e_j`` for each pair."""
-        return _differences_of(self.n_points, self._ordered).T.tocsr()
+        return self._differences.T.tocsr()
 
     def matrix(self, entries: Array | float, elsewhere: float) -> Array:
         """Return a matrix (n, n) with an entry for each pair, and a constant elsewhere."""
@@ -105,11 +111,20 @@ class OrderedPairs:
         np.einsum("bii->bi", result)[...] = degrees
         return result
 
+    def violated(self, values: Array, margin: float) -> Violated:
+        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        which = np.flatnonzero(self._differences @ values < margin)
+        some, weights = self._differences[which], self.weighted(np.ones(self.n_pairs))[which]
+        return Violated(
+            float(weights.sum()),
+            np.asarray(some.T @ weights),
+            np.asarray(abs(some).T @ weights),
+            lambda x: np.asarray(some.T @ ((some @ x).T * weights).T),
+        )
 
-def _differences_of(n_points: int, ordered: Index) -> sp.csr_array:
-    """Return the matrix (p, n) with a row ``e_i - e_j`` for each pair."""
-    signs, starts = np.tile([1.0, -1.0], len(ordered)), np.arange(0, 2 * len(ordered) + 1, 2)
-    return sp.csr_array((signs, ordered.ravel(), starts), shape=(len(ordered), n_points))
+    def centred(self, X: Array) -> Array:
+        """Subtract the mean from points of shape (n, d), a level that no comparison sees."""
+        return X - X.mean(axis=0)
 
 
 @dataclass(frozen=True)
@@ -500,28 +515,6 @@ class Violated(NamedTuple):
     laplacian: Callable[[Array], Array]
 
 
-class ListedPairs:
-    """Explicit pairs (p, 2), in each row the preferred point first, with positive weights (p,)."""
-
-    def __init__(self, n_points: int, ordered: Index, weights: Array) -> None:
-        self._weights, self._differences = weights, _differences_of(n_points, ordered)
-
-    def violated(self, values: Array, margin: float) -> Violated:
-        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
-        which = np.flatnonzero(self._differences @ values < margin)
-        some, weights = self._differences[which], self._weights[which]
-        return Violated(
-            float(weights.sum()),
-            np.asarray(some.T @ weights),
-            np.asarray(abs(some).T @ weights),
-            lambda x: np.asarray(some.T @ ((some @ x).T * weights).T),
-        )
-
-    def centred(self, X: Array) -> Array:
-        """Subtract the mean from points of shape (n, d), a level that no comparison sees."""
-        return X - X.mean(axis=0)
-
-
 class GroupedPairs:
     """All pairs of points of a group whose scores differ; the higher score is preferred.
 
@@ -574,7 +567,7 @@ class GroupedPairs:
         return GroupPreferences(self._groups, "equal").root(X)
 
 
-Compared = ListedPairs | GroupedPairs
+Compared = OrderedPairs | GroupedPairs
 
 
 class _Halves(NamedTuple):

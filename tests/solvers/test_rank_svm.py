@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import OrderedPairs, rank_svm, rank_svm_path, rank_svm_weights
-from rankpursuit.solvers.rank_svm import GroupedPairs, ListedPairs
+from rankpursuit.solvers.rank_svm import GroupedPairs
 
 
 def test_ties_make_no_pair():
@@ -80,11 +80,6 @@ def test_no_pair_at_all_is_allowed():
     pairs = OrderedPairs(3, [], [])
     assert pairs.n_pairs == 0
     assert pairs.margins(np.ones((2, 3))).shape == (2, 0)
-
-
-def test_pair_of_scores_given_twice_is_refused():
-    with pytest.raises(ValueError, match=r"the pair \(1, 0\) occurs twice"):
-        OrderedPairs.of_scores(np.array([1.0, 2.0]), np.array([[0, 1], [1, 0]]))
 
 
 @ANY_LOSS
@@ -495,7 +490,7 @@ def test_listed_pairs_are_picked_by_their_differences():
     rows = differences_by_loops(rng.normal(size=8), np.zeros(8))[::2]
     ordered = np.column_stack([rows.argmax(axis=1), rows.argmin(axis=1)])
     weights, values = rng.random(len(rows)), rng.normal(size=8)
-    listed = ListedPairs(8, ordered, weights).violated(values, 0.7)
+    listed = OrderedPairs(8, ordered, weights).violated(values, 0.7)
     assert 0 < listed.total < weights.sum()
     assert_same(listed, *of_list(rows, weights, values, 0.7))
 
@@ -524,7 +519,7 @@ def test_a_common_level_of_a_group_is_taken_away():
     X = np.array([[1.0, 5.0], [3.0, 5.0], [1e9, 0.0], [1e9, 2.0]])
     centred = GroupedPairs(np.arange(4.0), groups, np.ones(4)).centred(X)
     np.testing.assert_array_equal(centred, [[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])
-    listed = ListedPairs(4, np.array([[0, 1]]), np.ones(1)).centred(X)
+    listed = OrderedPairs(4, np.array([[0, 1]]), np.ones(1)).centred(X)
     np.testing.assert_allclose(listed, X - X.mean(axis=0))
 
 
@@ -591,7 +586,7 @@ def test_weights_of_groups_and_of_listed_pairs_count(loss):
     preferred, other = rows.argmax(axis=1), rows.argmin(axis=1)
     weights = of_group[groups[preferred]]
     grouped = GroupedPairs(scores, groups, of_group[groups])
-    listed = ListedPairs(24, np.column_stack([preferred, other]), weights)
+    listed = OrderedPairs(24, np.column_stack([preferred, other]), weights)
     least = least_objective(X @ X.T, rows, 0.5, loss, weights)
     for pairs in (grouped, listed):
         solved = rank_svm_weights(X, pairs, 0.5, loss=loss, tol=TOL[loss])
