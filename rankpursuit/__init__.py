@@ -1,5 +1,6 @@
 """Sparse preference learning by pursuit: the algorithms and experiments of one paper."""
 
+# ruff: noqa: F403, F405
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -7,31 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rankpursuit.estimators import (
-        RLS,
-        RLSCV,
-        CombinedRankingRegressionPursuit,
-        CombinedRankingRegressionPursuitCV,
-        KernelMatchingPursuit,
-        KernelMatchingPursuitCV,
-        RankingPursuit,
-        RankingPursuitCV,
-        RankRLS,
-        RankRLSCV,
-        RankSVM,
-        SemiSupervisedRankingPursuit,
-        SemiSupervisedRankingPursuitCV,
-        SparseRankRLS,
-        SparseRankRLSCV,
-        group_scorer,
-        groups_from_sizes,
-        kendall_scorer,
-        load_model,
-        map_scorer,
-        mrr_scorer,
-        ndcg_scorer,
-        sizes_from_groups,
-    )
+    from rankpursuit.estimators import *
 
 __all__ = [
     "RLS",

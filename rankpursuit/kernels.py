@@ -20,18 +20,10 @@ _EPS = np.finfo(np.float64).eps
 
 
 def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return the squared Euclidean distance of every row of `X` to every row of `Y`.
+    """Return the squared Euclidean distance of every row of `X` to every row of `Y`, (m, n).
 
-    Parameters
-    ----------
-    X : array-like of shape (m, d)
-    Y : array-like of shape (n, d), optional
-        Default: `X` itself; the diagonal is then exactly zero and the result exactly symmetric.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
-        Never negative; zero where the points are equal to working precision.
+    Without `Y`, `X` takes its place: the diagonal is then exactly zero and the result exactly
+    symmetric. No distance is negative, and those of points equal to working precision are zero.
     """
     left = np.asarray(X, dtype=np.float64)
     right = left if Y is None else np.asarray(Y, dtype=np.float64)
@@ -63,18 +55,7 @@ def gamma_from_width(width: ArrayLike) -> NDArray[np.float64]:
 
 
 def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.float64]:
-    """Return Gaussian kernels ``exp(-gamma d^2)`` for many values of gamma.
-
-    Parameters
-    ----------
-    squared : ndarray of shape (m, n)
-        Squared distances.
-    gammas : array-like of shape (w,)
-
-    Returns
-    -------
-    ndarray of shape (w, m, n)
-    """
+    """Return Gaussian kernels ``exp(-gamma d^2)``, (w, m, n), of squared distances (m, n)."""
     gammas = np.asarray(gammas, dtype=np.float64)
     stack = np.multiply(-gammas[:, None, None], squared)
     zero = stack < _UNDERFLOW
@@ -87,21 +68,10 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
 
 
 class GaussianColumns:
-    """Gaussian functions around given points, to be evaluated at many blocks of others.
+    """Gaussian functions around given points (n, d), to be evaluated at many blocks of others.
 
     They are those of :func:`squared_distances` and :func:`gaussian_stack` except for rounding,
     with one product of matrices and one pass over its entries.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, d)
-    gamma : float
-
-    Examples
-    --------
-    >>> GaussianColumns([[0.0], [1.0]], 1.0)(np.array([[0.0], [2.0]])).round(3)
-    array([[1.   , 0.368],
-           [0.018, 0.368]])
     """
 
     def __init__(self, points: ArrayLike, gamma: float) -> None:
@@ -115,18 +85,7 @@ class GaussianColumns:
     def __call__(
         self, X: NDArray[np.floating], out: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Evaluate all functions at the rows of `X`.
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, d)
-        out : ndarray of shape (m, n), optional
-            Where to put the values.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-        """
+        """Return the values (m, n) of all functions at the rows of `X`, (m, d)."""
         n_rows, n_features = X.shape
         extended = np.empty((n_rows, n_features + 2))
         centred = np.subtract(X, self._centre, out=extended[:, :n_features])
@@ -148,18 +107,10 @@ class GaussianColumns:
 def function_values(
     kernel: NDArray[np.float64], coefficients: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Return the values ``K a`` of kernel expansions, all functions of a grid for each kernel.
+    """Return the values ``K a``, (b, ..., m), of kernel expansions.
 
-    Parameters
-    ----------
-    kernel : ndarray of shape (b, m, n)
-        Kernel values of m points with the n points of the expansions.
-    coefficients : ndarray of shape (b, ..., n)
-        With any number of axes of a grid, or none.
-
-    Returns
-    -------
-    ndarray of shape (b, ..., m)
+    `kernel`, (b, m, n), has the kernel values of m points with the n points of the expansions, and
+    `coefficients`, (b, ..., n), any number of axes of a grid, or none.
     """
     if coefficients.ndim == 2:
         return np.matmul(kernel, coefficients[..., None])[..., 0]
@@ -169,20 +120,11 @@ def function_values(
 
 
 def classify_widths(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.str_]:
-    """Return which widths leave nothing to learn on these points.
+    """Return which of w widths leave nothing to learn on points with these squared distances.
 
-    Parameters
-    ----------
-    squared : ndarray of shape (m, n)
-        Squared distances of the points to the dictionary; zeros (a point and itself) are
-        skipped.
-    gammas : array-like of shape (w,)
-
-    Returns
-    -------
-    ndarray of shape (w,)
-        ``"identity"`` where every pair of distinct points has a kernel value below the working
-        precision, ``"ones"`` where every value is 1 to working precision, else ``"regular"``.
+    ``"identity"`` where every pair of distinct points has a kernel value below the working
+    precision, ``"ones"`` where every value is 1 to working precision, else ``"regular"``. Zeros
+    (a point and itself) are skipped.
     """
     gammas = np.asarray(gammas, dtype=np.float64)
     apart = squared[squared > 0.0]

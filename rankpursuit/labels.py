@@ -3,77 +3,48 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
 def checked_labels(groups: ArrayLike) -> NDArray:
-    """Check the labels of groups.
+    """Return labels of groups, (n,); raise a ValueError if they cannot be told apart.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n,)
-        Numbers, strings, or other values of one type.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If a label is missing (NaN, NaT, None), or if labels have different types: 1 and "1" may
-        be meant to be one group.
+    That is if a label is missing (NaN, NaT, None), or if labels have different types: 1 and "1" may
+    be meant to be one group.
     """
     # Numpy makes strings of a list of numbers and strings, so its items are checked first.
-    labels = groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object)
-    labels = np.asarray(labels)
+    labels = np.asarray(groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object))
     if labels.ndim != 1:
         raise ValueError(f"groups: expected one label for each point, got the shape {labels.shape}")
+    _refuse_missing(labels)
     if labels.dtype.kind == "O":
-        _refuse_mixed(labels)
+        kinds = {Real if isinstance(one, Real | np.bool_) else type(one): one for one in labels}
+        if len(kinds) > 1:
+            one, other, *_ = kinds.values()
+            raise ValueError(
+                f"groups: labels of different types, as {one!r} and {other!r}; make them one type"
+            )
         labels = np.asarray(labels.tolist()) if len(labels) else np.empty(0, dtype=np.intp)
-        if labels.ndim != 1 or (labels.dtype.kind == "O" and not _have_an_order(labels)):
+        try:
+            np.sort(labels)
+        except TypeError:
+            labels = np.empty((0, 0))
+        if labels.ndim != 1:
             raise ValueError("groups: expected a number or a string for each point")
-    if labels.dtype.kind in "fcmM" and (missing := np.flatnonzero(labels != labels)).size:
-        raise ValueError(_missing(int(missing[0]), labels[missing[0]]))
     return labels
 
 
-def _refuse_mixed(labels: NDArray) -> None:
-    """Raise a ValueError for missing labels, and for labels of more than one type."""
-    kinds: dict[type, Any] = {}
-    for place, label in enumerate(labels):
-        if _is_missing(label):
-            raise ValueError(_missing(place, label))
-        kinds.setdefault(Real if isinstance(label, Real | np.bool_) else type(label), label)
-    if len(kinds) > 1:
-        one, other, *_ = kinds.values()
+def _refuse_missing(labels: NDArray) -> None:
+    if labels.dtype.kind == "O":
+        import pandas as pd
+
+        missing = np.flatnonzero(pd.isna(labels))
+    else:
+        missing = np.flatnonzero(labels != labels)
+    if len(missing):
         raise ValueError(
-            f"groups: labels of different types, as {one!r} and {other!r}; make them one type"
+            f"groups: the label of point {missing[0]} is missing, {labels[missing[0]]}; leave such "
+            "points out, or give them a label"
         )
-
-
-def _have_an_order(labels: NDArray) -> bool:
-    """Return whether the labels can be sorted, as dates and large integers can."""
-    try:
-        np.sort(labels)
-    except TypeError:
-        return False
-    return True
-
-
-def _is_missing(label: Any) -> bool:
-    """Return whether a label is None, NaN, or a missing value of pandas."""
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(label, Real | np.generic) and bool(label != label)
-
-
-def _missing(place: int, label: Any) -> str:
-    return (
-        f"groups: the label of point {place} is missing, {label}; leave such points out, or give "
-        "them a label"
-    )

@@ -78,8 +78,7 @@ def disagreement_error(
     groups : array-like of shape (m,), optional
         Only pairs inside a group count. Default: all pairs.
     normalized : bool, default True
-        Divide by twice the number of pairs, so that without ties 0 is perfect, 1 is reversed and
-        a constant prediction has 1/2.
+        Divide by twice the number of pairs, so that without ties 0 is perfect and 1 is reversed.
     ties : {"half", "all", "untied"}, default "half"
         "half": a pair that is tied on either side is half wrong; normalised, this is
         ``(1 - tau_a) / 2`` with Kendall's tau_a, and a constant prediction has 1/2. "all" counts
@@ -109,16 +108,8 @@ def pairwise_accuracy(
 ) -> Array | float:
     """Fraction of the pairs with different scores that are predicted in the right order.
 
-    A pair that is tied in the prediction counts half. NaN if no pair has different scores.
-
-    Parameters
-    ----------
-    scores, predictions, groups
-        See :func:`disagreement_error`.
-
-    Returns
-    -------
-    float or ndarray of shape (...)
+    A pair that is tied in the prediction counts half. NaN if no pair has different scores. Shapes
+    are those of :func:`disagreement_error`.
     """
     return 1.0 - disagreement_error(scores, predictions, groups, ties="untied")
 
@@ -131,12 +122,12 @@ def kendall_tau(
     variant: Variant = "b",
     empty: float | None = None,
 ) -> Array | float:
-    """Kendall's tau, the mean over groups: a score, higher is better.
+    """Kendall's tau, the mean over groups: a score from -1, reversed, to 1.
 
     In a group it is the number of pairs in the right order minus the number of those in the wrong
     one, over the number of all pairs (tau_a), or over the geometric mean of the numbers of pairs
     that are not tied in the scores and not tied in the prediction (tau_b). A pair that is tied on
-    either side is neither right nor wrong.
+    either side is neither right nor wrong, so that a constant prediction of a group counts 0.
 
     Parameters
     ----------
@@ -151,13 +142,7 @@ def kendall_tau(
     Returns
     -------
     float or ndarray of shape (...)
-        From -1, reversed, to 1; a constant prediction of a group counts 0. NaN if all groups are
-        left out.
-
-    Examples
-    --------
-    >>> kendall_tau([3, 2, 1, 7, 6], [0.9, 0.5, 0.1, 0.2, 0.8], groups=[0, 0, 0, 1, 1])
-    0.0
+        NaN if all groups are left out.
     """
     _check_option("variant", variant, Variant)
     rows, stack, shape = _rows_and_stack(scores, predictions)
@@ -188,7 +173,7 @@ def ndcg_error(
     discount: Discount = "standard",
     empty: float | None = 0.0,
 ) -> Array | float:
-    """One minus the normalised discounted cumulative gain, NDCG@k.
+    """One minus the normalised discounted cumulative gain, ``NDCG@k``: 0 is the best order.
 
     The point that is predicted to come at place i = 1, 2, ... counts its gain over
     ``log2(i + 1)``, up to place k; the sum is divided by that of the best order. Points that tie in
@@ -196,12 +181,9 @@ def ndcg_error(
 
     Parameters
     ----------
-    scores, predictions
+    scores, predictions, groups
         Grades of at least 0, unless the gain is "shifted", and predictions of the shapes of
-        :func:`disagreement_error`.
-    groups : array-like of shape (m,), optional
-        Each group is a ranking of its own, and the mean over the groups of more than one point
-        counts. Default: one ranking of all points.
+        :func:`disagreement_error`. The mean over the groups of more than one point counts.
     k : int, optional
         Number of places that count. Default: all.
     gain : {"linear", "exponential", "shifted"}, default "linear"
@@ -217,12 +199,7 @@ def ndcg_error(
     Returns
     -------
     float or ndarray of shape (...)
-        From 0, the best order, to 1. NaN if all groups are left out.
-
-    Examples
-    --------
-    >>> ndcg_error([2, 1, 0], [0.9, 0.5, 0.1])
-    0.0
+        NaN if all groups are left out.
     """
     _check_places(k)
     _check_option("gain", gain, Gain)
@@ -259,7 +236,7 @@ def mean_average_precision(
     threshold: float = 0.0,
     empty: float | None = None,
 ) -> Array | float:
-    """Mean average precision, MAP or MAP@k: a score, higher is better.
+    """Mean average precision, MAP or ``MAP@k``: a score from 0 to 1, the best order.
 
     The precision at place i is the fraction of relevant points among the first i. The average
     precision of a group is the sum of the precisions at the places of its relevant points, over
@@ -267,11 +244,8 @@ def mean_average_precision(
 
     Parameters
     ----------
-    scores, predictions
-        See :func:`disagreement_error`.
-    groups : array-like of shape (m,), optional
-        Each group is a ranking of its own, and the mean over the groups counts. Default: one
-        ranking of all points.
+    scores, predictions, groups
+        See :func:`disagreement_error`. The mean over the groups counts.
     k : int, optional
         Number of places that count; the sum is then divided by `k` if there are more relevant
         points, so that the best order has 1. Default: all.
@@ -284,7 +258,7 @@ def mean_average_precision(
     Returns
     -------
     float or ndarray of shape (...)
-        From 0 to 1, the best order. NaN if all groups are left out.
+        NaN if all groups are left out.
 
     Examples
     --------
@@ -306,20 +280,11 @@ def mean_reciprocal_rank(
     threshold: float = 0.0,
     empty: float | None = None,
 ) -> Array | float:
-    """Mean reciprocal rank, MRR or MRR@k: a score, higher is better.
+    """Mean reciprocal rank, MRR or ``MRR@k``: a score from 0 to 1.
 
     A group counts 1 / i if its first relevant point is at place i, and 0 if that is below place k.
-    Points that tie in the prediction count the mean over all orders of them.
-
-    Parameters
-    ----------
-    scores, predictions, groups, k, threshold, empty
-        See :func:`mean_average_precision`.
-
-    Returns
-    -------
-    float or ndarray of shape (...)
-        From 0 to 1. NaN if all groups are left out.
+    Points that tie in the prediction count the mean over all orders of them. Parameters are those
+    of :func:`mean_average_precision`.
 
     Examples
     --------

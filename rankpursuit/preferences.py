@@ -106,15 +106,10 @@ class GroupPreferences(Preferences):
 
     Attributes
     ----------
-    n_points, n_groups : int
-    codes : ndarray of shape (n,)
-        Index of each point's group, in the order of the sorted labels.
-    sizes : ndarray of shape (n_groups,)
-        Number of points of each group.
-    scale : ndarray of shape (n_groups,)
-        ``n_g w_g``, the weight of the squared deviations of each group.
-    order : ndarray of shape (n,)
-        The points group by group.
+    codes, order : ndarrays of shape (n,)
+        Index of each point's group, in the order of the sorted labels; the points group by group.
+    sizes, scale : ndarrays of shape (n_groups,)
+        Number of points of each group; ``n_g w_g``, the weight of its squared deviations.
     """
 
     def __init__(self, groups: ArrayLike, weight: GroupWeight | ArrayLike = "pairs") -> None:
@@ -195,13 +190,8 @@ class GroupPreferences(Preferences):
 class PairPreferences(Preferences):
     """Explicit weighted pairs; the root is their sparse weighted incidence matrix.
 
-    Parameters
-    ----------
-    n_points : int
-    pairs : array-like of shape (p, 2)
-        Indices of the two points of each pair, in any order, each pair once.
-    weights : array-like of shape (p,), optional
-        Non-negative weights of the pairs, the entries of W. Default: all 1.
+    `pairs`, (p, 2), has the indices of the two points of each pair, in any order, each pair once,
+    and `weights`, (p,), the entries of W, by default 1.
     """
 
     def __init__(self, n_points: int, pairs: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -209,14 +199,6 @@ class PairPreferences(Preferences):
         pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         self.n_pairs = n_pairs = len(pairs)
         self.weights = np.ones(n_pairs) if weights is None else np.asarray(weights, dtype=float)
-        if self.weights.shape != (n_pairs,) or not np.all(self.weights >= 0):
-            raise ValueError(f"weights: expected {n_pairs} non-negative numbers, one for each pair")
-        if n_pairs and not (pairs.min() >= 0 and pairs.max() < n_points):
-            raise ValueError(f"pairs: expected point indices from 0 to {n_points - 1}")
-        if np.any(pairs[:, 0] == pairs[:, 1]):
-            raise ValueError("pairs: a point cannot be paired with itself")
-        if len(np.unique(np.sort(pairs, axis=1), axis=0)) < n_pairs:
-            raise ValueError("pairs: a pair occurs twice; add up its weights")
         rows = np.repeat(np.arange(n_pairs), 2)
         signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
         shape = (n_pairs, n_points)
@@ -255,19 +237,11 @@ def _sparse_apply(matrix: sp.csr_array, x: Array) -> Array:
 class Blend(Preferences):
     """The combined ranking and regression form ``beta I + (1 - beta) L`` of CRRP.
 
-    Its root stacks ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``.
-
-    Parameters
-    ----------
-    preferences : Preferences
-        The ranking part.
-    beta : float in [0, 1]
-        1 is regression alone, 0 is ranking alone.
+    Its root stacks ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``. A `beta` of 1 is
+    regression alone, 0 is ranking alone.
     """
 
     def __init__(self, preferences: Preferences, beta: float) -> None:
-        if not 0.0 <= beta <= 1.0:
-            raise ValueError(f"beta: expected a number from 0 to 1, got {beta}")
         self.n_points = preferences.n_points
         self.preferences = preferences
         self.beta = float(beta)

@@ -53,6 +53,16 @@ def test_reference_lists_everything_public(module):
     assert set(found) - aliases - listed == set()
 
 
+@pytest.mark.parametrize("module", ["", ".metrics", ".datasets", ".experiments", ".solvers"])
+def test_no_metric_becomes_a_mail_address(module):
+    public = importlib.import_module(f"rankpursuit{module}")
+    texts = [getattr(public, name).__doc__ or "" for name in public.__all__]
+    texts += [page.read_text() for page in DOCS.rglob("*.rst")]
+    for text in texts:
+        plain = re.sub(r"``.*?``|^ *(>>>|\.\.\.)[^\n]*$", "", text, flags=re.DOTALL | re.MULTILINE)
+        assert re.search(r"\w@\w", plain) is None
+
+
 def test_reference_lists_nothing_that_is_not_there():
     names, module = [], None
     for line in (DOCS / "api.rst").read_text().splitlines():

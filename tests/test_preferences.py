@@ -133,29 +133,6 @@ def test_no_pairs_at_all_is_a_form_of_zero():
         assert not preferences.laplacian(x).any()
 
 
-@pytest.mark.parametrize(
-    ("pairs", "weights", "message"),
-    [
-        ([(0, 1)], [-1.0], "weights: expected 1 non-negative numbers"),
-        ([(0, 1)], [np.nan], "weights: expected 1 non-negative numbers"),
-        ([(0, 1)], [1.0, 2.0], "weights: expected 1 non-negative numbers"),
-        ([(0, 3)], None, "pairs: expected point indices from 0 to 2"),
-        ([(-1, 0)], None, "pairs: expected point indices from 0 to 2"),
-        ([(1, 1)], None, "pairs: a point cannot be paired with itself"),
-        ([(0, 1), (1, 0)], None, "pairs: a pair occurs twice"),
-    ],
-)
-def test_bad_pairs_are_named(pairs, weights, message):
-    with pytest.raises(ValueError, match=message):
-        PairPreferences(3, pairs, weights)
-
-
-@pytest.mark.parametrize("beta", [-0.1, 1.1, np.nan])
-def test_beta_outside_its_range_is_named(beta):
-    with pytest.raises(ValueError, match="beta: expected a number from 0 to 1"):
-        Blend(Pointwise(2), beta)
-
-
 def test_root_of_groups_maps_constants_to_exactly_zero():
     x = np.array([0.1, 1e9 / 3.0, 0.1, 0.1, 1e9 / 3.0])
     for preferences in (GroupPreferences([0, 1, 0, 0, 1]), GroupPreferences.single(5)):

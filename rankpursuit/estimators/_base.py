@@ -251,9 +251,7 @@ def check_size(values: Array, what: str, remedy: str) -> None:
 
 def check_scores(y: Array) -> Array:
     """Return the scores; raise a ValueError if they cannot be computed with."""
-    if not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity; leave points without a score out")
-    check_size(y, "y", "scale the scores")
+    check_size(y, "y", "scale the scores, and leave points without one out")
     return y
 
 
@@ -359,26 +357,16 @@ def resolve_gamma(
 def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: Indices) -> None:
     """Warn if nearly all kernel values of different points are 0, 1, or either.
 
-    Parameters
-    ----------
-    kernel : str or callable
-    gamma : float or None
-    values : ndarray of shape (n, r)
-        Of the training points with some of them; at most 64 x 64 are inspected.
-    columns : ndarray of shape (r,)
-        Indices of these points.
+    `values`, (n, r), are those of the training points with r of them, whose indices `columns` has;
+    at most 64 x 64 are inspected.
     """
     if not (isinstance(kernel, str) and kernel in BETWEEN_0_AND_1):
         return
     rows, some = (evenly(size) for size in values.shape)
-    seen = values if len(rows) == len(values) else values[rows]
-    seen = seen if len(some) == len(columns) else seen[:, some]
-    if np.count_nonzero((seen >= 1e-6) & (seen <= 1.0 - 1e-6)) > 0.01 * seen.size:
-        return
-    seen = seen[rows[:, None] != columns[some]]
-    if not seen.size:
-        return
-    zeros, ones = np.mean(seen < 1e-6), np.mean(seen > 1.0 - 1e-6)
+    seen = values[rows[:, None], some][rows[:, None] != columns[some]]
+    zeros, ones = (
+        np.count_nonzero(far) / max(1, seen.size) for far in (seen < 1e-6, seen > 1 - 1e-6)
+    )
     if zeros + ones >= 0.99:
         what = "0" if zeros >= 0.99 else "1" if ones >= 0.99 else "0 or 1"
         warnings.warn(
@@ -397,20 +385,10 @@ def evenly(size: int, most: int = 64) -> Indices:
 
 
 def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array], *shape: int) -> Array:
-    """Evaluate a function at points block by block, in double precision.
+    """Evaluate a function at points block by block, in double precision: values (m, *shape).
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (m, n_features)
-    n_columns : int
-        Numbers that the function holds for each point.
-    function : callable
-        Returns values of shape (rows, *shape) for some rows of X.
-
-    Returns
-    -------
-    ndarray of shape (m, *shape)
-        Of the type of X.
+    `function` returns values (rows, *shape) of some rows of `X`, of which it holds `n_columns`
+    numbers each. The values have the type of `X`.
     """
     n_points = X.shape[0]
     values = np.empty((n_points, *shape), dtype=X.dtype)
@@ -442,6 +420,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Whether a linear kernel is solved in the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
 
+    kernel: Kernel
+    gamma: float | str | None
+    degree: int
+    coef0: float
+    kernel_params: Mapping[str, Any] | None
     n_features_in_: int
     n_groups_: int | None
     gamma_: Any
@@ -449,19 +432,10 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     coef_: Any
     X_basis_: Any
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        gamma: float | str | None,
-        degree: int,
-        coef0: float,
-        kernel_params: Mapping[str, Any] | None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
+    def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
+        """Keep the arguments of a constructor as they are: its `locals()`."""
+        for name in arguments.keys() - {"self"}:
+            setattr(self, name, arguments[name])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -681,16 +655,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file, without pickle; needs the package `skops`.
 
+        A ModelFileError is raised if the file cannot be written, or if a parameter is a function of
+        your own, which a file cannot hold.
+
         Parameters
         ----------
         path : path
             A new file, or a regular file to replace; see :func:`rankpursuit.load_model`.
-
-        Raises
-        ------
-        ModelFileError
-            If a parameter is a function of your own, which a file cannot hold, or the file cannot
-            be written.
         """
         check_is_fitted(self)
         save_model(self, path)
@@ -796,19 +767,14 @@ class RankerMixin(KernelEstimator):
         y : array-like of shape (m,)
             True scores; points with NaN are skipped.
         groups : array-like of shape (m,), optional
-            Only pairs inside a group count. Required if the model was fitted to several groups;
-            one label for all samples compares all of them.
+            Only pairs inside a group count. Required if the model was fitted to several groups, or
+            a ValueError is raised; one label for all samples compares all of them.
 
         Returns
         -------
         float
             Between 0 and 1, over the pairs whose true scores differ; a pair tied in the prediction
             counts half.
-
-        Raises
-        ------
-        ValueError
-            If the model was fitted to several groups and `groups` is missing.
         """
         y, prediction, labels = scored_part(y, self.predict(X), groups)
         n_fitted = self.n_groups_

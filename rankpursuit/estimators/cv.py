@@ -1,8 +1,8 @@
 """Cross-validation along paths: every estimator with its parameters chosen by itself.
 
 For each fold and width one path gives the predictions of the held-out points over the whole grid.
-What a family of methods does is two functions: the axes of its grid, and its held-out predictions.
-Everything else, from folds and scores to the choice and its plot, is in one base class.
+A family of methods has the axes of its grid and its held-out predictions; everything else, from
+folds and scores to the choice and its plot, is in one base class.
 """
 
 from __future__ import annotations
@@ -168,11 +168,7 @@ class _Predicts(RegressorMixin, BaseEstimator):
 def stacked_metric(scoring: Any) -> Metric:
     """Return a function of scores (m,), predictions (..., m) and groups that scores each.
 
-    Parameters
-    ----------
-    scoring : str, scorer or callable
-        A scorer gets the groups if it requests them; a callable is called once for each point of
-        the grid.
+    A scorer gets the groups if it requests them; a callable is called for each point of the grid.
     """
     if isinstance(scoring, str):
         found = metric_named(scoring)
@@ -230,23 +226,7 @@ _SPLITS = Constraint(
 def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Split]:
     """Split the scored points; unscored ones, whose score is NaN, are in every training part.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-        A number of folds and a splitter split the scored points.
-    X : ndarray of shape (n, n_features)
-    y : ndarray of shape (n,)
-    labels : ndarray of shape (n,) or None
-        Groups, if there are any.
-
-    Returns
-    -------
-    list of Split
-
-    Raises
-    ------
-    ValueError
-        If a split cuts a group, or has nothing to learn from or to judge by.
+    A ValueError is raised if a split cuts a group, or has nothing to learn from or to judge by.
     """
     scored = ~np.isnan(y)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
@@ -331,16 +311,10 @@ def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | N
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores of every fold at every point of a grid.
+    """Scores of k folds at every point of a grid, (k, *lengths of the axes); more is better.
 
-    A fold without any score, because there is nothing to judge by in it, does not count.
-
-    Parameters
-    ----------
-    axes : mapping
-        Values of each axis of the grid, by its name, in the order of the axes of `scores`.
-    scores : ndarray of shape (k, *lengths of the axes)
-        Of k folds; more is better, NaN where there is no score.
+    `axes` has the values of each axis by its name. A fold without any score (NaN), because there is
+    nothing to judge by in it, does not count.
     """
 
     axes: Mapping[str, NDArray[Any]]
@@ -419,10 +393,6 @@ class _PathCV(KernelEstimator):
     """Base of the estimators that choose their parameters by cross-validation."""
 
     _estimator: ClassVar[Any]
-    _grid: ClassVar[Callable[..., dict[str, NDArray[Any]]]]
-    """Values of each axis but gamma, of a plain estimator and data."""
-    _held_out: ClassVar[Callable[..., Iterator[Array]]]
-    """For each split the predictions of its test part, shape (len(gammas), *axes, m)."""
     _path_axis: ClassVar[str] = "n_basis"
     _constraints: ClassVar[Constraints] = {
         "n_basis": (integer(1), NONE),
@@ -432,27 +402,11 @@ class _PathCV(KernelEstimator):
     _partly_scored: ClassVar[bool] = False
     _min_samples = 2
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        gammas: Numbers | None,
-        degree: int,
-        coef0: float,
-        kernel_params: Mapping[str, Any] | None,
-        scale: bool,
-        cv: Any,
-        scoring: str | Metric,
-        selection: Selection,
-    ) -> None:
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.scale = scale
-        self.cv = cv
-        self.scoring = scoring
-        self.selection = selection
+    gammas: Numbers | None
+    scale: bool
+    cv: Any
+    scoring: str | Metric
+    selection: Selection
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters by cross-validation, and fit to all points with them.
@@ -497,6 +451,14 @@ class _PathCV(KernelEstimator):
         if isinstance(model, RankerMixin):
             self.n_groups_ = model.n_groups_
         return self
+
+    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+        """Return the values of each axis but gamma."""
+        raise NotImplementedError
+
+    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
+        """Yield for each split the predictions of its test part, (len(gammas), *axes, m)."""
+        raise NotImplementedError
 
     def _plain(self) -> Any:
         """Return the estimator itself, with all parameters that are not chosen, and one seed."""
@@ -585,7 +547,7 @@ class _PathCV(KernelEstimator):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. Default: axes of a new figure.
+            Default: axes of a new figure.
 
         Returns
         -------
@@ -650,100 +612,8 @@ def _most_basis(asked: int | None, default: int, available: int, remedy: str) ->
     return min(default, available) if asked is None else int(asked)
 
 
-def _staged_predict(self: Any, X: ArrayLike) -> Iterator[Array]:
-    """Predict with 1, 2, ... basis functions, up to the chosen number.
-
-    Parameters
-    ----------
-    X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-
-    Yields
-    ------
-    ndarray of shape (m,)
-    """
-    X = self._new_points(X).astype(np.float64, copy=False)
-    yield from self.best_estimator_.staged_predict(self._scaled(X))
-
-
-# Each family: the axes of its grid, and its held-out predictions
-
-
-def _rls_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-    return {"alpha": np.asarray(self.alphas, dtype=np.float64)}
-
-
-def _rls_held_out(self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
-    """Solve each training part for all alphas, in the features if the kernel is linear."""
-    X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
-    kernels = None if plain._in_features else self._stack(X, every, every, gammas)
-    for train, test in data.splits:
-        if kernels is None:
-            columns, new = X[train], X[None, test]
-        else:
-            columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
-        form = plain._preferences(data.labels[train])
-        yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
-
-
-def _sparse_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-    available = min(len(train) for train, _ in data.splits)
-    asked = None if self.n_basis is None else max(self.n_basis)
-    most = _most_basis(asked, 1000, available, "raise cv")
-    halved = sorted({max(1, most >> halving) for halving in range(5)})
-    sizes = halved if self.n_basis is None else self.n_basis
-    return {"n_basis": np.asarray(sizes, dtype=np.intp), **_rls_grid(self, plain, data)}
-
-
-def _sparse_held_out(
-    self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
-) -> Iterator[Array]:
-    """Solve nested subsets of each training part, in one random order."""
-    sizes = axes["n_basis"].tolist()
-    for train, test in data.splits:
-        order = train[random_generator(plain.random_state).permutation(len(train))]
-        subset = order[: max(sizes)]
-        columns, among, new = (
-            self._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
-        )
-        form = plain._preferences(data.labels[train])
-        coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
-        yield function_values(new, coef)
-
-
 def _candidates(plain: Any, data: Data) -> Indices:
     return draw_candidates(len(data.y), plain.n_candidates, plain.random_state)
-
-
-def _pursuit_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-    candidates = _candidates(plain, data)
-    available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
-    most = _most_basis(self.n_basis, 100, available, "raise n_candidates or cv")
-    betas = {"beta": np.asarray(self.betas, dtype=np.float64)} if hasattr(self, "betas") else {}
-    ridges = np.asarray(self.ridges, dtype=np.float64)
-    return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}
-
-
-def _pursuit_held_out(
-    self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
-) -> Iterator[Array]:
-    """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
-    candidates, ridges, n_steps = _candidates(plain, data), axes["ridge"], len(axes["n_basis"])
-    columns = self._stack(data.X, np.arange(len(data.y)), candidates, gammas)
-    models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
-    grams = [_training_grams(model, columns, data) for model in models or [plain]]
-    for (train, test), *found in zip(data.splits, *grams, strict=True):
-        own = np.flatnonzero(np.isin(candidates, train))
-        among = columns[:, candidates[own][:, None], own]
-        new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
-        values = []
-        for model, sums in zip(models or [plain], found, strict=True):
-            gram, products = sums.gram[:, own[:, None], own], sums.products[:, own]
-            part = GramSums(gram, products, sums.square, sums.n_rows)
-            staged = model._path(part, among, ridges, n_steps).predict(new)
-            missing = n_steps - staged.shape[1]  # a path that ends keeps its last prediction
-            staged = np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge") if missing else staged
-            values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
-        yield np.stack(values, axis=1) if models else values[0]
 
 
 def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums]:
@@ -771,17 +641,6 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
         yield reduce(add, (part for part, inside in zip(grams, kept, strict=True) if inside))
 
 
-def _views_grid(self: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-    sizes = [len(own) for split in data.splits for own in _split_setup(plain, data, split).points]
-    remedy = "raise n_candidates or cv, or lower n_views"
-    most = _most_basis(self.n_basis, 50, min(sizes), remedy)
-    return {
-        "ridge": np.asarray(self.ridges, dtype=np.float64),
-        "nu": np.asarray(self.nus, dtype=np.float64),
-        "n_basis": np.arange(1, most + 1),
-    }
-
-
 def _split_setup(plain: Any, data: Data, split: Split) -> ViewSetup:
     """Set up the views of a training part, with indices of all training data."""
     train = split.train
@@ -790,28 +649,79 @@ def _split_setup(plain: Any, data: Data, split: Split) -> ViewSetup:
     return ViewSetup(points, losses, train[setup.agreeing], setup.features)
 
 
-def _views_held_out(
-    self: Any, plain: Any, data: Data, gammas: Gammas, axes: Grid
-) -> Iterator[Array]:
-    """Follow the joint paths of each training part, whose views are set up anew."""
-    ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
-    for split in data.splits:
-        setup = _split_setup(plain, data, split)
-        kernels = []
-        for view, (own, features) in enumerate(zip(setup.points, setup.features, strict=True)):
-            stack = [plain._view_kernel(data.X, own, features, gamma, view) for gamma in gammas]
-            kernels.append(np.stack(stack))
-            self._check_kernel_values(kernels[-1], plain._kernel_of(view))
-        path = plain._path(kernels, data.y, data.labels, setup, ridges, nus, len(n_basis))
-        new = [np.repeat(kernel[:, split.test], len(ridges), axis=0) for kernel in kernels]
-        values = path.predict_mean(new, n_basis)
-        yield values.reshape(len(gammas), len(ridges), *values.shape[1:])
-
-
 # The estimators
 
 
-class RLSCV(_PathCV):
+class _LeastSquaresCV(_PathCV):
+    """Base of those that solve each training part for all alphas."""
+
+    _path_axis = "alpha"
+
+    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+        return {"alpha": np.asarray(self.alphas, dtype=np.float64)}
+
+    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
+        """Solve each training part for all alphas, in the features if the kernel is linear."""
+        X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
+        kernels = None if plain._in_features else self._stack(X, every, every, gammas)
+        for train, test in data.splits:
+            if kernels is None:
+                columns, new = X[train], X[None, test]
+            else:
+                columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
+            form = plain._preferences(data.labels[train])
+            yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
+
+
+class _PursuitCV(_PathCV):
+    """Base of those that follow a path with a growing number of basis functions."""
+
+    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+        candidates = _candidates(plain, data)
+        available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
+        most = _most_basis(self.n_basis, 100, available, "raise n_candidates or cv")
+        betas = {"beta": np.asarray(self.betas, dtype=np.float64)} if hasattr(self, "betas") else {}
+        ridges = np.asarray(self.ridges, dtype=np.float64)
+        return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}
+
+    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
+        """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
+        candidates, ridges, n_steps = _candidates(plain, data), axes["ridge"], len(axes["n_basis"])
+        columns = self._stack(data.X, np.arange(len(data.y)), candidates, gammas)
+        models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
+        grams = [_training_grams(model, columns, data) for model in models or [plain]]
+        for (train, test), *found in zip(data.splits, *grams, strict=True):
+            own = np.flatnonzero(np.isin(candidates, train))
+            among = columns[:, candidates[own][:, None], own]
+            new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
+            values = []
+            for model, sums in zip(models or [plain], found, strict=True):
+                gram, products = sums.gram[:, own[:, None], own], sums.products[:, own]
+                part = GramSums(gram, products, sums.square, sums.n_rows)
+                staged = model._path(part, among, ridges, n_steps).predict(new)
+                missing = n_steps - staged.shape[1]  # a path that ends keeps its last prediction
+                staged = (
+                    np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge") if missing else staged
+                )
+                values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
+            yield np.stack(values, axis=1) if models else values[0]
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+        """Predict with 1, 2, ... basis functions, up to the chosen number.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+        Yields
+        ------
+        ndarray of shape (m,)
+        """
+        X = self._new_points(X).astype(np.float64, copy=False)
+        yield from self.best_estimator_.staged_predict(self._scaled(X))
+
+
+class RLSCV(_LeastSquaresCV):
     """Regularised least squares with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -846,9 +756,6 @@ class RLSCV(_PathCV):
     """
 
     _estimator = RLS
-    _grid = _rls_grid
-    _held_out = _rls_held_out
-    _path_axis = "alpha"
 
     def __init__(
         self,
@@ -864,13 +771,10 @@ class RLSCV(_PathCV):
         scoring: str | Metric = "neg_mean_squared_error",
         selection: Selection = "best",
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.alphas = alphas
+        self._set_parameters(locals())
 
 
-class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class RankRLSCV(_LeastSquaresCV, RankerMixin):  # type: ignore[misc]
     """RankRLS with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -908,9 +812,6 @@ class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """
 
     _estimator = RankRLS
-    _grid = _rls_grid
-    _held_out = _rls_held_out
-    _path_axis = "alpha"
 
     def __init__(
         self,
@@ -927,11 +828,7 @@ class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.alphas = alphas
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
 
 class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
@@ -973,8 +870,6 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """
 
     _estimator = SparseRankRLS
-    _grid = _sparse_grid
-    _held_out = _sparse_held_out
     _constraints: ClassVar[Constraints] = {
         **_PathCV._constraints,
         "n_basis": (several(integer(1)), NONE),
@@ -997,16 +892,34 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.alphas = alphas
-        self.group_weight = group_weight
-        self.random_state = random_state
+        self._set_parameters(locals())
+
+    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+        available = min(len(train) for train, _ in data.splits)
+        asked = None if self.n_basis is None else max(self.n_basis)
+        most = _most_basis(asked, 1000, available, "raise cv")
+        halved = sorted({max(1, most >> halving) for halving in range(5)})
+        sizes = halved if self.n_basis is None else self.n_basis
+        return {
+            "n_basis": np.asarray(sizes, dtype=np.intp),
+            "alpha": np.asarray(self.alphas, dtype=np.float64),
+        }
+
+    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
+        """Solve nested subsets of each training part, in one random order."""
+        sizes = axes["n_basis"].tolist()
+        for train, test in data.splits:
+            order = train[random_generator(plain.random_state).permutation(len(train))]
+            subset = order[: max(sizes)]
+            columns, among, new = (
+                self._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
+            )
+            form = plain._preferences(data.labels[train])
+            coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
+            yield function_values(new, coef)
 
 
-class KernelMatchingPursuitCV(_PathCV):
+class KernelMatchingPursuitCV(_PursuitCV):
     """Kernel matching pursuit with its number of functions, ridge and gamma by cross-validation.
 
     Parameters
@@ -1044,9 +957,6 @@ class KernelMatchingPursuitCV(_PathCV):
     """
 
     _estimator = KernelMatchingPursuit
-    _grid = _pursuit_grid
-    _held_out = _pursuit_held_out
-    staged_predict = _staged_predict
 
     def __init__(
         self,
@@ -1066,17 +976,10 @@ class KernelMatchingPursuitCV(_PathCV):
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.ridges = ridges
-        self.fitting = fitting
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
 
-class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class RankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
     """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
 
     All numbers of functions are judged from one path a fold.
@@ -1087,26 +990,14 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         Largest number of basis functions: every number up to it is tried. None: at most 100.
     ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
         Weights to try of a penalty ``a' K a``.
-    fitting : {"basic", "backfit", "prefit"}, default "backfit"
-        Leave the earlier coefficients alone; refit them after every step; or choose each function
-        by the cost after the refit.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
+    fitting, group_weight, kernel, degree, coef0, kernel_params, random_state : optional
+        As in :class:`RankingPursuit`.
     n_candidates : int or None, default 1000
         Number of training points, drawn at random, that make up the dictionary; a fold has those
         that it does not hold out. None: all.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
     gammas : list of float or None, default None
         Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
         times ``1 / (n_features * X.var())``.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
     scale : bool, default True
         Whether features are first centred, unless the kernel is one of histograms, and divided by
         their standard deviation.
@@ -1119,8 +1010,6 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
     selection : {"best", "sparsest"}, default "best"
         The highest mean over the folds, or the sparsest model within one standard error of it.
-    random_state : int, Generator, RandomState or None, default None
-        Draws the candidates.
 
     Attributes
     ----------
@@ -1134,18 +1023,10 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         Their row in ``cv_results_``.
     best_estimator_ : estimator
         The model with them, fitted to all training data with scaled features.
-    basis_ : ndarray of shape (n_basis,)
-        Indices of the training points of the basis functions, in the order of their choice.
-    coef_ : ndarray of shape (n_basis,)
-        Their coefficients.
-    n_groups_ : int
-        Number of groups, 1 if there were none.
     scaler_ : StandardScaler or None
         Scales the features; None if nothing is scaled.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -1181,9 +1062,6 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """
 
     _estimator = RankingPursuit
-    _grid = _pursuit_grid
-    _held_out = _pursuit_held_out
-    staged_predict = _staged_predict
 
     def __init__(
         self,
@@ -1204,18 +1082,10 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.ridges = ridges
-        self.fitting = fitting
-        self.group_weight = group_weight
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
 
-class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class CombinedRankingRegressionPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
     """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
 
     Parameters
@@ -1254,9 +1124,6 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
     """
 
     _estimator = CombinedRankingRegressionPursuit
-    _grid = _pursuit_grid
-    _held_out = _pursuit_held_out
-    staged_predict = _staged_predict
 
     def __init__(
         self,
@@ -1278,19 +1145,10 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.betas = betas
-        self.ridges = ridges
-        self.fitting = fitting
-        self.group_weight = group_weight
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
 
-class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class SemiSupervisedRankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
     Folds are of the scored points; all unscored points stay in every training part.
@@ -1302,16 +1160,8 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc
         most 50.
     nus : list of float, default (0.1, 1.0, 10.0)
         Weights of the agreement to try.
-    n_views : int, default 2
-        Number of views.
-    views : {"points", "loss", "features"} or list of kernels, default "points"
-        What sets the views apart, see :class:`SemiSupervisedRankingPursuit`.
-    shared_basis : bool, default False
-        Choose the same point for all views at every step.
-    fitting : {"basic", "backfit"}, default "backfit"
-        Whether a step refits all coefficients of all views jointly.
-    agreement : {"cumulative", "incremental"}, default "cumulative"
-        Whether a step is chosen to bring the whole functions together or only its increments.
+    n_views, views, shared_basis, fitting, agreement : optional
+        As in :class:`SemiSupervisedRankingPursuit`; `fitting` is "backfit" by default.
     n_candidates : int or None, default 200
         Number of points of a training part, drawn at random, that are dealt out to the
         dictionaries; a step compares all pairs of their functions. None: all points.
@@ -1345,10 +1195,7 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc
     """
 
     _estimator = SemiSupervisedRankingPursuit
-    _grid = _views_grid
-    _held_out = _views_held_out
     _partly_scored = True
-    staged_predict = _staged_predict
     _constraints: ClassVar[Constraints] = {
         **_PathCV._constraints,
         "fitting": (choice("basic", "backfit"),),
@@ -1378,20 +1225,34 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc
         selection: Selection = "best",
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection
-        )
-        self.n_basis = n_basis
-        self.nus = nus
-        self.ridges = ridges
-        self.n_views = n_views
-        self.views = views
-        self.shared_basis = shared_basis
-        self.fitting = fitting
-        self.agreement = agreement
-        self.group_weight = group_weight
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
         return (self.kernel,) if isinstance(self.views, str) else tuple(self.views)
+
+    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+        sizes = [
+            len(own) for split in data.splits for own in _split_setup(plain, data, split).points
+        ]
+        remedy = "raise n_candidates or cv, or lower n_views"
+        most = _most_basis(self.n_basis, 50, min(sizes), remedy)
+        return {
+            "ridge": np.asarray(self.ridges, dtype=np.float64),
+            "nu": np.asarray(self.nus, dtype=np.float64),
+            "n_basis": np.arange(1, most + 1),
+        }
+
+    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
+        """Follow the joint paths of each training part, whose views are set up anew."""
+        ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
+        for split in data.splits:
+            setup = _split_setup(plain, data, split)
+            kernels = []
+            for view, (own, features) in enumerate(zip(setup.points, setup.features, strict=True)):
+                stack = [plain._view_kernel(data.X, own, features, gamma, view) for gamma in gammas]
+                kernels.append(np.stack(stack))
+                self._check_kernel_values(kernels[-1], plain._kernel_of(view))
+            path = plain._path(kernels, data.y, data.labels, setup, ridges, nus, len(n_basis))
+            new = [np.repeat(kernel[:, split.test], len(ridges), axis=0) for kernel in kernels]
+            values = path.predict_mean(new, n_basis)
+            yield values.reshape(len(gammas), len(ridges), *values.shape[1:])

@@ -42,6 +42,9 @@ def _is_custom(value: Any) -> bool:
 def load_model(path: str | Path) -> Any:
     """Read a model that `save` of an estimator wrote.
 
+    To learn from further blocks by `partial_fit`, keep the estimator itself: a file has no sums
+    over blocks.
+
     Parameters
     ----------
     path : path
@@ -49,14 +52,11 @@ def load_model(path: str | Path) -> Any:
     Returns
     -------
     estimator
-        The estimator that was saved. To learn from further blocks by `partial_fit`, keep the
-        estimator itself: a file has no sums over blocks.
 
     Raises
     ------
     ModelFileError
-        If there is no such file, if it is damaged or no model, or if it holds types that do not
-        belong to a model of this package.
+        If the file is missing or damaged, or holds anything but a model of this package.
 
     Examples
     --------

@@ -44,26 +44,15 @@ class _LeastSquares(KernelEstimator):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        KernelEstimator.__init__(self, kernel, gamma, degree, coef0, kernel_params)
-        self.alpha = alpha
+        self._set_parameters(locals())
 
     def _path(
         self, columns: Any, scores: Array, preferences: Preferences, alphas: Sequence[float]
     ) -> Array:
-        """Return the coefficients for a stack of kernels and all alphas.
+        """Return the coefficients (w, k, n) for a stack of kernels (w, n, n) and k alphas.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (w, n, n)
-            Kernels of the training points; with a linear kernel their features, shape (n, d).
-        scores : ndarray of shape (n,)
-        preferences : Preferences
-            Of the n points.
-        alphas : sequence of k floats
-
-        Returns
-        -------
-        ndarray of shape (w, k, n), or (1, k, d) with a linear kernel
+        With a linear kernel `columns` are the features, (n, d), and the weights have the shape (1,
+        k, d).
         """
         if self._in_features:
             return np.stack([rls_weights(columns, scores, a, preferences) for a in alphas])[None]
@@ -90,16 +79,8 @@ class RLS(_LeastSquares):
     ----------
     alpha : float, default 1
         Weight of the regulariser, the paper's lambda; positive.
-    kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
-    gamma : float, "scale" or None, default "scale"
-        "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    kernel_params : mapping or None, default None
-        Keyword arguments for a `kernel` that is a callable.
+    kernel, gamma, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
@@ -109,12 +90,8 @@ class RLS(_LeastSquares):
         Coefficients a; with a linear kernel the weights of the features.
     X_basis_ : ndarray of shape (n, n_features) or None
         The training points; None with a precomputed or a linear kernel.
-    gamma_ : float or None
-        The gamma in use; None for a kernel without one.
-    n_features_in_ : int
-        Number of features of the training data.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if all are strings.
+    gamma_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -148,18 +125,15 @@ class RankRLS(RankerMixin, _LeastSquares):
     ----------
     alpha : float, default 1
         Weight of the regulariser, the paper's lambda; positive.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    kernel, gamma, degree, coef0, kernel_params : optional
-        The kernel, as in :class:`RLS`.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    n_groups_ : int or None
-        Number of groups, 1 if there were none; None after explicit pairs.
-    basis_, coef_, X_basis_, gamma_, n_features_in_, feature_names_in_
+    basis_, coef_, X_basis_
         As in :class:`RLS`.
+    gamma_, n_groups_, n_features_in_, feature_names_in_
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -198,16 +172,7 @@ class RankRLS(RankerMixin, _LeastSquares):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        _LeastSquares.__init__(
-            self,
-            alpha,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-        )
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
 
 class SparseRankRLS(RankerMixin):
@@ -221,11 +186,8 @@ class SparseRankRLS(RankerMixin):
         Size of the subset: a number of points, or a fraction of them in (0, 1].
     alpha : float, default 1
         Weight of the regulariser, the paper's lambda; positive.
-    group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
-    kernel, gamma, degree, coef0, kernel_params : optional
-        The kernel, as in :class:`RLS`.
+    group_weight, kernel, gamma, degree, coef0, kernel_params : optional
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
     random_state : int, Generator, RandomState or None, default None
         Draws the subset.
 
@@ -236,7 +198,7 @@ class SparseRankRLS(RankerMixin):
     coef_ : ndarray of shape (n_basis,)
         Coefficients of the subset; with a linear kernel the weights of the features.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
-        As in :class:`RankRLS`.
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -277,11 +239,7 @@ class SparseRankRLS(RankerMixin):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(kernel, gamma, degree, coef0, kernel_params)
-        self.n_basis = n_basis
-        self.alpha = alpha
-        self.group_weight = group_weight
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def _path(
         self,
@@ -292,24 +250,10 @@ class SparseRankRLS(RankerMixin):
         sizes: Sequence[int],
         alphas: Sequence[float],
     ) -> Array:
-        """Return the coefficients for a stack of kernels, nested subsets and all alphas.
+        """Return the coefficients (w, s, k, r) for w kernels, s nested subsets and k alphas.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (w, n, r)
-            Kernels of the training points with the points of the largest subset.
-        among : ndarray of shape (w, r, r)
-            Kernels of the largest subset.
-        scores : ndarray of shape (n,)
-        preferences : Preferences
-            Of the n points.
-        sizes : sequence of s ints
-            Sizes of the subsets: of the leading points of the largest one.
-        alphas : sequence of k floats
-
-        Returns
-        -------
-        ndarray of shape (w, s, k, r)
+        `columns`, (w, n, r), and `among`, (w, r, r), are the kernels of all points, and of those of
+        the largest subset, with the latter; the subsets are its leading points.
         """
         form = preferences.slim(columns.shape[2])
         return nested_rls_path(columns, among, sizes, scores, alphas, form)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -60,15 +59,9 @@ Blocks = Iterable[Block] | Callable[[], Iterable[Block]]
 
 @dataclass(frozen=True)
 class Dictionary:
-    """Candidates of a pursuit: the points whose kernel functions it chooses from.
+    """Candidates of a pursuit: the points (N, n_features) whose kernel functions it chooses from.
 
-    Attributes
-    ----------
-    points : ndarray of shape (N, n_features)
-    rows : ndarray of shape (N,)
-        Their indices, which `basis_` reports.
-    gamma : float or None
-        That of the kernel.
+    `rows`, (N,), are their indices, which `basis_` reports, and `gamma` is that of the kernel.
     """
 
     points: Array
@@ -80,14 +73,8 @@ class Dictionary:
 class BlockGram:
     """Gram matrix of the rows of one or several blocks; those of other blocks are added by ``+``.
 
-    Attributes
-    ----------
-    sums : GramSums
-        Products of the rooted kernel columns with each other and with the scores.
-    n_groups, n_pairs : int
-        Numbers of groups and of pairs inside them.
-    labels : frozenset
-        Labels of the groups, to notice a group that two blocks have a part of.
+    It counts the groups and the pairs inside them, and has the labels of the groups, to notice a
+    group that two blocks have a part of.
     """
 
     sums: GramSums
@@ -118,6 +105,13 @@ class _Pursuit(KernelEstimator):
     _dtypes = [np.float64, np.float32]  # noqa: RUF012
     __metadata_request__partial_fit: ClassVar = {"groups": True}
 
+    n_basis: int | float | None
+    fitting: Fitting
+    repeat: bool
+    ridge: float
+    n_candidates: int | None
+    random_state: RandomState
+
     def __init__(
         self,
         n_basis: int | float | None = None,
@@ -133,13 +127,7 @@ class _Pursuit(KernelEstimator):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        KernelEstimator.__init__(self, kernel, gamma, degree, coef0, kernel_params)
-        self.n_basis = n_basis
-        self.fitting = fitting
-        self.repeat = repeat
-        self.ridge = ridge
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -156,22 +144,11 @@ class _Pursuit(KernelEstimator):
         ridges: Sequence[float] | Array,
         n_steps: int,
     ) -> PursuitPath:
-        """Follow the paths for a stack of kernels and all ridges.
+        """Follow the paths of w kernels and r ridges: w * r problems, ridges next to each other.
 
-        Parameters
-        ----------
-        problem : GramSums, or tuple of ndarrays of shape (w, m, N) and (m,)
-            The Gram matrices of w kernels, or the rows of their least-squares problems: kernel
-            columns of N candidates and scores, with the root of the preferences applied.
-        among : ndarray of shape (w, N, N) or None
-            Kernels of the candidates; None for the one ridge 0.
-        ridges : sequence of r floats
-        n_steps : int
-
-        Returns
-        -------
-        PursuitPath
-            Of w * r problems, those of a kernel's ridges next to each other.
+        The problem is a Gram matrix, or the kernel columns (w, m, N) of N candidates and the scores
+        (m,), with the root of the preferences applied. `among`, (w, N, N), has the kernels of the
+        candidates; None for the one ridge 0.
         """
         if isinstance(problem, GramSums):
             follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
@@ -279,7 +256,7 @@ class _Pursuit(KernelEstimator):
         """Learn from one more block of rows, in addition to all blocks before.
 
         The model is that of all rows so far, to rounding. After `fit` or `fit_blocks`, it begins
-        anew.
+        anew. A block that cannot be used raises a ValueError, and the model stays as it was.
 
         Parameters
         ----------
@@ -296,13 +273,6 @@ class _Pursuit(KernelEstimator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If the block cannot be used: a group of it was in an earlier block, it has another
-            number of features, a value is not finite, it has no pair, or the kernel was changed
-            since the first block. The model stays as it was.
 
         Notes
         -----
@@ -351,29 +321,22 @@ class _Pursuit(KernelEstimator):
     def fit_blocks(self, blocks: Blocks, *, candidates: ArrayLike | None = None) -> Self:
         """Fit to rows that come in blocks, of which one is in memory at a time.
 
+        Rows in the same order give the candidates of `fit`, and to rounding its model, however they
+        are cut into blocks. An error names the block; the model then stays as it was.
+
         Parameters
         ----------
         blocks : iterable of (X, y, groups), or a callable that returns one
             A block holds all rows of its groups; see `partial_fit`. Candidates are drawn from all
             rows, for which the blocks are read twice: pass a list, what `array_blocks`,
             `parquet_blocks` and `letor_blocks` of `rankpursuit.datasets` return, or a function
-            that opens the blocks.
+            that opens the blocks, such as ``lambda: tqdm(blocks)`` to see the progress.
         candidates : array-like of shape (N, n_features), optional
             The points whose functions make up the dictionary; the blocks are then read once.
 
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If a block cannot be used; the message names it. The model stays as it was.
-
-        Notes
-        -----
-        Rows in the same order give the candidates of `fit`, and to rounding its model, however
-        they are cut into blocks. ``lambda: tqdm(blocks)`` shows the progress.
 
         Examples
         --------
@@ -486,15 +449,11 @@ class _Pursuit(KernelEstimator):
 
     def _checked(self, blocks: Blocks) -> Iterator[tuple[Any, Array, NDArray | None]]:
         """Check one block after the other; the first one defines the number of features."""
-        if isinstance(blocks, str | PathLike):
-            raise ValueError(
-                "blocks must be blocks of rows, not the name of a file: letor_blocks(path) and "
-                "parquet_blocks(path) of rankpursuit.datasets read them from one"
-            )
         opened = blocks() if callable(blocks) else blocks
-        if not isinstance(opened, Iterable):
+        if isinstance(opened, str) or not isinstance(opened, Iterable):
             raise ValueError(
-                f"blocks must be an iterable of (X, y, groups); got {type(opened).__name__}"
+                f"blocks must be an iterable of (X, y, groups); got {type(opened).__name__}: "
+                "letor_blocks(path) and parquet_blocks(path) of rankpursuit.datasets read a file"
             )
         for place, block in enumerate(opened, start=1):
             with _prefix_errors(f"block {place}"):
@@ -504,10 +463,9 @@ class _Pursuit(KernelEstimator):
     def _check_block(self, block: Any, *, reset: bool) -> tuple[Any, Array, NDArray | None]:
         """Return checked points, scores, and labels if the rows are labelled and compared."""
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-            alone = isinstance(block, np.ndarray)
             raise ValueError(
-                f"a block must be (X, y, groups); got {type(block).__name__}"
-                + ("; a single block goes into a list, [(X, y, groups)]" if alone else "")
+                f"a block must be (X, y, groups); got {type(block).__name__}; a single block goes "
+                "into a list, [(X, y, groups)]"
             )
         X, y, groups = (*block, None)[:3]
         X, y = self._check_data(X, y, reset=reset, min_samples=1)
@@ -712,12 +670,11 @@ class RankingPursuit(RankerMixin, _Pursuit):
     the kernel need be neither symmetric nor positive semi-definite.
 
     With at least four samples for each of the N candidates, and no explicit pairs, `fit` goes once
-    over the rows in blocks of 64 MB and keeps the N x N Gram matrix. Up to 2^25 kernel values of
-    samples with candidates, rows replace a Gram matrix that leaves too few digits, because chosen
-    functions nearly depend on each other. From a Gram matrix alone, a function of which less than
-    1e-5 is left outside of the span of the chosen ones is never chosen. Rows that do not fit into
-    memory may be a memory map for `fit`, come in blocks for `fit_blocks` or one at a time for
-    `partial_fit`, or lie on a cluster, see `block_gram`.
+    over the rows in blocks of 64 MB and keeps the N x N Gram matrix. Up to 2^25 kernel values, rows
+    replace a Gram matrix that leaves too few digits; beyond, a function of which less than 1e-5 is
+    left outside of the span of the chosen ones is never chosen. Rows that do not fit into memory
+    may be a memory map, come in blocks (`fit_blocks`, `partial_fit`) or lie on a cluster
+    (`block_gram`).
 
     The defaults do well over data of different kinds (results/defaults.md). The pursuit of the
     paper is ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
@@ -758,21 +715,7 @@ class RankingPursuit(RankerMixin, _Pursuit):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        _Pursuit.__init__(
-            self,
-            n_basis,
-            fitting=fitting,
-            repeat=repeat,
-            ridge=ridge,
-            n_candidates=n_candidates,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            random_state=random_state,
-        )
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
 
 class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
@@ -831,22 +774,7 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        _Pursuit.__init__(
-            self,
-            n_basis,
-            fitting=fitting,
-            repeat=repeat,
-            ridge=ridge,
-            n_candidates=n_candidates,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            random_state=random_state,
-        )
-        self.beta = beta
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
     def _preferences(self, labels: NDArray) -> Preferences:
         return Blend(super()._preferences(labels), self.beta)

@@ -22,7 +22,6 @@ from rankpursuit.estimators._base import (
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import (
     GroupedPairs,
-    ListedPairs,
     Loss,
     OrderedPairs,
     add_up_ordered,
@@ -51,7 +50,7 @@ class RankSVM(RankerMixin):
     tol : float, default 1e-3
         Relative duality gap to reach. If it is not reached, a ConvergenceWarning names the gap.
     group_weight, kernel, gamma, degree, coef0, kernel_params : optional
-        The weights of groups and the kernel, as in :class:`RankRLS`.
+        The weights of groups and the kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
@@ -63,7 +62,7 @@ class RankSVM(RankerMixin):
     duality_gap_ : float
         Relative duality gap of the solution.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
-        As in :class:`RankRLS`.
+        As in :class:`RankingPursuit`.
 
     See Also
     --------
@@ -110,11 +109,7 @@ class RankSVM(RankerMixin):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(kernel, gamma, degree, coef0, kernel_params)
-        self.C = C
-        self.loss = loss
-        self.tol = tol
-        self.group_weight = group_weight
+        self._set_parameters(locals())
 
     def fit(
         self,
@@ -163,21 +158,20 @@ class RankSVM(RankerMixin):
                 raise ValueError("y and pairs both say what is preferred; pass one of them")
         n_points, n_features = X.shape
         few = n_points <= (_FEW_POINTS if n_points <= n_features else _FEWEST_POINTS)
-        if self._in_features and not few:
-            if self.n_groups_ is None:
-                compared: Any = ListedPairs(n_points, *listed)
-            else:
-                compared = GroupedPairs(scores, within.codes, within.point_weights)
+        in_weights = self._in_features and not few
+        compared: OrderedPairs | GroupedPairs
+        if self.n_groups_ is None:
+            compared = OrderedPairs(n_points, *listed)
+        elif in_weights:
+            compared = GroupedPairs(scores, within.codes, within.point_weights)
+        else:
+            compared = OrderedPairs.of_scores(scores, within.pairs(), within.pair_weights())
+        if in_weights:
             solved = rank_svm_weights(X, compared, float(self.C), loss=self.loss, tol=self.tol)
             self.duality_gap_ = float(solved.gap)
             self._keep_weights(solved.weights)
         else:
-            if self.n_groups_ is None:
-                ordered = OrderedPairs(n_points, *listed)
-            else:
-                pair_weights = within.pair_weights()
-                ordered = OrderedPairs.of_scores(scores, within.pairs(), pair_weights)
-            self._fit_points(X, ordered)
+            self._fit_points(X, compared)
         if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
@@ -187,7 +181,7 @@ class RankSVM(RankerMixin):
             )
         return self
 
-    def _fit_points(self, X: Any, ordered: OrderedPairs) -> None:
+    def _fit_points(self, X: Any, ordered: Any) -> None:
         """Solve in the coefficients of the training points."""
         if self._in_features:
             kernel: Array = linear_kernel(X, X)

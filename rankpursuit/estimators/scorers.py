@@ -1,28 +1,9 @@
 """Scorers for model selection in scikit-learn, and groups in the forms that ranking software has.
 
-All scorers request `groups`. To have scikit-learn pass these on, switch its metadata routing on and
-give them to the outermost call:
-
->>> import numpy as np, sklearn
->>> from sklearn.model_selection import GridSearchCV, GroupKFold
->>> from sklearn.pipeline import make_pipeline
->>> from sklearn.preprocessing import StandardScaler
->>> from rankpursuit import RankRLS, ndcg_scorer
->>> rng = np.random.default_rng(0)
->>> X, queries = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
->>> y = X[:, 0] + 10 * queries
->>> with sklearn.config_context(enable_metadata_routing=True):
-...     search = GridSearchCV(
-...         make_pipeline(StandardScaler(), RankRLS()),
-...         {"rankrls__alpha": [0.1, 1000.0]},
-...         scoring=ndcg_scorer(k=5, gain="shifted"),
-...         cv=GroupKFold(3),
-...     ).fit(X, y, groups=queries)
->>> search.best_params_, search.best_estimator_[-1].n_groups_
-({'rankrls__alpha': 0.1}, 6)
-
-Without the routing, scikit-learn uses the groups to split and passes them on neither to the ranker
-nor to the scorer. These scorers then refuse to score.
+All scorers request `groups`, and leave out points without a score, which NaN marks. To have
+scikit-learn pass groups on, switch its metadata routing on and give them to the outermost call, as
+in the example of :func:`ndcg_scorer`. Without the routing, scikit-learn uses the groups to split
+and passes them on neither to the ranker nor to the scorer. These scorers then refuse to score.
 """
 
 from __future__ import annotations
@@ -54,8 +35,6 @@ from rankpursuit.metrics import (
 def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
     """Make a scorer of the pairwise accuracy inside groups, the `score` of every ranker.
 
-    Points without a score, which NaN marks, are left out.
-
     Parameters
     ----------
     ties : {"untied", "half", "all"}, default "untied"
@@ -81,9 +60,7 @@ def ndcg_scorer(
     empty: float | None = 1.0,
     grouped: bool = True,
 ) -> Any:
-    """Make a scorer of NDCG@k, for ``GridSearchCV`` and ``cross_validate``.
-
-    Points without a score, which NaN marks, are left out.
+    """Make a scorer of ``NDCG@k``, for ``GridSearchCV`` and ``cross_validate``.
 
     Parameters
     ----------
@@ -105,10 +82,6 @@ def ndcg_scorer(
     callable
         A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
 
-    See Also
-    --------
-    map_scorer, mrr_scorer, kendall_scorer, group_scorer : Other scorers.
-
     Examples
     --------
     >>> import numpy as np, sklearn
@@ -117,14 +90,10 @@ def ndcg_scorer(
     >>> rng = np.random.default_rng(0)
     >>> X, queries = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
     >>> grades = np.clip(np.round(X[:, 0] + rng.normal(size=60)), 0, 2)
+    >>> scoring = {"ndcg": ndcg_scorer(gain="exponential"), "map": map_scorer()}
     >>> with sklearn.config_context(enable_metadata_routing=True):
     ...     results = cross_validate(
-    ...         RankRLS(),
-    ...         X,
-    ...         grades,
-    ...         scoring={"ndcg": ndcg_scorer(gain="exponential"), "map": map_scorer()},
-    ...         cv=GroupKFold(3),
-    ...         params={"groups": queries},
+    ...         RankRLS(), X, grades, scoring=scoring, cv=GroupKFold(3), params={"groups": queries}
     ...     )
     >>> results["test_ndcg"].round(2), results["test_map"].round(2)
     (array([0.83, 0.71, 0.73]), array([0.75, 0.72, 0.78]))
@@ -141,9 +110,7 @@ def map_scorer(
     empty: float | None = None,
     grouped: bool = True,
 ) -> Any:
-    """Make a scorer of mean average precision, for ``GridSearchCV`` and ``cross_validate``.
-
-    Points without a score, which NaN marks, are left out.
+    """Make a scorer of :func:`rankpursuit.metrics.mean_average_precision`.
 
     Parameters
     ----------
@@ -161,10 +128,6 @@ def map_scorer(
     -------
     callable
         A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
-
-    See Also
-    --------
-    rankpursuit.metrics.mean_average_precision : What is computed.
     """
     metric = partial(mean_average_precision, k=k, threshold=threshold, empty=empty)
     return _scorer(metric, grouped)
@@ -177,29 +140,19 @@ def mrr_scorer(
     empty: float | None = None,
     grouped: bool = True,
 ) -> Any:
-    """Make a scorer of the mean reciprocal rank, for ``GridSearchCV`` and ``cross_validate``.
-
-    Points without a score, which NaN marks, are left out.
+    """Make a scorer of :func:`rankpursuit.metrics.mean_reciprocal_rank`.
 
     Parameters
     ----------
     k : int or None, default None
         A group whose first relevant point is below place k counts 0; None for all places.
-    threshold : float, default 0
-        A point is relevant if its score is above it.
-    empty : float or None, default None
-        Value of a group without a relevant point; None leaves it out.
-    grouped : bool, default True
-        Whether each group is a ranking of its own. False: the test set is one ranking.
+    threshold, empty, grouped : optional
+        As in :func:`map_scorer`.
 
     Returns
     -------
     callable
         A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
-
-    See Also
-    --------
-    rankpursuit.metrics.mean_reciprocal_rank : What is computed.
     """
     metric = partial(mean_reciprocal_rank, k=k, threshold=threshold, empty=empty)
     return _scorer(metric, grouped)
@@ -208,14 +161,12 @@ def mrr_scorer(
 def kendall_scorer(
     *, variant: Variant = "b", empty: float | None = None, grouped: bool = True
 ) -> Any:
-    """Make a scorer of Kendall's tau, for ``GridSearchCV`` and ``cross_validate``.
-
-    Points without a score, which NaN marks, are left out.
+    """Make a scorer of :func:`rankpursuit.metrics.kendall_tau`.
 
     Parameters
     ----------
     variant : {"a", "b"}, default "b"
-        How ties count, see :func:`rankpursuit.metrics.kendall_tau`.
+        How ties count.
     empty : float or None, default None
         Value of a group in which no two scores differ; None leaves it out.
     grouped : bool, default True
@@ -225,10 +176,6 @@ def kendall_scorer(
     -------
     callable
         A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
-
-    See Also
-    --------
-    rankpursuit.metrics.kendall_tau : What is computed.
     """
     return _scorer(partial(kendall_tau, variant=variant, empty=empty), grouped)
 
@@ -286,15 +233,6 @@ def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray
     ndarray of shape (n_samples,)
         For each sample the number of its group, from 0.
 
-    Raises
-    ------
-    ValueError
-        If a size is not an integer of at least 0, or the sizes do not add up.
-
-    See Also
-    --------
-    sizes_from_groups : The inverse.
-
     Examples
     --------
     >>> from rankpursuit import groups_from_sizes
@@ -328,15 +266,6 @@ def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
     -------
     ndarray of shape (n_groups,)
         Sizes of the groups, in their order.
-
-    Raises
-    ------
-    ValueError
-        If the samples of a group are not consecutive.
-
-    See Also
-    --------
-    groups_from_sizes : The inverse.
 
     Examples
     --------

@@ -52,21 +52,15 @@ VIEW_KERNEL = (choice(*KERNELS), CALLABLE)
 MOST_BYTES = 8 << 30
 """Memory that a fit may take, about."""
 COPIES = 6
-"""Copies of its kernel values that a fit holds at once, as measured."""
+"""Copies of its kernel values that a fit holds at once: an estimate, 18 GB for 20,000 points."""
 
 
 @dataclass(frozen=True)
 class ViewSetup:
     """What each view is made of, as indices of the training points or features.
 
-    Attributes
-    ----------
-    points, losses : list of ndarray
-        For each view the points of its dictionary, and the scored points of its loss.
-    agreeing : ndarray
-        The points on which the views are to agree.
-    features : list of ndarray
-        For each view the features that it sees.
+    For each view the `points` of its dictionary, the scored points of its loss and the `features`
+    that it sees; `agreeing` are the points on which all views are to agree.
     """
 
     points: list[Indices]
@@ -177,18 +171,7 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         kernel_params: Mapping[str, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(kernel, gamma, degree, coef0, kernel_params)
-        self.n_basis = n_basis
-        self.nu = nu
-        self.ridge = ridge
-        self.n_views = n_views
-        self.views = views
-        self.shared_basis = shared_basis
-        self.fitting = fitting
-        self.agreement = agreement
-        self.group_weight = group_weight
-        self.n_candidates = n_candidates
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     @property
     def _deals_points(self) -> bool:
@@ -282,24 +265,9 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         nus: Sequence[float] | Array,
         n_steps: int,
     ) -> CoregularisedPath:
-        """Follow the joint paths for a stack of kernels and all ridges and nus.
+        """Follow the joint paths of w kernels and r ridges, next to each other, and k nus.
 
-        Parameters
-        ----------
-        kernels : sequence of ndarrays of shape (w, n, N_v)
-            For each view, kernels of the n points with those of its dictionary.
-        scores : ndarray of shape (n,)
-            Those of unscored points are never read.
-        labels : ndarray of shape (n,)
-        setup : ViewSetup
-        ridges : sequence of r floats
-        nus : sequence of k floats
-        n_steps : int
-
-        Returns
-        -------
-        CoregularisedPath
-            Of w * r dictionaries, those of a kernel's ridges next to each other, and k nus.
+        `kernels` has for each view those of the n points with its dictionary, (w, n, N_v).
         """
         dictionaries, targets = [], []
         for kernel, own, loss in zip(kernels, setup.points, setup.losses, strict=True):

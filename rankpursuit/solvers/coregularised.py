@@ -111,12 +111,10 @@ class CoregularisedPath:
     weights : ndarray of shape (b, k, P * M)
         The lengths of the steps, view by view; zero after the path ends.
     directions : ndarray of shape (b, k, P * M, P * M) or None
-        Column c holds the coefficients, over the chosen functions of all views, of direction c.
-        None stands for the identity.
-    cost : ndarray of shape (b, k, P + 1)
-        The cost of every prefix, starting with the empty one.
-    n_steps : ndarray of shape (b, k)
-        Number of steps before the path ended.
+        Column c has the coefficients, over the chosen functions of all views, of direction c. None
+        stands for the identity.
+    cost, n_steps : ndarrays of shape (b, k, P + 1) and (b, k)
+        The cost of every prefix, and the number of steps before the path ended.
     """
 
     selected: Indices
@@ -210,14 +208,11 @@ def coregularised_pursuit(
 
     Parameters
     ----------
-    scored : sequence of M ndarrays of shape (b, m_v, N_v)
-        For each view, the rows of its dictionary on the scored points, ``B K_v``.
-    unscored : sequence of M ndarrays of shape (b, l, N_v)
-        For each view, the rows of its dictionary on the unscored points. Without unscored
-        points, pass the rows of the scored ones: the views then agree on those.
+    scored, unscored : sequences of M ndarrays of shape (b, m_v, N_v) and (b, l, N_v)
+        The rows of each view's dictionary on the scored points, ``B K_v``, and the unscored ones.
+        Without unscored points, pass those of the scored ones: the views then agree on them.
     targets : sequence of M ndarrays of shape (m_v,) or (b, m_v)
-        For each view, the rows of the scores, ``B s``: the same for all dictionaries, or those
-        of each dictionary.
+        For each view, the rows of the scores, ``B s``.
     nus : array-like of shape (k,)
         Weights of the agreement; not negative.
     n_steps : int
@@ -230,10 +225,6 @@ def coregularised_pursuit(
         adds to them (the formula as printed in the paper). A refit always is of the whole.
     shared : bool
         Choose the same index for all views, whose dictionaries must be of one size.
-
-    Returns
-    -------
-    CoregularisedPath
     """
     problem = _JointProblem(
         # (b, N, m) instead of (b, m, N): the values of one function are contiguous.

@@ -38,7 +38,7 @@ _MOMENT_COLUMNS = 16
 
 
 def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences) -> Array:
-    """Solve ``(L K + lambda I) a = L s`` for many lambdas and a stack of kernels.
+    """Solve ``(L K + lambda I) a = L s`` for k lambdas and b kernels: coefficients (b, k, n).
 
     With ``L = B'B`` the solution is ``a = B' u`` with ``(B K B' + lambda I) u = B s``: one
     tridiagonal form for each kernel serves all lambdas.
@@ -46,19 +46,13 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
-        Symmetric. Kernels that are not positive semi-definite are solved as they are, as in
-        scikit-learn's `KernelRidge`.
+        Symmetric; one that is not positive semi-definite is solved as it is, as by `KernelRidge`.
     scores : ndarray of shape (n,) or (b, n)
     lambdas : array-like of shape (k,)
         Positive. If one is below the rounding error of the largest eigenvalue, directions whose
         eigenvalues are below that too get no weight.
     preferences : Preferences
         Of the n points.
-
-    Returns
-    -------
-    ndarray of shape (b, k, n)
-        Coefficients.
     """
     preferences = preferences.compact()
     rooted = preferences.root(preferences.root(kernel).swapaxes(1, 2)).swapaxes(1, 2)
@@ -68,21 +62,9 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
 
 
 def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferences) -> Array:
-    """Solve the same system for one kernel and one lambda, by Cholesky.
+    """Solve the same for one kernel (n, n) and one lambda, by Cholesky: coefficients (n,).
 
-    Parameters
-    ----------
-    kernel : ndarray of shape (n, n)
-    scores : ndarray of shape (n,)
-    lam : float
-        Positive.
-    preferences : Preferences
-        Of the n points.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Coefficients; if the matrix is not positive definite, those of :func:`rls_path`.
+    If the matrix is not positive definite, they are those of :func:`rls_path`.
     """
     form = preferences.compact()
     half = form.root(kernel)
@@ -109,21 +91,9 @@ def nested_rls_path(
     point whose kernel function depends, to working precision, on those of the points before it
     gets no weight: if K_RR is singular the solution is one of many with the same function.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (b, n, r)
-        Kernel K_R of all points with the points of the largest subset.
-    subset : ndarray of shape (b, r, r)
-        Positive semi-definite kernel K_RR of the largest subset.
-    sizes : sequence of s ints
-        Sizes of the subsets, from 1 to r.
-    scores, lambdas, preferences
-        See :func:`rls_path`.
-
-    Returns
-    -------
-    ndarray of shape (b, s, k, r)
-        Coefficients, zero after those of a subset.
+    `columns`, (b, n, r), is the kernel K_R of all points with those of the largest subset, and
+    `subset`, (b, r, r), that of the largest subset, positive semi-definite. The coefficients for s
+    sizes, from 1 to r, and k lambdas have the shape (b, s, k, r), zero after those of a subset.
     """
     lambdas = np.asarray(lambdas, dtype=np.float64)
     solved = np.zeros((len(columns), len(sizes), len(lambdas), subset.shape[2]))
@@ -149,20 +119,6 @@ def nested_rls_path(
     return function_values(orthonormal, solved)
 
 
-def sparse_rls_path(
-    columns: Array, subset: Array, scores: Array, lambdas: ArrayLike, preferences: Preferences
-) -> Array:
-    """Solve the same for one subset of r regressors; see :func:`nested_rls_path`.
-
-    Returns
-    -------
-    ndarray of shape (b, k, r)
-        Coefficients of the subset.
-    """
-    sizes = [subset.shape[2]]
-    return nested_rls_path(columns, subset, sizes, scores, lambdas, preferences)[:, 0]
-
-
 # Linear functions
 
 
@@ -186,18 +142,7 @@ def moment(X: Features, form: Callable[[Array], Array]) -> Array:
 def rls_weights(X: Features, scores: Array, lam: float, preferences: Preferences) -> Array:
     """Minimise ``|B s - B X w|^2 + lambda |w|^2``: ``(X' L X + lambda I) w = X' L s``.
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    scores : ndarray of shape (n,)
-    lam : float
-        Positive.
-    preferences : Preferences
-        Of the n points.
-
-    Returns
-    -------
-    ndarray of shape (d,)
+    `X`, (n, d), may be sparse; the weights have the shape (d,).
     """
     if sp.issparse(X) and min(X.shape) > _MOST_DENSE:
         return _by_lsqr(X, scores, lam, preferences)
@@ -224,20 +169,7 @@ def rls_weights(X: Features, scores: Array, lam: float, preferences: Preferences
 def sparse_rls_weights(
     X: Features, subset: NDArray[np.intp], scores: Array, lam: float, preferences: Preferences
 ) -> Array:
-    """Minimise the same over the weights ``w = X_R' a`` spanned by a subset R of the points.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    subset : ndarray of shape (r,)
-        Indices of points.
-    scores, lam, preferences
-        See :func:`rls_weights`.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-    """
+    """Minimise the same over the weights ``w = X_R' a`` of a subset R, indices (r,), of points."""
     points = X[subset]
     if points.shape[0] < points.shape[1]:
         values, vectors = np.linalg.eigh(linear_kernel(points, points))
@@ -276,14 +208,8 @@ class Edges:
     both scaled by the roots of the weights, the cost is ``|d - B f|^2``; the nearest scores s,
     ``B'B s = B' d``, make it ``|B s - B f|^2`` and another constant.
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (e, 2)
-        The two points of each edge, the smaller index first, each pair once.
-    weights : ndarray of shape (e,)
-        Sum of the weights of the edge's judgements.
-    differences : ndarray of shape (e,)
-        Weighted mean of +1 for each judgement that prefers the first point, -1 for the others.
+    `pairs`, (e, 2), has the smaller index first. A judgement that prefers this point counts +1 in
+    `differences`, (e,), the other -1.
     """
 
     pairs: NDArray[np.intp]

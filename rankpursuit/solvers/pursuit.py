@@ -61,19 +61,9 @@ are copied, so that no more work is done on those that have ended."""
 
 
 def count_basis(n_basis: int | float | None, n_points: int) -> int:
-    """Return the number of basis functions that a parameter stands for.
+    """Return the number of basis functions that `n_basis` stands for.
 
-    Parameters
-    ----------
-    n_basis : int, float or None
-        An integer of at least 1, or a float in (0, 1] as a fraction of `n_points`. None: 100, or
-        `n_points` if that is less.
-    n_points : int
-
-    Returns
-    -------
-    int
-        At least 1. A fraction is rounded to the nearest number.
+    It is an integer of at least 1, a fraction of `n_points` in (0, 1], or None for at most 100.
     """
     if n_basis is None:
         return min(MOST_BASIS, n_points)
@@ -99,15 +89,15 @@ class PursuitPath:
     weights : ndarray of shape (b, P)
         The length of each step; zero after the path ends.
     directions : ndarray of shape (b, P, P) or None
-        Column p holds the coefficients, over the chosen functions, of the direction of step p.
-        None stands for the identity: each step moves along the function that it chose.
+        Column p has the coefficients, over the chosen functions, of the direction of step p. None
+        stands for the identity: each step moves along the function that it chose.
     cost : ndarray of shape (b, P + 1)
         Training cost of every prefix, starting with the empty one.
     n_steps : ndarray of shape (b,)
         Number of steps before the path ended.
     least_left : ndarray of shape (b,)
-        Of all chosen functions, the smallest fraction of the squared norm that those before left;
-        1 without a refit.
+        Smallest fraction of the squared norm of a chosen function that those before left; 1 without
+        a refit.
     """
 
     selected: Indices
@@ -177,6 +167,9 @@ def pursue(
 ) -> PursuitPath:
     """Approximate the target by a growing sum of dictionary columns.
 
+    A path ends early if no column is left that is linearly independent of the chosen ones to
+    working precision, or if nothing is left of the residue.
+
     Parameters
     ----------
     dictionary : ndarray of shape (b, m, N)
@@ -186,17 +179,10 @@ def pursue(
         Maximum number of steps P; at most N are made unless `repeat`.
     fitting : {"basic", "backfit", "prefit"}
         "basic" adds the column that lowers the cost ``|target - fit|^2`` most, with its best
-        coefficient, and keeps the earlier coefficients. "backfit" chooses in the same way and
-        then refits all coefficients by least squares. "prefit" chooses the column whose cost is
-        lowest after the refit.
+        coefficient. "backfit" chooses in the same way and then refits all coefficients by least
+        squares. "prefit" chooses the column whose cost is lowest after the refit.
     repeat : bool
         Whether "basic" may choose a column again. After a refit nothing is gained by that.
-
-    Returns
-    -------
-    PursuitPath
-        A path ends early if no column is left that is linearly independent of the chosen ones to
-        working precision, or if nothing is left of the residue.
     """
     n_steps = _most_steps(n_steps, dictionary.shape[2], fitting, repeat)
     return _follow(_Rows(dictionary, target, n_steps, fitting != "basic"), n_steps, fitting, repeat)
@@ -211,24 +197,11 @@ def pursue_gram(
     fitting: Fitting = "basic",
     repeat: bool = False,
 ) -> PursuitPath:
-    """Do the same with nothing but the products of the columns, for any number of rows.
+    """Do the same with the products of the columns alone, for any number of rows.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (b, N, N)
-        Products ``X'X`` of the columns X of each dictionary.
-    products : ndarray of shape (b, N)
-        Products ``X'y`` with the target y.
-    square : ndarray of shape (b,)
-        ``y'y``.
-    n_steps, fitting, repeat
-        See :func:`pursue`.
-
-    Returns
-    -------
-    PursuitPath
-        That of :func:`pursue`, except for rounding, which is larger: columns of which less than
-        1e-5 is left outside the span of the chosen ones count as dependent.
+    `gram`, (b, N, N), has the products ``X'X`` of the columns X, `products`, (b, N), ``X'y`` and
+    `square`, (b,), ``y'y``. The path is that of :func:`pursue` but for larger rounding errors:
+    columns of which less than 1e-5 is left outside the span of the chosen ones count as dependent.
     """
     n_steps = _most_steps(n_steps, products.shape[1], fitting, repeat)
     form = _Gram(gram, products, square, n_steps, fitting != "basic")
@@ -245,18 +218,10 @@ def pursue_stack(
 ) -> PursuitPath:
     """Pursue the targets of a stack of small problems, by rows or Gram matrix as is faster.
 
-    Parameters
-    ----------
-    dictionary, target, n_steps, fitting, repeat
-        See :func:`pursue`.
-
-    Returns
-    -------
-    PursuitPath
-        By the Gram matrix for "basic", unless its steps are few: each step is then a difference
-        of two rows, as exact as with the residue, except for `cost`, which is known to 1e-15 of
-        the first one. A refit divides by what is left of nearly dependent columns, of which
-        products keep half of the digits: it follows the rows.
+    It is the Gram matrix for "basic", unless its steps are few: each step is then a difference of
+    two rows, as exact as with the residue, except for `cost`, which is known to 1e-15 of the first
+    one. A refit divides by what is left of nearly dependent columns, of which products keep half of
+    the digits: it follows the rows.
     """
     if fitting != "basic" or n_steps * MANY_STEPS < dictionary.shape[2]:
         return pursue(dictionary, target, n_steps, fitting=fitting, repeat=repeat)
@@ -493,21 +458,9 @@ def ridge_rows(
 ) -> tuple[Array, Array]:
     """Append rows that add the penalties ``ridge * a' K a`` on the coefficients to the cost.
 
-    Parameters
-    ----------
-    dictionary : ndarray of shape (b, m, N)
-    target : ndarray of shape (m,) or (b, m)
-    kernel : ndarray of shape (b, N, N)
-        Kernel K of the dictionary points among themselves; its negative eigenvalues count as 0.
-    ridges : array-like of shape (r,)
-        Not negative.
-
-    Returns
-    -------
-    dictionary : ndarray of shape (b * r, m + N, N)
-        For each dictionary, one after the other, that of each ridge. Without any penalty, the
-        unchanged dictionaries of m rows.
-    target : ndarray of shape (b * r, m + N)
+    The result has b * r dictionaries of m + N rows, (b * r, m + N, N), and their targets: for each
+    of b dictionaries (b, m, N) that of each of r ridges. `kernel`, (b, N, N), is that of the
+    dictionary points; its negative eigenvalues count as 0. Without any penalty there are m rows.
     """
     ridges = np.asarray(ridges, dtype=np.float64)
     n_stack, n_rows, n_columns = dictionary.shape
@@ -536,13 +489,7 @@ def _root(kernel: Array) -> Array:
 def ridge_gram(
     gram: Array, products: Array, square: Array, kernel: Array, ridges: ArrayLike
 ) -> tuple[Array, Array, Array]:
-    """Add the same penalties to the Gram matrices of :func:`pursue_gram`.
-
-    Returns
-    -------
-    gram, products, square : ndarrays
-        Of b * r problems, in the order of :func:`ridge_rows`.
-    """
+    """Add the same penalties to what :func:`pursue_gram` takes, in the same order."""
     ridges = np.asarray(ridges, dtype=np.float64)
     penalised = gram[:, None] + ridges[:, None, None] * kernel[:, None]
     n_ridges = len(ridges)
@@ -562,23 +509,10 @@ def ridge_paths(
     fitting: Fitting = "basic",
     repeat: bool = False,
 ) -> PursuitPath:
-    """Pursue the target of a Gram matrix with penalties ``ridge * a' K a``.
+    """Pursue the target of w Gram matrices with penalties ``ridge * a' K a``.
 
-    Parameters
-    ----------
-    sums : GramSums
-        Of w kernels over N candidates.
-    kernel : ndarray of shape (w, N, N) or None
-        Positive semi-definite kernels K of the candidates among themselves. None without a
-        penalty: the one ridge is then 0.
-    ridges : array-like of shape (r,)
-    n_steps, fitting, repeat
-        See :func:`pursue`.
-
-    Returns
-    -------
-    PursuitPath
-        Of w * r problems: for each kernel, one after the other, that of each ridge.
+    `kernel`, (w, N, N), has the kernels of the candidates, None for the one ridge 0. The path is of
+    w * r problems: for each kernel that of each ridge.
     """
     gram, products = sums.gram, sums.products
     square = np.full(len(gram), sums.square)
@@ -600,18 +534,7 @@ class GramSums:
 
     ``K' L K``, ``K' L s`` and ``s' L s`` are sums over the groups, since no pair crosses from one
     to another: rows are seen once, in blocks of whole groups of any size, in any order and on any
-    machine.
-
-    Attributes
-    ----------
-    gram : ndarray of shape (w, N, N)
-        ``K' L K``.
-    products : ndarray of shape (w, N)
-        ``K' L s``.
-    square : float
-        ``s' L s``.
-    n_rows : int
-        Number of rows that were added.
+    machine. `gram`, (w, N, N), `products`, (w, N), and `square` are these sums over `n_rows` rows.
     """
 
     gram: Array
@@ -666,20 +589,9 @@ def choose_form(
     pass in all, in bounded memory. They need rows that can be cut into blocks, that is, no explicit
     pairs, and save nothing unless there are at least `MANY_ROWS` rows for each candidate.
 
-    Parameters
-    ----------
-    n_rows, n_candidates : int
-    preferences : Preferences
-        The form of the rows.
-    fitting : {"basic", "backfit", "prefit"}
-
-    Returns
-    -------
-    {"rows", "sums", "sums if exact"}
-        "sums" if the kernel values of the rows are more than `ROWS_ENTRIES`. "sums if exact" if
-        they are more than `FEW_ENTRIES`: sums are faster, but their path counts only if
-        :func:`is_exact`. "prefit" may choose nearly dependent functions, which sums cannot tell
-        from dependent ones, so its rows are kept as long as they fit.
+    "sums if exact" means that sums are faster, but that their path counts only if :func:`is_exact`.
+    "prefit" may choose nearly dependent functions, which sums cannot tell from dependent ones, so
+    its rows are kept as long as they fit.
     """
     ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
     n_entries = n_rows * n_candidates
@@ -716,24 +628,8 @@ def sum_rows(
 ) -> GramSums:
     """Add up rows in blocks; no more than a block of kernel values is in memory at a time.
 
-    Parameters
-    ----------
-    columns : callable
-        ``columns(X, out)`` writes the kernel values of the points `X` with the candidates to
-        `out`.
-    n_candidates : int
-    points : ndarray of shape (n, d)
-        May be a memory map: rows are taken from it block by block.
-    scores : ndarray of shape (n,)
-    preferences : Pointwise, GroupPreferences or a Blend of the latter
-        The form of the n rows.
-    entries : int, optional
-        Kernel values and features of a block. Default: `BLOCK_ENTRIES`.
-
-    Returns
-    -------
-    GramSums
-        For a stack of one kernel.
+    `points`, (n, d), may be a memory map. A block has as many rows as `entries` kernel values and
+    features allow.
     """
     beta, groups = 0.0, preferences
     if isinstance(groups, Blend):

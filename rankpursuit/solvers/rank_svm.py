@@ -48,42 +48,16 @@ _NARROWEST = 1e-6
 class OrderedPairs:
     """The p pairs (i, j) in which point i is preferred to point j.
 
-    Parameters
-    ----------
-    n_points : int
-    ordered : array-like of shape (p, 2)
-        In each row the preferred point and the other one, each pair at most once. Two points may
-        contradict themselves: i preferred to j and j to i are two pairs, each with its loss.
-    weights : array-like of shape (p,), optional
-        Positive weights of the pairs' losses. Default: all 1.
-
-    Attributes
-    ----------
-    n_points, n_pairs : int
-    weights : ndarray of shape (p,) or None
-        None stands for ones.
+    `ordered`, (p, 2), has the preferred point of each pair first, each pair once. Two points may
+    contradict themselves: i preferred to j and j to i are two pairs, each with its loss.
+    `weights`, (p,), are positive weights of the losses; None stands for ones.
     """
 
     def __init__(self, n_points: int, ordered: ArrayLike, weights: ArrayLike | None = None) -> None:
         self._ordered = np.asarray(ordered, dtype=np.intp).reshape(-1, 2)
         self.n_points, self.n_pairs = n_points, len(self._ordered)
-        if self.n_pairs and not (self._ordered.min() >= 0 and self._ordered.max() < n_points):
-            raise ValueError(f"ordered: expected point indices from 0 to {n_points - 1}")
         self._cell = self._ordered[:, 0] * n_points + self._ordered[:, 1]
-        times = np.bincount(self._cell, minlength=1)
-        if (own := np.flatnonzero(times[:: n_points + 1])).size:
-            raise ValueError(f"ordered: point {own[0]} cannot be preferred to itself")
-        if times.max() > 1:
-            i, j = divmod(int(times.argmax()), n_points)
-            raise ValueError(f"ordered: the pair ({i}, {j}) occurs twice; give it once")
         self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if self.weights is not None and not (
-            self.weights.shape == (self.n_pairs,)
-            and np.all((self.weights > 0.0) & np.isfinite(self.weights))
-        ):
-            raise ValueError(
-                f"weights: expected {self.n_pairs} positive numbers, one for each pair"
-            )
 
     @classmethod
     def of_scores(cls, scores: Array, pairs: Index, weights: Array | None = None) -> OrderedPairs:
@@ -98,9 +72,15 @@ class OrderedPairs:
         return cls(len(scores), ordered[untied], None if weights is None else weights[untied])
 
     @cached_property
+    def _differences(self) -> sp.csr_array:
+        """The matrix with a row ``e_i - e_j`` for each pair."""
+        signs, starts = np.tile([1.0, -1.0], self.n_pairs), np.arange(0, 2 * self.n_pairs + 1, 2)
+        shape = (self.n_pairs, self.n_points)
+        return sp.csr_array((signs, self._ordered.ravel(), starts), shape=shape)
+
+    @cached_property
     def _transposed(self) -> sp.csr_array:
-        """The matrix with a column ``e_i - e_j`` for each pair."""
-        return _differences_of(self.n_points, self._ordered).T.tocsr()
+        return self._differences.T.tocsr()
 
     def matrix(self, entries: Array | float, elsewhere: float) -> Array:
         """Return a matrix (n, n) with an entry for each pair, and a constant elsewhere."""
@@ -131,25 +111,28 @@ class OrderedPairs:
         np.einsum("bii->bi", result)[...] = degrees
         return result
 
+    def violated(self, values: Array, margin: float) -> Violated:
+        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        which = np.flatnonzero(self._differences @ values < margin)
+        some, weights = self._differences[which], self.weighted(np.ones(self.n_pairs))[which]
+        return Violated(
+            float(weights.sum()),
+            np.asarray(some.T @ weights),
+            np.asarray(abs(some).T @ weights),
+            lambda x: np.asarray(some.T @ ((some @ x).T * weights).T),
+        )
 
-def _differences_of(n_points: int, ordered: Index) -> sp.csr_array:
-    """Return the matrix (p, n) with a row ``e_i - e_j`` for each pair."""
-    signs, starts = np.tile([1.0, -1.0], len(ordered)), np.arange(0, 2 * len(ordered) + 1, 2)
-    return sp.csr_array((signs, ordered.ravel(), starts), shape=(len(ordered), n_points))
+    def centred(self, X: Array) -> Array:
+        """Subtract the mean from points of shape (n, d), a level that no comparison sees."""
+        return X - X.mean(axis=0)
 
 
 @dataclass(frozen=True)
 class RankSVMPath:
-    """Solutions for b kernels of n points and k values of C.
+    """Solutions for b kernels of n points and k values of C: coefficients (b, k, n).
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (b, k, n)
-    objective : ndarray of shape (b, k)
-        Primal objective.
-    gap : ndarray of shape (b, k)
-        Duality gap, relative to the objective: the minimum lies between
-        ``objective * (1 - gap)`` and ``objective``.
+    `objective`, (b, k), is the primal one, and `gap`, (b, k), the duality gap relative to it: the
+    minimum lies between ``objective * (1 - gap)`` and ``objective``.
     """
 
     coefficients: Array
@@ -168,12 +151,14 @@ def rank_svm_path(
 ) -> RankSVMPath:
     """Solve RankSVM for a stack of kernels and many values of C.
 
+    A problem that could not be solved has the best solution found, and a gap above `tol`.
+
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
     pairs : OrderedPairs or sequence of b OrderedPairs
-        Of the n points: the same for all kernels, or one for each kernel. Kernels may share an
-        object, which saves time with the hinge loss. A kernel without any pair gets zeros.
+        The same for all kernels, or one for each. Kernels may share an object, which saves time
+        with the hinge loss. A kernel without any pair gets zeros.
     Cs : array-like of shape (k,)
         Positive.
     loss : {"hinge", "squared_hinge"}
@@ -181,18 +166,9 @@ def rank_svm_path(
         Relative duality gap at which a problem is solved.
     max_iter : int
         Maximum number of steps for each problem.
-
-    Returns
-    -------
-    RankSVMPath
-        A problem that could not be solved has the best solution found, and a gap above `tol`.
     """
-    if loss not in ("hinge", "squared_hinge"):
-        raise ValueError(f"loss: expected 'hinge' or 'squared_hinge', got {loss!r}")
     Cs = np.asarray(Cs, dtype=np.float64)
     each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
-    if len(each) != len(kernel):
-        raise ValueError(f"pairs: expected one for each of {len(kernel)} kernels, got {len(each)}")
     solver = _hinge_path if loss == "hinge" else _squared_hinge_path
     paired = [index for index, own in enumerate(each) if own.n_pairs]
     grid = (len(kernel), len(Cs))
@@ -539,28 +515,6 @@ class Violated(NamedTuple):
     laplacian: Callable[[Array], Array]
 
 
-class ListedPairs:
-    """Explicit pairs (p, 2), in each row the preferred point first, with positive weights (p,)."""
-
-    def __init__(self, n_points: int, ordered: Index, weights: Array) -> None:
-        self._weights, self._differences = weights, _differences_of(n_points, ordered)
-
-    def violated(self, values: Array, margin: float) -> Violated:
-        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
-        which = np.flatnonzero(self._differences @ values < margin)
-        some, weights = self._differences[which], self._weights[which]
-        return Violated(
-            float(weights.sum()),
-            np.asarray(some.T @ weights),
-            np.asarray(abs(some).T @ weights),
-            lambda x: np.asarray(some.T @ ((some @ x).T * weights).T),
-        )
-
-    def centred(self, X: Array) -> Array:
-        """Subtract the mean from points of shape (n, d), a level that no comparison sees."""
-        return X - X.mean(axis=0)
-
-
 class GroupedPairs:
     """All pairs of points of a group whose scores differ; the higher score is preferred.
 
@@ -613,7 +567,7 @@ class GroupedPairs:
         return GroupPreferences(self._groups, "equal").root(X)
 
 
-Compared = ListedPairs | GroupedPairs
+Compared = OrderedPairs | GroupedPairs
 
 
 class _Halves(NamedTuple):
@@ -704,21 +658,9 @@ def rank_svm_weights(
 ) -> LinearRankSVM:
     """Minimise ``|w|^2 / 2 + C sum w_ij max(0, 1 - (f_i - f_j))``, or the same with squares.
 
-    Time grows with the points times the features. The hinge is made smooth in a zone that shrinks
-    until the duality gap of the hinge itself, not of the smooth loss, is at most `tol`.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    pairs : ListedPairs or GroupedPairs
-        Of the n points.
-    C, loss, tol, max_iter
-        See :func:`rank_svm_path`.
-
-    Returns
-    -------
-    LinearRankSVM
-        If the problem could not be solved, the best function found, and a gap above `tol`.
+    Time grows with the points times the features; `X`, (n, d), may be sparse. The hinge is made
+    smooth in a zone that shrinks until the duality gap of the hinge itself, not of the smooth loss,
+    is at most `tol`. If that fails, the result is the best function found.
     """
     points = X if sp.issparse(X) else pairs.centred(X)
     # Steps that overflow, as they may for a large C, are discarded.

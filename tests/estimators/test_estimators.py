@@ -288,3 +288,8 @@ def test_values_that_cannot_be_computed_with_are_one_clear_error(data, estimator
 
 def test_every_public_name_is_listed_for_completion():
     assert set(rankpursuit.__all__) <= set(dir(rankpursuit))
+
+
+def test_checks_and_expansions_are_not_public():
+    for model in ALL:
+        assert not {"constraints", "expansions"} & set(dir(model))

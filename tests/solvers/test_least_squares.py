@@ -22,7 +22,6 @@ from rankpursuit.solvers import (
     rls_path,
     rls_solution,
     rls_weights,
-    sparse_rls_path,
 )
 from rankpursuit.solvers.least_squares import (
     Edges,
@@ -33,6 +32,11 @@ from rankpursuit.solvers.least_squares import (
 )
 
 LAMBDAS = np.array([1e-3, 0.1, 1.0, 50.0])
+
+
+def sparse_rls_path(columns, subset, *others):
+    """Solve for one subset of regressors."""
+    return nested_rls_path(columns, subset, [subset.shape[2]], *others)[:, 0]
 
 
 def dense_rls(kernel, scores, laplacian, lam):

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from rankpursuit.kernels import function_values
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import OrderedPairs, rank_svm, rank_svm_path, rank_svm_weights
-from rankpursuit.solvers.rank_svm import GroupedPairs, ListedPairs
+from rankpursuit.solvers.rank_svm import GroupedPairs
 
 
 def test_ties_make_no_pair():
@@ -80,36 +80,6 @@ def test_no_pair_at_all_is_allowed():
     pairs = OrderedPairs(3, [], [])
     assert pairs.n_pairs == 0
     assert pairs.margins(np.ones((2, 3))).shape == (2, 0)
-
-
-@pytest.mark.parametrize(
-    ("listed", "message"),
-    [
-        ([[0, 1], [2, 3], [0, 1]], r"the pair \(0, 1\) occurs twice; give it once"),
-        ([[0, 1], [2, 2]], "point 2 cannot be preferred to itself"),
-        ([[0, 1], [2, 4]], "expected point indices from 0 to 3"),
-        ([[0, -1]], "expected point indices from 0 to 3"),
-    ],
-)
-def test_pairs_that_make_no_sense_are_refused(listed, message):
-    with pytest.raises(ValueError, match=f"ordered: {message}"):
-        OrderedPairs(4, listed)
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
-def test_weights_that_are_not_positive_are_refused(weight):
-    with pytest.raises(ValueError, match="weights: expected 2 positive numbers, one for each pair"):
-        OrderedPairs(3, [[0, 1], [1, 2]], [1.0, weight])
-
-
-def test_wrong_number_of_weights_is_refused():
-    with pytest.raises(ValueError, match="weights: expected 2 positive numbers, one for each pair"):
-        OrderedPairs(3, [[0, 1], [1, 2]], np.ones(3))
-
-
-def test_pair_of_scores_given_twice_is_refused():
-    with pytest.raises(ValueError, match=r"the pair \(1, 0\) occurs twice"):
-        OrderedPairs.of_scores(np.array([1.0, 2.0]), np.array([[0, 1], [1, 0]]))
 
 
 @ANY_LOSS
@@ -217,14 +187,6 @@ def test_same_pairs_for_each_kernel_are_shared_pairs(loss):
 
 
 @ANY_LOSS
-@pytest.mark.parametrize("n_given", [0, 1, 3])
-def test_wrong_number_of_pairs_is_refused(loss, n_given):
-    problem = generic_problem(9)
-    with pytest.raises(ValueError, match=f"pairs: expected one for each of 2 .* got {n_given}"):
-        rank_svm_path(problem.kernel, [ordered(problem)] * n_given, Cs, loss=loss)
-
-
-@ANY_LOSS
 def test_path_over_C_equals_single_solves(loss):
     problem = generic_problem(9, n_groups=2)
     unsorted = np.array([1.0, 0.01, 100.0, 0.1])
@@ -277,12 +239,6 @@ def test_degenerate_kernels_are_solved(loss):
     path = rank_svm_path(problem.kernel, ordered(problem), extreme, loss=loss)
     assert np.isfinite(path.coefficients).all()
     assert np.all(path.gap <= 1e-3)
-
-
-def test_unknown_loss_is_refused():
-    problem = generic_problem(9)
-    with pytest.raises(ValueError, match="loss: expected 'hinge' or 'squared_hinge', got 'log'"):
-        rank_svm_path(problem.kernel, ordered(problem), Cs, loss="log")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -534,7 +490,7 @@ def test_listed_pairs_are_picked_by_their_differences():
     rows = differences_by_loops(rng.normal(size=8), np.zeros(8))[::2]
     ordered = np.column_stack([rows.argmax(axis=1), rows.argmin(axis=1)])
     weights, values = rng.random(len(rows)), rng.normal(size=8)
-    listed = ListedPairs(8, ordered, weights).violated(values, 0.7)
+    listed = OrderedPairs(8, ordered, weights).violated(values, 0.7)
     assert 0 < listed.total < weights.sum()
     assert_same(listed, *of_list(rows, weights, values, 0.7))
 
@@ -563,7 +519,7 @@ def test_a_common_level_of_a_group_is_taken_away():
     X = np.array([[1.0, 5.0], [3.0, 5.0], [1e9, 0.0], [1e9, 2.0]])
     centred = GroupedPairs(np.arange(4.0), groups, np.ones(4)).centred(X)
     np.testing.assert_array_equal(centred, [[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])
-    listed = ListedPairs(4, np.array([[0, 1]]), np.ones(1)).centred(X)
+    listed = OrderedPairs(4, np.array([[0, 1]]), np.ones(1)).centred(X)
     np.testing.assert_allclose(listed, X - X.mean(axis=0))
 
 
@@ -630,7 +586,7 @@ def test_weights_of_groups_and_of_listed_pairs_count(loss):
     preferred, other = rows.argmax(axis=1), rows.argmin(axis=1)
     weights = of_group[groups[preferred]]
     grouped = GroupedPairs(scores, groups, of_group[groups])
-    listed = ListedPairs(24, np.column_stack([preferred, other]), weights)
+    listed = OrderedPairs(24, np.column_stack([preferred, other]), weights)
     least = least_objective(X @ X.T, rows, 0.5, loss, weights)
     for pairs in (grouped, listed):
         solved = rank_svm_weights(X, pairs, 0.5, loss=loss, tol=TOL[loss])
