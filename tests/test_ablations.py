@@ -20,20 +20,20 @@ QUESTIONS = [one for questions in ablations.SECTIONS.values() for one in questio
 def test_a_config_has_the_algorithms_that_are_asked_about(name):
     data, _, run = name.partition("_")
     experiment = load_experiment(CONFIGS[name])
-    asked = [one for one in QUESTIONS if one.run == run]
+    asked = [one for one in QUESTIONS if one[0] == run]
     assert asked
     assert experiment.data.name == data
-    for one in asked:
-        assert {one.first, one.second} <= set(experiment.algorithms)
+    for _, first, second, _ in asked:
+        assert {first, second} <= set(experiment.algorithms)
 
 
 def test_every_question_has_a_config():
-    assert {f"jester_{one.run}" for one in QUESTIONS} <= set(CONFIGS)
+    assert {f"jester_{one[0]}" for one in QUESTIONS} <= set(CONFIGS)
 
 
 def test_differences_are_paired_over_test_users(tmp_path, monkeypatch):
     run_into(run_of(small_config(name="jester_small")), tmp_path / "jester_small")
-    question = ablations.Question("small", "rank_rls", "ranking_pursuit", "one less other")
+    question = ("small", "rank_rls", "ranking_pursuit", "one less other")
     monkeypatch.setattr(ablations, "SECTIONS", {"a section": [question]})
     (answer,) = ablations.answers(tmp_path)
     users = pd.read_csv(tmp_path / "jester_small" / "users.csv.gz")

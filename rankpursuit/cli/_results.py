@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ REFERENCE = DEFAULT / "reference"  # results that the repository keeps; a run ne
 def _folders(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """Refuse a folder that does not exist, before the imports that take seconds."""
     for folder in folders:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # False for a name that no file can have
             raise no_such("folder of results", folder, "rp-run makes one")
     return folders
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -58,7 +59,7 @@ def main(
     from rankpursuit.reporting import check as checking
 
     folder = results or REFERENCE
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # False for a name that no file can have
         raise no_such("folder of results", folder, "rp-check needs a folder with the five tables")
     folder = folder / "inferred" if inferred else folder
     where = expected or checking.expectation_folder(inferred=inferred)

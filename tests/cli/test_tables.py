@@ -8,10 +8,10 @@ from made_up import write_results
 from rankpursuit.cli import tables
 from rankpursuit.cli._results import load_default
 from rankpursuit.cli.report import main as report
-from rankpursuit.cli.run import summary
 from rankpursuit.cli.tables import main
 from rankpursuit.reporting import claims
 from rankpursuit.reporting.results import load_results
+from rankpursuit.reporting.tables import error_summary
 
 
 @pytest.fixture
@@ -279,9 +279,7 @@ def test_wrong_choices_are_one_line_and_status_one(call, tmp_path, words):
 
 def test_a_run_ends_with_the_table_of_its_errors(tmp_path):
     results = load_results(write_results(tmp_path / "one", repeats=2))
-    nothing = "no group, repeat and algorithm is complete yet"
-    assert summary(results.experiment, results.repeats[:0]) == nothing
-    text = summary(results.experiment, results.repeats)
+    text = error_summary(results.experiment, results.repeats)
     assert "Ranking Pursuit    0.410" in text
     assert "NOT the paper's size" in text
 
