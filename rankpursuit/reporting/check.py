@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import pandas as pd
 import yaml
 from pydantic import BaseModel, Field, ValidationError
@@ -22,7 +23,7 @@ from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError, ResultsError
 from rankpursuit.experiments.config import load_experiment, ratings_of
-from rankpursuit.experiments.methods import METRICS
+from rankpursuit.experiments.methods import AXES, METRICS
 from rankpursuit.experiments.names import shipped_folder
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
 from rankpursuit.reporting.published import claims_about, published_tables
@@ -307,15 +308,28 @@ def recompute(
 def compare_repeats(
     reference: pd.DataFrame, again: pd.DataFrame, expected: Expectation, repeats: int
 ) -> pd.DataFrame:
-    """Compare the errors of the first repeats with those computed again: a row for each cell."""
-    first = reference.loc[reference["repeat"] <= repeats, [*KEY, "test_error"]]
-    both = first.merge(again[[*KEY, "test_error"]], on=KEY, how="outer", suffixes=("", "_again"))
-    both = both.rename(columns={"test_error": "reference", "test_error_again": "again"})
-    both["difference"] = (both["again"] - both["reference"]).abs() / both["reference"]
+    """Compare the first repeats with those computed again: a row for each cell.
+
+    Errors must agree to the tolerance of the algorithm, and the same parameters must be chosen: a
+    wrong factor of lambda moves the choice along the grid and leaves the error as it was. An
+    algorithm with a tolerance of its own may choose others, as rounding can decide there.
+    """
+    choices = [axis.column for axis in AXES.values() if axis.column in reference]
+    columns = [*KEY, "test_error", *choices]
+    first = reference.loc[reference["repeat"] <= repeats, columns]
+    both = first.merge(again.reindex(columns=columns), on=KEY, how="outer", suffixes=("", "_again"))
     default = expected.recomputed.get("default", 0.0)
-    both["tolerance"] = [expected.recomputed.get(label, default) for label in both["algorithm"]]
-    both["passed"] = both["difference"] <= both["tolerance"]  # False if one of them is missing
-    return both
+    frame = both[KEY].assign(reference=both["test_error"], again=both["test_error_again"])
+    frame["difference"] = (frame["again"] - frame["reference"]).abs() / frame["reference"]
+    frame["tolerance"] = [expected.recomputed.get(label, default) for label in frame["algorithm"]]
+    chosen, anew = (
+        both[[f"{name}{end}" for name in choices]].fillna(-1.0).to_numpy(dtype=float)
+        for end in ("", "_again")
+    )
+    frame["same_choice"] = np.isclose(chosen, anew, rtol=1e-9).all(axis=1)
+    agrees = frame["difference"] <= frame["tolerance"]  # False if one of them is missing
+    frame["passed"] = agrees & (frame["same_choice"] | (frame["tolerance"] > default))
+    return frame
 
 
 def check_text(check: Check) -> str:

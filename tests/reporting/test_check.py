@@ -129,6 +129,8 @@ def repeats(change=0.0, label="rank_rls"):
                 "group": "20-40",
                 "repeat": repeat,
                 "test_error": 0.4,
+                "lambda": 2.0,
+                "C": None,
             }
             for name in ("rls", "rank_rls")
             for repeat in (1, 2)
@@ -153,6 +155,16 @@ def test_a_recomputed_repeat_must_agree_to_the_tolerance_of_its_algorithm(label,
     frame = compare_repeats(repeats(), repeats(change, label), expected, 1)
     assert len(frame) == 2 + 2  # of the second repeat, the reference's rows are left out
     assert frame.loc[frame["repeat"] == 1, "passed"].all() == passed
+
+
+@pytest.mark.parametrize(("label", "passed"), [("rank_rls", False), ("rls", True)])
+def test_another_choice_fails_unless_the_algorithm_has_a_tolerance_of_its_own(label, passed):
+    (expected,) = expecting().values()
+    again = repeats()
+    again.loc[again["algorithm"] == label, "lambda"] = 1.0
+    frame = compare_repeats(repeats(), again, expected, 2)
+    assert frame["difference"].max() == 0.0
+    assert frame["passed"].all() == passed
 
 
 def test_a_cell_that_was_not_computed_again_fails():
