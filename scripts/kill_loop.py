@@ -52,13 +52,13 @@ def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> Summary:
     """Kill runs in `folder` until the number of kills, or an error, is reached."""
     draw, summary, begun = random.Random(seed), Summary(), time.monotonic()
     (folder / "killed.yaml").write_text(CONFIG, encoding="utf-8")
-    _start(folder, "whole", 1).wait(_LIMIT)
+    _start(folder, "whole", 1)[0].wait(_LIMIT)
     duration = time.monotonic() - begun
     expected = _contents(folder / "whole")
     while summary.kills.total() < kills and not summary.errors:
         output, status = f"run{summary.runs}", -1
         while status != 0 and not summary.errors:
-            process = _start(folder, output, draw.choice((1, 2)))
+            process, log = _start(folder, output, draw.choice((1, 2)))
             kill, to_group = draw.choice(SIGNALS), draw.random() < 0.5
             try:
                 last = summary.kills.total() == kills
@@ -70,7 +70,7 @@ def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> Summary:
                 (os.killpg if to_group else os.kill)(process.pid, kill)
                 summary.kills[kill.name] += 1
             status = process.wait(_LIMIT)
-            printed = (folder / f"{output}.log").read_text(errors="replace")
+            printed = log.read_text(errors="replace")
             # A negative status: killed, or stopped before the command could handle signals.
             one_line = status == 128 + kill and len(printed.splitlines()) == 1
             if status not in (0, -kill) and (kill is signal.SIGKILL or not one_line):
@@ -81,12 +81,13 @@ def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> Summary:
     return summary
 
 
-def _start(folder: Path, output: str, n_jobs: int) -> subprocess.Popen[bytes]:
-    """Start the command; a file gets its messages, so that orphaned workers cannot block a pipe."""
+def _start(folder: Path, output: str, n_jobs: int) -> tuple[subprocess.Popen[bytes], Path]:
+    """Start the command; a new file gets its messages, which orphans of others do not write to."""
     command = [sys.executable, "-m", "rankpursuit", "run", str(folder / "killed.yaml"), "--quiet"]
     command += ["--output", str(folder / output), "-j", str(n_jobs)]
-    with (folder / f"{output}.log").open("wb") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".log", delete=False) as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    return process, Path(log.name)
 
 
 def _contents(output: Path) -> dict[str, bytes]:

@@ -265,7 +265,9 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
 
 
 def _command(words: Iterable[str]) -> str:
-    return shlex.join(["rp-run", *list(words)[1:]])
+    program, *words = words
+    by_module = Path(program).name == "__main__.py"  # python -m rankpursuit run ...
+    return shlex.join(["rp-run", *words[by_module:]])
 
 
 def _plan(run: Run, workers: int) -> str:
