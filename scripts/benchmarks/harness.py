@@ -170,7 +170,7 @@ def environment() -> str:
     origin = provenance()
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = {"rankpursuit": origin["rankpursuit"], "Python": origin["python"]}
-    versions |= origin["packages"]
+    versions |= {name: origin["packages"][name] for name in ("numpy", "scipy", "scikit-learn")}
     information = Path("/proc/cpuinfo")
     text = information.read_text(encoding="utf-8") if information.exists() else ""
     found = re.search(r"^model name\s*: (.+)$", text, flags=re.MULTILINE)
