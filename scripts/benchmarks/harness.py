@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import platform
 import re
 import resource
 import sys
@@ -171,11 +170,9 @@ def environment() -> str:
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = {"rankpursuit": origin["rankpursuit"], "Python": origin["python"]}
     versions |= {name: origin["packages"][name] for name in ("numpy", "scipy", "scikit-learn")}
-    information = Path("/proc/cpuinfo")
-    text = information.read_text(encoding="utf-8") if information.exists() else ""
-    found = re.search(r"^model name\s*: (.+)$", text, flags=re.MULTILINE)
-    processor = found[1] if found else platform.processor() or platform.machine()
+    machine = origin["machine"]
     return (
-        f"{processor}, {joblib.cpu_count()} cores, {gigabytes:.0f} GB, {platform.system()}; "
+        f"{machine['processor']}, {joblib.cpu_count()} cores, {gigabytes:.0f} GB, "
+        f"{machine['system']}; "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
     )
