@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
+    check_consistent_length,
     check_is_fitted,
     check_non_negative,
     column_or_1d,
@@ -249,12 +250,6 @@ def check_size(values: Array, what: str, remedy: str) -> None:
         )
 
 
-def check_scores(y: Array) -> Array:
-    """Return the scores; raise a ValueError if they cannot be computed with."""
-    check_size(y, "y", "scale the scores, and leave points without one out")
-    return y
-
-
 def check_finite(*coefficients: Array) -> None:
     """Raise a ValueError if coefficients of a fitted model are not finite."""
     if not all(np.isfinite(part).all() for part in coefficients):
@@ -335,17 +330,19 @@ class RunningVariance:
 
 
 def resolve_gamma(
-    kernel: Kernel, gamma: float | str | None, n_features: int, entries: RunningVariance | None
-) -> float | None:
-    """Return the number that `gamma` stands for; None if the kernel has no gamma."""
+    kernel: Kernel, gamma: Any, X: NDArray[np.floating], entries: RunningVariance | None = None
+) -> Any:
+    """Return the number that `gamma` stands for; None if the kernel has no gamma.
+
+    "scale" takes the variance of `X`, or of the measured `entries` of more points.
+    """
     if not (isinstance(kernel, str) and kernel in WITH_GAMMA):
         return None
     if gamma is None:
-        return 1.0 / n_features
+        return 1.0 / X.shape[1]
     if not isinstance(gamma, str):
         return float(gamma)
-    assert entries is not None
-    scaled = n_features * entries.variance
+    scaled = X.shape[1] * (entries or RunningVariance.measure(X)).variance
     if not 1.0 / LARGE**2 <= scaled <= LARGE**2:
         raise ValueError(
             f"gamma='scale' needs features of a usual size, got {scaled:.3g} as "
@@ -416,6 +413,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     _min_samples: ClassVar[int] = 1
     _dtypes: ClassVar[list[type]] = [np.float64]
     """Types that training points may keep; others become the first."""
+    _partly_scored: ClassVar[bool] = False
+    """Whether points may have no score, which NaN marks."""
     _has_linear_form: ClassVar[bool] = False
     """Whether a linear kernel is solved in the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
@@ -454,7 +453,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return self._has_linear_form and isinstance(self.kernel, str) and self.kernel == "linear"
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
+        """Return the kernels of all views, if there are several, or the one kernel."""
+        views = getattr(self, "views", None)
+        return tuple(views) if isinstance(views, list | tuple) else (self.kernel,)
 
     def _kernels_of_histograms(self) -> list[str]:
         names = [kernel for kernel in self._kernels_in_use() if isinstance(kernel, str)]
@@ -499,13 +500,24 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         least = min_samples or self._min_samples
-        if reset and _are_plain(X, y, least):
+        if self._partly_scored:
+            X = self._validate(X, dtype=self._dtypes, ensure_min_samples=least)
+            y = column_or_1d(y, dtype=np.float64, warn=True)
+            check_consistent_length(X, y)
+            if np.isinf(y).any():
+                raise ValueError("y contains infinity; NaN marks an unscored point")
+            if np.count_nonzero(~np.isnan(y)) < 2:
+                raise ValueError("y must hold at least two scores; NaN marks an unscored point")
+        elif reset and _are_plain(X, y, least):
             self.n_features_in_ = np.shape(X)[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
             options = {"y_numeric": True, "ensure_min_samples": least, "reset": reset}
             X, y = self._validate(X, y, dtype=self._dtypes, **options)
-        return self._check_for_kernel(X), check_scores(np.asarray(y, dtype=np.float64))
+        scores = np.asarray(y, dtype=np.float64)
+        remedy = "scale the scores, and leave points without one out"
+        check_size(scores[~np.isnan(scores)] if self._partly_scored else scores, "y", remedy)
+        return self._check_for_kernel(X), scores
 
     def _check_for_kernel(self, X: Any) -> Any:
         if self._precomputed and X.shape[0] != X.shape[1]:
@@ -552,20 +564,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _training_kernel(self, X: Array, columns: Indices, *, symmetric: bool = True) -> Array:
         """Return the checked kernel values of the training points with some of them, (n, r)."""
-        self.gamma_ = self._resolve_gamma(X)
+        self.gamma_ = resolve_gamma(self.kernel, self.gamma, X)
         kernel = X[:, columns] if self._precomputed else self._kernel(X, X[columns], self.gamma_)
         self._check_kernel_values(kernel)
         if symmetric:
             self._check_symmetric(kernel[columns])
         warn_if_flat(self.kernel, self.gamma_, kernel, columns)
         return kernel
-
-    def _resolve_gamma(self, X: NDArray[np.floating]) -> float | None:
-        needed = (
-            isinstance(self.kernel, str) and self.kernel in WITH_GAMMA and self.gamma == "scale"
-        )
-        entries = RunningVariance.measure(X) if needed else None
-        return resolve_gamma(self.kernel, self.gamma, X.shape[1], entries)
 
     def _check_symmetric(self, kernel: Array, of: Kernel | None = None) -> None:
         """Raise a ValueError if a custom kernel of points with themselves is not symmetric."""

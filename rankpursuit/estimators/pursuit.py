@@ -165,7 +165,7 @@ class _Pursuit(KernelEstimator):
         form = choose_form(len(X), len(candidates), preferences, self.fitting)
         if form != "rows" and not self._precomputed:
             points = np.asarray(X[candidates], dtype=np.float64)
-            dictionary = Dictionary(points, candidates, self._resolve_gamma(X))
+            dictionary = Dictionary(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
             sums = self._sum(dictionary, X, scores, preferences)
             path = self._path(sums, self._penalty(dictionary), [self.ridge], n_steps)
             if form == "sums" or is_exact(path):
@@ -491,7 +491,7 @@ class _Pursuit(KernelEstimator):
             raise ValueError("there are no blocks to learn from")
         _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         order = np.argsort(rows)
-        gamma = resolve_gamma(self.kernel, self.gamma, points.shape[1], entries)
+        gamma = resolve_gamma(self.kernel, self.gamma, points, entries)
         return Dictionary(points[order], rows[order], gamma), n_rows
 
     def _smallest(self, keys: Array) -> Indices:
@@ -503,9 +503,8 @@ class _Pursuit(KernelEstimator):
         """Check candidates that are given; they are counted among themselves."""
         points = check_array(candidates, dtype=np.float64, input_name="candidates")
         self.n_features_in_ = points.shape[1]
-        return Dictionary(
-            self._check_for_kernel(points), np.arange(len(points)), self._resolve_gamma(points)
-        )
+        gamma = resolve_gamma(self.kernel, self.gamma, points)
+        return Dictionary(self._check_for_kernel(points), np.arange(len(points)), gamma)
 
     def _block_gram(
         self,
