@@ -95,36 +95,24 @@ Constraints = Mapping[str, tuple[Constraint, ...]]
 """For each parameter the kinds of values that it may have."""
 
 
-def is_integer(value: Any) -> bool:
-    """Return whether the value is an integer; a bool is none."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+_INTEGERS, _FLOATS = int | np.integer, float | np.floating
 
 
-def _is_float(value: Any) -> bool:
-    return isinstance(value, float | np.floating)
-
-
-def number(low: float = -np.inf, high: float = np.inf, *, above: bool = False) -> Constraint:
-    """Accept a finite number from `low` to `high`, or only above `low`."""
+def number(
+    words: str, accept: Callable[[Any], bool], kinds: Any = _INTEGERS | _FLOATS
+) -> Constraint:
+    """Accept a finite number, or one of some kinds, under a condition; a bool is none."""
 
     def is_valid(value: Any) -> bool:
-        if not (is_integer(value) or (_is_float(value) and math.isfinite(value))):
-            return False
-        return (value > low if above else value >= low) and value <= high
+        is_number = isinstance(value, kinds) and not isinstance(value, bool)
+        return is_number and math.isfinite(value) and accept(value)
 
-    if high < np.inf:
-        return Constraint(f"a number from {low:g} to {high:g}", is_valid)
-    if low == -np.inf:
-        return Constraint("a finite number", is_valid)
-    return Constraint(f"a number {'above' if above else 'of at least'} {low:g}", is_valid)
+    return Constraint(words, is_valid)
 
 
-def integer(low: int, high: int | None = None) -> Constraint:
-    """Accept an integer from `low` to `high`."""
-    words = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-    return Constraint(
-        words, lambda value: is_integer(value) and low <= value <= (value if high is None else high)
-    )
+def integer(low: int) -> Constraint:
+    """Accept an integer of at least `low`."""
+    return number(f"an integer of at least {low}", lambda value: value >= low, _INTEGERS)
 
 
 def choice(*options: str) -> Constraint:
@@ -152,23 +140,22 @@ def several(each: Constraint) -> Constraint:
 
 NONE = instance(type(None), "None")
 CALLABLE = Constraint("a callable", callable)
-POSITIVE = (number(0.0, above=True),)
-NOT_NEGATIVE = (number(0.0),)
+POSITIVE = (number("a number above 0", lambda value: value > 0),)
+NOT_NEGATIVE = (number("a number of at least 0", lambda value: value >= 0),)
+FRACTION = (number("a number from 0 to 1", lambda value: 0 <= value <= 1),)
 FLAG = (instance(bool | np.bool_, "True or False"),)
 N_BASIS = (
     integer(1),
-    Constraint(
-        "a float above 0 and of at most 1", lambda value: _is_float(value) and 0.0 < value <= 1.0
-    ),
+    number("a float above 0 and of at most 1", lambda value: 0 < value <= 1, _FLOATS),
 )
 PARAMETERS: Constraints = {
     "C": POSITIVE,
     "agreement": (choice("cumulative", "incremental"),),
     "alpha": POSITIVE,
     "alphas": (several(*POSITIVE),),
-    "beta": (number(0.0, 1.0),),
-    "betas": (several(number(0.0, 1.0)),),
-    "coef0": (number(),),
+    "beta": FRACTION,
+    "betas": (several(*FRACTION),),
+    "coef0": (number("a finite number", lambda value: True),),
     "degree": (integer(1),),
     "fitting": (choice("basic", "backfit", "prefit"),),
     "gamma": (*POSITIVE, choice("scale"), NONE),
@@ -186,7 +173,7 @@ PARAMETERS: Constraints = {
     "nu": NOT_NEGATIVE,
     "nus": (several(*NOT_NEGATIVE),),
     "random_state": (
-        integer(0, 2**32 - 1),
+        number(f"an integer from 0 to {2**32 - 1}", lambda value: 0 <= value < 2**32, _INTEGERS),
         instance(np.random.Generator | np.random.RandomState, "a numpy generator"),
         NONE,
     ),
@@ -233,8 +220,14 @@ def draw_candidates(n_points: int, n_candidates: int | None, random_state: Rando
     """
     if n_candidates is None or n_candidates >= n_points:
         return np.arange(n_points)
-    keys = random_generator(random_state).random(n_points)
-    return np.sort(np.argpartition(keys, n_candidates - 1)[:n_candidates])
+    return smallest(random_generator(random_state).random(n_points), n_candidates)
+
+
+def smallest(keys: Array, number: int | None) -> Indices:
+    """Return the indices of some of the smallest keys, or of all, in rising order."""
+    if number is None or number >= len(keys):
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, number - 1)[:number])
 
 
 # Data

@@ -645,9 +645,7 @@ def _pursuit_paths(
         new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
         values = []
         for model, sums in zip(models or [plain], found, strict=True):
-            gram, products = sums.gram[:, own[:, None], own], sums.products[:, own]
-            part = GramSums(gram, products, sums.square, sums.n_rows)
-            staged = model._path(part, among, ridges, n_steps).predict(new)
+            staged = model._path(sums.select(own), among, ridges, n_steps).predict(new)
             values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
         yield np.stack(values, axis=1) if models else values[0]
 
@@ -664,11 +662,7 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
     """
 
     def gram(rows: Indices) -> GramSums:
-        form = model._preferences(data.labels[rows])
-        rooted, target = form.root(columns[:, rows]), form.root(data.y[rows])
-        products = np.matmul(target, rooted)
-        square = float(target @ target)
-        return GramSums(np.matmul(rooted.swapaxes(1, 2), rooted), products, square, len(rows))
+        return GramSums.of(columns[:, rows], data.y[rows], model._preferences(data.labels[rows]))
 
     labels = data.labels if isinstance(model, RankerMixin) else np.arange(len(data.y))
     blocks = common_blocks(data.splits, labels)
