@@ -644,11 +644,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             In single precision if `X` is, and in double otherwise.
         """
         X = self._new_points(X)
+        return predict_blocks(X, max(np.size(self.coef_), X.shape[1]), self._values)
+
+    def _values(self, X: Any) -> Array:
+        """Return the values of the function at checked points, shape (m,)."""
         if isinstance(self.kernel, str) and self.kernel == "linear":
-            weights = self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_
-            return predict_blocks(X, len(weights), lambda part: part @ weights)
-        n_basis = len(self.coef_)
-        return predict_blocks(X, n_basis, lambda part: self._basis_values(part) @ self.coef_)
+            return X @ (self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_)
+        return self._basis_values(X) @ self.coef_
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file, without pickle; needs the package `skops`.

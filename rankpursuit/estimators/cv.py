@@ -42,7 +42,6 @@ from rankpursuit.estimators._base import (
     draw_candidates,
     group_labels,
     integer,
-    predict_blocks,
     random_generator,
     resolve_gamma,
     several,
@@ -53,6 +52,7 @@ from rankpursuit.estimators.pursuit import (
     KernelMatchingPursuit,
     RankingPursuit,
 )
+from rankpursuit.estimators.scorers import ndcg
 from rankpursuit.estimators.semi_supervised import (
     SemiSupervisedRankingPursuit,
     ViewSetup,
@@ -63,7 +63,6 @@ from rankpursuit.metrics import (
     kendall_tau,
     mean_average_precision,
     mean_reciprocal_rank,
-    ndcg_error,
     pairwise_accuracy,
     squared_error,
 )
@@ -117,14 +116,10 @@ def _r2(scores: Array, predictions: Array, groups: NDArray | None) -> Any:
     return 1.0 - squared_error(scores, predictions) / variance
 
 
-def _ndcg(*data: Any, k: int | None = None) -> Any:
-    return 1.0 - ndcg_error(*data, k=k)
-
-
 _TOP_METRICS: dict[str, Metric] = {
     "map": mean_average_precision,
     "mrr": mean_reciprocal_rank,
-    "ndcg": _ndcg,
+    "ndcg": ndcg,
 }
 """Metrics of all places, or of the first k with the suffix ``@k``."""
 _METRICS: dict[str, Metric] = {
@@ -472,20 +467,8 @@ class _PathCV(KernelEstimator):
         self._check_kernel_values(stack)
         return stack
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict the utility of new points with the chosen model.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            In single precision if `X` is, and in double otherwise.
-        """
-        X, model = self._new_points(X), self.best_estimator_
-        return predict_blocks(X, X.shape[1], lambda part: model.predict(self._scaled(part)))
+    def _values(self, X: Array) -> Array:
+        return self.best_estimator_.predict(self._scaled(X))
 
     @available_if(lambda self: hasattr(self._estimator, "staged_predict"))
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
