@@ -90,9 +90,12 @@ def disagreement_error(
     rows, stack, shape = _rows_and_stack(scores, predictions)
     wrong, n_pairs = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
     for members in _groups(groups, rows.shape[1]):
-        group_wrong, group_pairs = _group_disagreement(rows[:, members], stack[..., members], ties)
-        wrong += group_wrong
-        n_pairs += group_pairs
+        own, predicted = rows[:, members], stack[..., members]
+        counted = _untied_pairs(own)[:, None] if ties == "untied" else float(_pairs(own))
+        wrong += counted - _right_less_wrong(own, predicted)
+        n_pairs += counted
+        if ties == "all":
+            wrong -= _tied_pairs(own[:, None], predicted)
     if normalized:
         wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     return _result(wrong, stack, shape)
@@ -142,13 +145,11 @@ def kendall_tau(
     _check_option("variant", variant, Variant)
 
     def taus(own: Array, stack: Array) -> tuple[Array, Flags]:
-        untied = _untied_pairs(own)
-        wrong, n_pairs = _group_disagreement(own, stack, "half")
-        possible = np.broadcast_to(n_pairs, wrong.shape).astype(np.float64)
+        untied, possible = _untied_pairs(own), np.full(stack.shape[:2], float(_pairs(own)))
         if variant == "b":
             possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
-        found = np.zeros_like(possible)
-        np.divide(n_pairs - wrong, possible, out=found, where=possible > 0.0)
+        found, surplus = np.zeros_like(possible), _right_less_wrong(own, stack)
+        np.divide(surplus, possible, out=found, where=possible > 0.0)
         return found, untied > 0
 
     return _mean_over_groups(taus, scores, predictions, groups, empty)
@@ -391,20 +392,18 @@ def _mean_over_groups(
 # Pairs in the wrong order
 
 
-def _group_disagreement(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
-    """Return the raw disagreement of predictions (b, g, m), and the number of pairs, (b, 1).
+def _right_less_wrong(scores: Array, stack: Array) -> Array:
+    """Return the number of pairs in the right order minus that of those in the wrong one, (b, g).
 
-    All of these are sums of integers, the same whichever way they are counted.
+    It is an integer, the same whichever way it is counted, for predictions (b, g, m).
     """
     n_rows, n_predictions, n_points = stack.shape
     if stack.size <= _FEW:
-        return _compare_all(scores, stack, ties)
+        return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
     if n_points > _LONG:
-        return _count_by_sorting(scores, stack, ties)
+        return _count_by_sorting(scores, stack)
     order = np.argsort(-scores, axis=1, kind="stable")
     worse = _first_worse(np.take_along_axis(scores, order, axis=1))
-    n_pairs = np.full((n_rows, 1), n_points * (n_points - 1) // 2)
-    n_untied = np.sum(n_points - worse, axis=1, keepdims=True)
     wrong = np.empty((n_rows, n_predictions))
     # Points lead, so that one comparison serves many predictions in a contiguous sweep.
     by_point = np.moveaxis(stack, 2, 0)
@@ -415,24 +414,8 @@ def _group_disagreement(scores: Array, stack: Array, ties: Ties) -> tuple[Array,
         for start in range(0, n_predictions, per_row):
             columns = slice(start, start + per_row)
             block = np.ascontiguousarray(by_point[order[rows].T, rows, columns])
-            wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
-    if ties == "half":
-        wrong += n_pairs - n_untied
-    return wrong, n_untied if ties == "untied" else n_pairs
-
-
-def _compare_all(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
-    """Count from the signs of all differences."""
-    n_points = scores.shape[1]
-    true, predicted = _signs(scores)[:, None], _signs(stack)
-    n_pairs = np.full((len(scores), 1), n_points * (n_points - 1) // 2)
-    n_untied = np.count_nonzero(true, axis=(2, 3)) // 2
-    if ties == "all":
-        wrong = np.abs(true - predicted).sum(axis=(2, 3)) / 2
-        return wrong, n_pairs
-    right_less_wrong = (true * predicted).sum(axis=(2, 3)) / 2
-    counted = n_pairs if ties == "half" else n_untied
-    return counted - right_less_wrong, counted
+            wrong[rows, columns] = _wrong_pairs(block, worse[rows])
+    return np.sum(n_points - worse, axis=1, keepdims=True) - wrong
 
 
 def _signs(values: Array) -> NDArray[np.int8]:
@@ -441,25 +424,15 @@ def _signs(values: Array) -> NDArray[np.int8]:
     return (one > other).view(np.int8) - (one < other).view(np.int8)
 
 
-def _count_by_sorting(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
+def _count_by_sorting(scores: Array, stack: Array) -> Array:
     """Count from Kendall's tau_b, for which scipy sorts."""
-    n_pairs = np.full((len(scores), 1), _pairs(scores))
-    n_untied, n_untied_predicted = _untied_pairs(scores)[:, None], _untied_pairs(stack)
-    right_less_wrong = np.zeros(stack.shape[:2])
-    n_tied_twice = np.zeros(stack.shape[:2])
-    for row, column in np.ndindex(*stack.shape[:2]):
+    tau = np.zeros(stack.shape[:2])
+    for row, column in np.ndindex(*tau.shape):
         pair = scores[row], stack[row, column]
-        right_less_wrong[row, column] = kendalltau(*pair, method="asymptotic").statistic
-        if ties == "all":
-            sizes = np.unique(np.column_stack(pair), axis=0, return_counts=True)[1]
-            n_tied_twice[row, column] = (sizes * (sizes - 1) // 2).sum()
+        tau[row, column] = kendalltau(*pair, method="asymptotic").statistic
     # Tau is NaN if one of the two is constant.
-    right_less_wrong *= np.sqrt(n_untied) * np.sqrt(n_untied_predicted)
-    right_less_wrong = np.rint(np.nan_to_num(right_less_wrong))
-    if ties == "all":
-        return n_pairs - n_tied_twice - right_less_wrong, n_pairs
-    counted = n_pairs if ties == "half" else n_untied.astype(np.intp)
-    return counted - right_less_wrong, counted
+    scale = np.sqrt(_untied_pairs(scores))[:, None] * np.sqrt(_untied_pairs(stack))
+    return np.rint(np.nan_to_num(tau) * scale)
 
 
 def _pairs(values: Array) -> int:
@@ -469,9 +442,16 @@ def _pairs(values: Array) -> int:
 
 def _untied_pairs(values: Array) -> Array:
     """Return the number of pairs along the last axis whose values differ."""
-    begin, end = _runs(np.sort(values, axis=-1))
+    return _pairs(values) - _tied_pairs(values)
+
+
+def _tied_pairs(*values: Array) -> Array:
+    """Return the number of pairs along the last axis that are equal in each of these arrays."""
+    several = np.broadcast_arrays(*values)
+    order = np.lexsort(several, axis=-1)
+    begin, end = _runs(*(np.take_along_axis(one, order, axis=-1) for one in several))
     # Each point of a tie of t points stands for half of its t - 1 pairs.
-    return _pairs(values) - (end - begin - 1).sum(axis=-1) / 2.0
+    return (end - begin - 1).sum(axis=-1) / 2.0
 
 
 def _first_worse(falling: Array) -> Places:
@@ -482,13 +462,12 @@ def _first_worse(falling: Array) -> Places:
     return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
 
 
-def _wrong_pairs(block: Array, worse: Places, ties: Ties) -> Array:
+def _wrong_pairs(block: Array, worse: Places) -> Array:
     """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
 
-    With "all" ties, also count 1 for every tied pair whose predictions differ. `block`, (m, b, g),
-    has the predictions of points in the order of falling scores, which differ between the rows b.
-    After point i come first the points tied with it, then, from ``worse[b, i]`` on, the worse
-    ones.
+    `block`, (m, b, g), has the predictions of points in the order of falling scores, which differ
+    between the rows b. After point i come first the points tied with it, then, from
+    ``worse[b, i]`` on, the worse ones.
     """
     n_points, places = len(block), np.arange(len(block))[:, None]
     wrong = np.zeros(block.shape[1:])
@@ -503,17 +482,9 @@ def _wrong_pairs(block: Array, worse: Places, ties: Ties) -> Array:
             counted = (places[begin:] >= worse[:, i])[..., None]
             less &= counted
             least &= counted
-        wrong += _count(flags[: 2 * n_worse])
-        if ties == "all":
-            tied = (places[i + 1 : end] < worse[:, i])[..., None]
-            wrong += _count((block[i] != block[i + 1 : end]) & tied)
+        counter = np.uint8 if 2 * n_worse <= np.iinfo(np.uint8).max else np.uint32
+        wrong += np.add.reduce(flags[: 2 * n_worse].view(np.uint8), axis=0, dtype=counter)
     return wrong
-
-
-def _count(flags: Flags) -> NDArray[np.unsignedinteger]:
-    """Count along the first axis, in bytes where no count can overflow one."""
-    counter = np.uint8 if len(flags) <= np.iinfo(np.uint8).max else np.uint32
-    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=counter)
 
 
 # Places of a ranking
@@ -526,14 +497,17 @@ def _running(values: NDArray[Any]) -> NDArray[Any]:
     return sums
 
 
-def _runs(falling: Array) -> tuple[Places, Places]:
-    """Return where the run of equal values of each value along the last axis begins and ends."""
-    n_points = falling.shape[-1]
+def _runs(*ordered: Array) -> tuple[Places, Places]:
+    """Return where the run of each value along the last axis begins and ends.
+
+    The values of a run are equal in each of the arrays.
+    """
+    n_points = ordered[0].shape[-1]
     places = np.arange(n_points)
-    new = np.ones(falling.shape, dtype=bool)
-    new[..., 1:] = falling[..., 1:] != falling[..., :-1]
+    new = np.ones(ordered[0].shape, dtype=bool)
+    new[..., 1:] = np.logical_or.reduce([one[..., 1:] != one[..., :-1] for one in ordered])
     begin = np.maximum.accumulate(np.where(new, places, 0), axis=-1)
-    last = np.ones(falling.shape, dtype=bool)
+    last = np.ones(new.shape, dtype=bool)
     last[..., :-1] = new[..., 1:]
     end = np.where(last, places + 1, n_points)[..., ::-1]
     return begin, np.minimum.accumulate(end, axis=-1)[..., ::-1]
