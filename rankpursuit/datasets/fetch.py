@@ -185,25 +185,15 @@ def _read_spreadsheet(archive: Path) -> NDArray[np.float64]:
             sheet = xlrd.open_workbook(file_contents=content, logfile=log).sheet_by_index(0)
     except Exception as error:  # xlrd fails on damaged files in many ways
         raise DataError(f"{where} cannot be read as .xls ({error}); download it again") from error
-    if sheet.ncols != 101 or sheet.nrows == 0:
-        raise DataError(
-            f"{where} has {sheet.nrows} rows and {sheet.ncols} columns, expected 101 columns: the "
-            "number of jokes rated, then one column for each of the 100 jokes"
-        )
-    kinds = np.array([sheet.row_types(row) for row in range(sheet.nrows)])
-    for row, column in np.argwhere(kinds != xlrd.XL_CELL_NUMBER):  # text, a date, or #DIV/0!
-        value = cut(repr(sheet.cell_value(row, column)), 40)
-        raise DataError(f"{where}, row {row + 1}, column {column + 1}: {value} is not a number")
-    table = np.array([sheet.row_values(row) for row in range(sheet.nrows)], dtype=np.float64)
-    counts, ratings = table[:, 0], table[:, 1:]
-    rated = ratings != 99
-    for row, joke in np.argwhere(rated & ~(np.abs(ratings) <= 10)):
-        value = f"the rating {ratings[row, joke]:g} is outside -10 to 10"
-        raise DataError(f"{where}, row {row + 1}, joke {joke + 1}: {value}")
-    for row in np.flatnonzero(counts != rated.sum(axis=1)):
-        numbers = f"says {counts[row]:g} jokes were rated, but holds {rated[row].sum()} ratings"
-        raise DataError(f"{where}, row {row + 1}: {numbers}")
-    return ratings
+    rows = [sheet.row_values(number) for number in range(sheet.nrows)]
+    for number, (count, *ratings) in enumerate(rows):
+        kinds = set(sheet.row_types(number))  # #DIV/0! is not a number
+        rated = [rating for rating in ratings if rating != 99]
+        good = kinds == {xlrd.XL_CELL_NUMBER} and (len(ratings), len(rated)) == (100, count)
+        if not good or not all(-10 <= rating <= 10 for rating in rated):
+            expected = "the number of jokes rated, then 100 ratings from -10 to 10 or 99"
+            raise DataError(f"{where}, row {number + 1}: expected {expected}; download it again")
+    return np.array(rows, dtype=np.float64).reshape(-1, 101)[:, 1:]
 
 
 def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
