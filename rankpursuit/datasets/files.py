@@ -61,7 +61,7 @@ def load_ratings(
         Names of the three columns; without a header their numbers, by default 1, 2 and 3. Users
         and items may be numbers or text of up to 200 characters: ``7`` and ``07`` are different.
     separator : str, optional
-        Field separator of a text file, one character. Default: detected from the first lines.
+        Field separator of a text file, one ASCII character. Default: detected from the first lines.
     header : bool, default True
         Whether the first line of a text file has the names of the columns.
     encoding : str, default "utf-8"
@@ -173,20 +173,24 @@ def _read_text(
     first = next(csv.reader(lines, delimiter=mark))
     names = first if header else [str(at) for at in range(1, len(first) + 1)]
     _check_columns(file, names, columns)
-    options: dict[str, Any] = {"header": None, "names": range(len(names) + 1), "index_col": False}
+    width, at = len(names), [*map(names.index, columns), "error"]
+    options: dict[str, Any] = {"header": None, "names": range(2 * width + 9), "index_col": False}
     options |= {"dtype": object, "na_filter": False, "skip_blank_lines": False}
-    at = [*map(names.index, columns), len(names)]
+    options |= {"sep": mark, "chunksize": 100_000}
+
+    def some_columns(part: pd.DataFrame) -> pd.DataFrame:
+        n_fields = width + (part.loc[:, width:] != "").sum(axis=1)
+        error = n_fields.map(f"{{}} fields, not {width}".format).where(n_fields > width, "")
+        return part.assign(error=error)[at]
+
     try:
         with _open_text(file, encoding) as opened:  # other columns may be long
-            parts = pd.read_csv(opened, sep=mark, chunksize=100_000, **options)
-            rows = pd.concat([part[at] for part in parts])
+            rows = pd.concat(map(some_columns, pd.read_csv(opened, **options)))
     except pd.errors.ParserError as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         reason = re.sub(r"row (\d+)", lambda row: f"line {int(row[1]) + 1}", reason)
         raise DataError(f"{file}: {reason}; is a quotation mark not closed?") from error
     rows.columns = pd.Index([*_IDS, "rating", "error"])
-    too_many = f"{len(names) + 1} fields, not {len(names)}"
-    rows["error"] = rows["error"].where(rows["error"] == "", too_many)
 
     def line(row: int) -> str:
         with _open_text(file, encoding) as opened:
@@ -283,8 +287,8 @@ def guess_layout(
 def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
     """Return the separator: as given, with which all lines have most fields, or by the suffix."""
     if given is not None:
-        if len(given) != 1 or given in '"\r\n':
-            raise DataError(f"separator: expected one character, got {given!r}")
+        if len(given) != 1 or given in '"\r\n' or not given.isascii():
+            raise DataError(f"separator: expected one ASCII character, got {given!r}")
         return given
     best, most = "", 2
     for candidate in "\t,;| :":

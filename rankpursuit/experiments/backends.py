@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -73,12 +73,21 @@ def _packed(experiment: Experiment) -> Any:
     return json.dumps(experiment.resolved()), plugin_sources()
 
 
-def _evaluate(packed: Any, job: Job) -> UnitResult:
-    """Evaluate a job in a worker process of this machine."""
+def _evaluate(packed: Any, job: Job, facts: dict[str, str] | None = None) -> UnitResult:
+    """Evaluate a job in a worker; if `facts` are given, only if they hold there."""
     from rankpursuit.experiments.config import experiment_from
     from rankpursuit.experiments.evaluate import evaluate_unit
 
-    return evaluate_unit(experiment_from(*packed), *job)
+    experiment = experiment_from(*packed)
+    if facts is not None:
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(limits=1)  # for good: threads would lift each other's limit
+        experiment = experiment.model_copy(update={"data": _found_here(experiment.data)})
+        with _loading:  # threads of one worker share one table
+            if _facts(experiment.data) != facts:
+                raise RunError("a worker differs from the client")
+    return evaluate_unit(experiment, *job)
 
 
 class Local:
@@ -306,8 +315,9 @@ class Dask:
         loop: Any = self._client.loop
 
         def submit(number: int) -> list[Any]:
-            arguments = [(packed, facts, job) for job in islice(waiting, number)]
-            return list(self._client.map(_evaluate_remotely, arguments, key="u", pure=False))
+            some = list(islice(waiting, number))
+            evaluate = partial(_evaluate, packed, facts=facts)
+            return list(self._client.map(evaluate, some, key="u", pure=False))
 
         with self._scheduler():
             pending = as_completed(submit(OUTSTANDING), loop=loop)
@@ -394,24 +404,6 @@ def _report(data: DataSpec) -> dict[str, str]:
     ratings_of.cache_clear()
     _facts.cache_clear()
     return _facts(_found_here(data))
-
-
-def _evaluate_remotely(arguments: tuple[Any, dict[str, str], Job]) -> UnitResult:
-    """Evaluate a job, if everything that its results depend on is as it is with the client."""
-    from threadpoolctl import threadpool_limits
-
-    from rankpursuit.experiments.config import experiment_from
-    from rankpursuit.experiments.evaluate import evaluate_unit
-
-    packed, facts, job = arguments
-    threadpool_limits(limits=1)  # for good: units in several threads would lift each other's limit
-    experiment = experiment_from(*packed)
-    data = _found_here(experiment.data)
-    with _loading:  # threads of one worker share one table
-        same = _facts(data) == facts
-    if not same:
-        raise RunError("a worker differs from the client")
-    return evaluate_unit(experiment.model_copy(update={"data": data}), *job)
 
 
 def _found_here(data: DataSpec) -> DataSpec:

@@ -106,12 +106,11 @@ def provenance() -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    packages = {str(x.name).lower(): x.version for x in metadata.distributions()}
     return {
         "rankpursuit": rankpursuit.__version__,
         "commit": _commit(),
         "python": platform.python_version(),
-        "packages": dict(sorted(packages.items())),
+        "packages": _packages(),
         "machine": {
             "system": platform.system(),
             "architecture": platform.machine(),
@@ -120,6 +119,23 @@ def provenance() -> dict[str, Any]:
             "blas": blas(),
         },
     }
+
+
+def _packages() -> dict[str, str]:
+    """Return the versions of all installed packages that rankpursuit depends on, by name."""
+    versions: dict[str, str] = {}
+    waiting = ["rankpursuit", "numpy", "scipy", "scikit-learn", "pandas"]
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        try:
+            if name not in versions:
+                versions[name] = metadata.version(name)
+                needed = [x for x in metadata.requires(name) or () if "extra ==" not in x]
+                waiting += [re.split(r"[^\w.-]", requirement)[0] for requirement in needed]
+        except metadata.PackageNotFoundError:  # for another system, or a clone not installed
+            continue
+    versions.pop("rankpursuit", None)
+    return dict(sorted(versions.items()))
 
 
 def blas() -> str:
