@@ -35,7 +35,7 @@ _COLUMNS: dict[str, tuple[list[str], list[str], list[str]]] = {
         ["holdout_error", "basis_functions", "basis_share", *(one.column for one in AXES.values())],
     ),
     "users": ([*KEY, "user"], ["error"], ["n_basis", "n_points", "n_test"]),
-    "curves": ([*KEY, "axis", "value"], ["holdout_error"], ["test_error"]),
+    "curves": ([*KEY, "axis", "value"], [], ["holdout_error", "test_error"]),
 }
 
 
