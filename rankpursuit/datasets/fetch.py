@@ -134,10 +134,10 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
     path : path, optional
         Where to find the files, as for the data set's own loader.
     """
+    if name in DATA_SETS:
+        return load_jester(path) if name == "jester" else load_movielens(path)
     if name not in NAMES:
         raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")
-    if name != "synthetic":
-        return load_jester(path) if name == "jester" else load_movielens(path)
     if path is not None:
         raise DataError("synthetic ratings are drawn, not read: give no path")
     return make_ratings()
