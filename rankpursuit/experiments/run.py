@@ -19,8 +19,15 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from rankpursuit.datasets.fetch import file_sha256
 from rankpursuit.datasets.ratings import Ratings
-from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
+from rankpursuit.errors import (
+    ConfigError,
+    DamagedStoreError,
+    RunError,
+    StoreError,
+    TooFewUsersError,
+)
 from rankpursuit.experiments.backends import Evaluate, Job
 from rankpursuit.experiments.config import Experiment, dump_yaml, ratings_of
 from rankpursuit.experiments.evaluate import (
@@ -31,7 +38,6 @@ from rankpursuit.experiments.evaluate import (
     UnitResult,
     choose_parameters,
     evaluate_unit,
-    holdout_metrics,
 )
 from rankpursuit.experiments.export import Row, RunFolder, provenance, write_csv
 from rankpursuit.experiments.grids import is_number
@@ -194,6 +200,7 @@ class Run:
         return {
             metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
             for metric in results[0].sums
+            if all(metric in result.sums for result in results)  # reused results may have more
         }
 
     def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
@@ -236,6 +243,33 @@ class Outcome:
     was_finished: bool
 
 
+def open_store(run: Run, folder: RunFolder) -> Store:
+    """Open the store of a run; raise a `StoreError` if it, or what is next to it, is of no use."""
+    folder.check_store()
+    try:
+        return Store(folder.store, run.identity())
+    except DamagedStoreError as error:
+        if not _is_complete(run, folder):
+            raise
+        keep = f"the results in {folder.path} are complete, and rp-tables and rp-report use them"
+        raise DamagedStoreError(f"{error}; {keep}: leave them as they are") from error
+
+
+def _is_complete(run: Run, folder: RunFolder) -> bool:
+    """Return whether the files of a folder hold the whole experiment, as a run wrote them."""
+    own = run.experiment
+    try:
+        facts = json.loads(folder.provenance.read_bytes())
+        files = facts["files"]
+        n_cells = len(own.protocol.groups) * max(facts["repeats"], own.repeats)
+        n_rows = n_cells * len(own.algorithms) * len(own.metrics)
+        is_whole = files[folder.repeats.name]["rows"] == n_rows
+        same = all(file_sha256(folder.path / name) == files[name]["sha256"] for name in files)
+        return is_whole and same and facts["digest"] == own.digest()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
+
+
 def run_session(
     run: Run,
     folder: RunFolder,
@@ -259,8 +293,7 @@ def run_session(
     try:
         if fresh:
             folder.clear()
-        folder.check_store()
-        with Store(folder.store, identity) as store:
+        with open_store(run, folder) as store:
             if store.n_damaged:
                 tell(f"{folder.store}: {store.n_damaged} damaged rows, which are computed again")
             remove_leftovers(folder.path, {path.name for path in folder.written})
@@ -351,6 +384,7 @@ def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
     own = {"name", "table", "repeats", "metrics", "algorithms"}
     return (
         other.algorithms.get(label) == ours.algorithms[label]
+        and not ours.has_joint_choices
         and set(ours.metrics) <= set(other.metrics)
         and other.model_dump(exclude=own) == ours.model_dump(exclude=own)
     )
@@ -365,17 +399,9 @@ def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
     copied: list[UnitResult] = []
     with Store(folder.store, other.identity()) as lender:
         for unit in run.plan.all():
-            found: dict[str, AlgorithmResult] = {}
-            for label in labels:
-                result = None if store.has(unit, label) else lender.load(unit, label)
-                if result:
-                    test = unit.role == "test"
-                    wanted = set(ours.metrics) if test else holdout_metrics(ours, label)
-                    sums = {metric: x for metric, x in result.sums.items() if metric in wanted}
-                    users = [user for user in result.users if user.metric in wanted]
-                    found[label] = AlgorithmResult(sums, users, result.seconds)
-            if found:
-                copied.append(UnitResult(unit, found, {}))
+            missing = [label for label in labels if not store.has(unit, label)]
+            found = {label: result for label in missing if (result := lender.load(unit, label))}
+            copied += [UnitResult(unit, found, {})] if found else []
     store.save(*copied)
     return sum(len(result.unit.users) for result in copied)
 
