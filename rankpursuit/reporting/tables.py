@@ -33,6 +33,7 @@ _PAIRS_NOTE = {
     "users": "A pair is a test user of a repeat; one person may be among the users of two repeats.",
 }
 _DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
+_TESTS = ("pairs", "difference", "95% interval", "p", "Holm")
 
 
 # The size of a run, and the notes under its tables
@@ -73,46 +74,19 @@ def missing_notes(results: Results) -> tuple[str, ...]:
     done = results.repeats.drop_duplicates(["algorithm", "group", "repeat"])["algorithm"]
     missing = {title: n_cells - int((done == label).sum()) for label, title in run.items()}
     if any(missing.values()):
-        if len(set(missing.values())) == 1:
-            missing = {"every algorithm": next(iter(missing.values()))}
         parts = (f"{title} lacks {number}" for title, number in missing.items() if number)
         notes.append(f"Incomplete: of {n_cells} groups and repeats, {', '.join(parts)}.")
     return tuple(notes)
 
 
-def synthetic_notes(results: Results) -> tuple[str, ...]:
-    """Return a note that the ratings are synthetic, if they are."""
-    return (SYNTHETIC_NOTE,) if results.is_synthetic else ()
+def warnings(results: Results) -> tuple[str, ...]:
+    """Return notes that the ratings are synthetic, and on what is missing."""
+    return ((SYNTHETIC_NOTE,) if results.is_synthetic else ()) + missing_notes(results)
 
 
-def readings_note(results: Results) -> str:
-    """Return a line with the interpretations of the paper in force."""
-    experiment = results.experiment
-    parts = [
-        f"kernel width is {experiment.kernel.parameter}",
-        f"ties {experiment.ties}",
-        f"fill {experiment.protocol.fill}",
-        f"tuning {experiment.tuning}",
-    ]
-    if any(METRICS[metric].of_level for metric in results.metrics):
-        parts.append(f"offset {experiment.offset}")
-    titles: dict[str, dict[str, list[str]]] = {}  # by option and value
-    for label, title in results.algorithms.items():
-        spec = experiment.algorithms[label]
-        axes = {axis.key: axis.column for axis in METHODS[spec.method].axes}
-        for key in type(spec).model_fields:
-            value = getattr(spec, key)
-            if key == "method" or (key in axes and len(value) > 1):
-                continue  # chosen on the hold-out
-            option, value = (axes[key], value[0]) if key in axes else (key, value)
-            if isinstance(value, bool):
-                value = "yes" if value else "no"
-            text = f"{value:g}" if isinstance(value, float) else str(value)
-            titles.setdefault(option, {}).setdefault(text, []).append(title)
-    for option, values in titles.items():
-        for value, of in values.items():
-            parts.append(f"{option} {value}" + (f" ({', '.join(of)})" if len(values) > 1 else ""))
-    return f"Readings: {'; '.join(parts)}."
+def config_note(results: Results) -> str:
+    """Return where the config of a run is, which says what interpretations are in force."""
+    return f"Config, with every interpretation of the paper: {results.folder / 'config.yaml'}."
 
 
 # Titles
@@ -135,17 +109,21 @@ def subject_of(results: Results) -> str:
     return title + ", SYNTHETIC ratings" * results.is_synthetic + size
 
 
+def title_of_run(results: Results) -> str:
+    """Return the subject of a run with the number of the published table."""
+    return Table("", "", (), {}, subject=subject_of(results), number=results.table).heading
+
+
 def _table(
-    results: Results, kind: str, title: str, columns: Sequence[str], blocks: Blocks, *notes: str
+    results: Results, kind: str, title: str, columns: Iterable[str], blocks: Blocks, *notes: str
 ) -> Table:
     """Return a table of a run; notes on synthetic data, size and missing results are added."""
-    coverage = (*synthetic_notes(results), size_note(results), *missing_notes(results))
     return Table(
         f"{results.name}-{kind}",
         title,
         tuple(columns),
-        blocks,
-        (*notes, *coverage),
+        {heading: rows for heading, rows in blocks.items() if rows},
+        (*notes, size_note(results), *warnings(results)),
         subject=subject_of(results),
         number=results.table,
     )
@@ -181,26 +159,24 @@ def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
     return rows.groupby(["algorithm", "group"])[column].agg(["mean", "std"]).dropna(subset="mean")
 
 
-def published_cells(results: Results, metric: str) -> pd.DataFrame:
-    """Return ``group``, ``algorithm``, ``mean`` and ``published`` of the published cells."""
-    cells = _statistics(results, metric, "test_error").reset_index()
+def published_cells(results: Results, metric: str, *, distinct: bool = False) -> pd.DataFrame:
+    """Return ``group``, ``algorithm``, ``mean`` and ``published`` of the published cells.
+
+    If `distinct`, without the cells that an earlier table of the paper has too.
+    """
     table = published_table(results)
-    published = [
-        None if table is None else table.value(metric, label, group)
-        for label, group in zip(cells["algorithm"], cells["group"], strict=True)
-    ]
-    cells["published"] = pd.Series(published, index=cells.index, dtype=float)
-    return cells.dropna(subset="published")
+    if table is None:
+        return pd.DataFrame(columns=["algorithm", "group", "mean", "published"])
+    cells = [(*one[1:], one[0]) for one in table.each_cell(distinct=distinct)]
+    found = pd.DataFrame(cells, columns=["algorithm", "group", "published", "metric"])
+    means = _statistics(results, metric, "test_error")["mean"].reset_index()
+    return found[found["metric"] == metric].merge(means, on=["algorithm", "group"])
 
 
 def error_table(results: Results, *, compare: bool = False) -> Table:
     """Return mean test errors and standard deviations over repeats, laid out as in the paper.
 
-    Parameters
-    ----------
-    results : Results
-    compare : bool
-        Whether to add the published error and the difference to it.
+    `compare` adds the published error and the difference to it.
     """
     published = published_table(results) if compare else None
     more = [] if published is None else ["paper", "diff."]
@@ -210,7 +186,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     def row(metric: str, label: str) -> Iterator[Value]:
         digits = METRICS[metric].decimals
         for group in results.groups:
-            mean = known = None
+            mean = None
             if (label, group) in cells[metric].index:
                 mean, std = map(float, cells[metric].loc[(label, group)])
                 text = f"{mean:.{digits}f}"
@@ -228,7 +204,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
 
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     measures = measures[:1].upper() + measures[1:]
-    table = _table(
+    return _table(
         results,
         "errors",
         measures,
@@ -237,7 +213,6 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         f"{measures}, {_over_repeats(results)}; the best is marked.",
         *(["paper: the published figure; diff.: measured minus published."] if more else []),
     )
-    return replace(table, notes=(*table.notes, readings_note(results)))
 
 
 def _value(quantity: str, number: float | None, write: Callable[[float], str]) -> Value:
@@ -263,8 +238,9 @@ def sparsity_table(results: Results) -> Table:
             else:
                 yield EMPTY
         for other in full:
-            saved = stats.saving(results, metric, label, other)
-            yield _value("saving", saved, lambda x: f"{signed(-100 * x, 0)}%")
+            saved = stats.savings(results, metric, label, other)
+            mean = None if saved is None else float(saved.mean())
+            yield _value("saving", mean, lambda x: f"{signed(-100 * x, 0)}%")
 
     specs = (results.experiment.algorithms[label] for label in results.algorithms)
     unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
@@ -272,11 +248,10 @@ def sparsity_table(results: Results) -> Table:
         results,
         "sparsity",
         "Sparsity",
-        [*results.groups, *(f"to {results.algorithms[label]}" for label in full)],
+        [*results.groups, *(f"vs {results.algorithms[label]}" for label in full)],
         _blocks(results, row),
-        f"Fraction of the training points used as basis functions, {_over_repeats(results)}; "
-        'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
-        "mean over groups.",
+        f"Fraction of the training points used as basis functions, {_over_repeats(results)}. vs: "
+        "how many more (+) or fewer (−) basis functions than that method, mean over groups.",  # noqa: RUF001
         *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
     )
 
@@ -314,11 +289,15 @@ def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
         return EMPTY
     median = float(rows[column].quantile(0.5, interpolation="lower"))
     edges = sum(column in str(names).split() for names in rows["on_edge"])
-    exponent = math.log2(median) if median > 0 else 0.5
-    power = exponent.is_integer() and not 0.25 <= median <= 16
-    text = f"2^{int(exponent)}" if power else f"{median:.3g}"
     numbers = {"median": median, "on_edge": edges, "repeats": len(rows)}
-    return Value(text, f" ({edges} of {len(rows)})", numbers=numbers)
+    return Value(_number_text(median), f" ({edges} of {len(rows)})", numbers=numbers)
+
+
+def _number_text(number: float) -> str:
+    """Return a number; a power of two outside the usual numbers as such."""
+    exponent = math.log2(number) if number > 0 else 0.5
+    power = exponent.is_integer() and not 0.25 <= number <= 16
+    return f"2^{int(exponent)}" if power else f"{number:.3g}"
 
 
 # Tests
@@ -327,7 +306,7 @@ def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
 def control_table(
     results: Results, metric: str, *, over: Over = "repeats", control: str | None = None
 ) -> Table:
-    """Return every algorithm against a control (default: `proposed_algorithm`)."""
+    """Return tests of every algorithm against a control (default: `proposed_algorithm`)."""
     control = control or stats.proposed_algorithm(results)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
@@ -339,7 +318,7 @@ def control_table(
         found = {label: stats.compare_columns(errors, control, label) for label in others}
         corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
         blocks[group] = {
-            results.algorithms[label]: (EMPTY,) * 6
+            results.algorithms[label]: (EMPTY,) * len(_TESTS)
             if one is None
             else _test_values(one, float(next(corrected)), METRICS[metric].decimals + 1)
             for label, one in found.items()
@@ -349,11 +328,11 @@ def control_table(
         results,
         f"{metric}-control-{over}",
         f"{title} against the others, over {over}: {error}",
-        ("pairs", "difference", "95% interval", "p", "Holm", "r"),
+        _TESTS,
         blocks,
-        f"Difference: {error} of {title} minus that of the other, mean and 95% "
-        f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
-        f"correlation. Holm: corrected over the rows of a group; marked if below {SIGNIFICANT}.",
+        f"Difference: {error} of {title} minus that of the other, mean and 95% bootstrap "
+        f"interval; negative: {title} is better. Holm: p corrected over the rows of a group; "
+        f"marked if below {SIGNIFICANT}.",
         f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
     )
 
@@ -362,63 +341,26 @@ def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[
     low, high = one.interval
     interval = f"{signed(low, digits)} to {signed(high, digits)}"
     return (
-        Value(str(one.n_pairs), numbers={"pairs": one.n_pairs, "zeros": one.n_zero}),
+        Value(str(one.n_pairs), numbers={"pairs": one.n_pairs}),
         Value(signed(one.mean, digits), numbers={"difference": one.mean}),
         Value(interval, numbers={"low": low, "high": high}),
         Value(_p_text(one.p_value), numbers={"p": one.p_value}),
-        _p_value(corrected),
-        Value(signed(one.effect, 2), numbers={"rank_biserial": one.effect}),
+        Value(_p_text(corrected), best=corrected < SIGNIFICANT, numbers={"p_holm": corrected}),
     )
-
-
-def _p_value(p: float | None) -> Value:
-    if p is None:
-        return EMPTY
-    return Value(_p_text(p), best=bool(p < SIGNIFICANT), numbers={"p_holm": float(p)})
 
 
 def _p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Table:
-    """Return p of all pairs of algorithms, Holm-corrected over all pairs of a group."""
-    labels = list(results.algorithms)
-    pairs = list(itertools.combinations(labels, 2))
-    blocks = {}
-    for group in results.groups:
-        errors = stats.errors_by(results, metric, group, over)
-        compared = {pair: stats.compare_columns(errors, *pair) for pair in pairs}
-        found = {pair: one.p_value for pair, one in compared.items() if one is not None}
-        corrected = dict(zip(found, stats.holm(list(found.values())), strict=True))
-        blocks[group] = {
-            f"{row} {results.algorithms[label]}": tuple(
-                Value("") if column < row else _p_value(corrected.get((label, other)))
-                for column, other in enumerate(labels[1:], start=1)
-            )
-            for row, label in enumerate(labels[:-1], start=1)
-        }
-    return _table(
-        results,
-        f"{metric}-pairs-{over}",
-        f"All pairs, over {over}: {METRICS[metric].title}",
-        [str(at) for at in range(2, len(labels) + 1)],
-        blocks,
-        f"p of row against column, Holm-corrected over the {len(pairs)} pairs of a group; marked "
-        f"if below {SIGNIFICANT}. {len(labels)} is {results.algorithms[labels[-1]]}.",
-        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
-    )
-
-
 def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Table]:
     """Return all tables of tests of a run; none if it has a single algorithm."""
     if len(results.algorithms) < 2:
         return []
-    tables = []
-    for metric, over in itertools.product(results.metrics, get_args(Over)):
-        tables.append(control_table(results, metric, over=over, control=control))
-        tables.append(matrix_table(results, metric, over=over))
-    return tables
+    return [
+        control_table(results, metric, over=over, control=control)
+        for metric, over in itertools.product(results.metrics, get_args(Over))
+    ]
 
 
 # Claims
@@ -431,12 +373,13 @@ def claim_notes() -> tuple[str, ...]:
         for metric in ("disagreement", "squared_error")
     )
     return (
-        "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
-        "least half of them do, if they are of means that may differ by chance, or if it says that "
-        f"there is no difference and those found are small: below {small}, as declared with the "
-        f"claims. Tests are Wilcoxon's over repeats, p < {SIGNIFICANT}, uncorrected, as in the "
-        f"paper; undecided: something is missing, or there are fewer than {LEAST_PAIRS} repeats, "
-        f"which cannot reach p < {SIGNIFICANT}.",
+        "A claim holds if all its comparisons, in every group, agree with it; it holds partly if "
+        "at least half of them do; otherwise it does not hold. Tests are Wilcoxon's over repeats, "
+        f"p < {SIGNIFICANT}, uncorrected, as in the paper. About as good is what is not "
+        f"significantly worse, or by a small difference only: below {small}. A saving of basis "
+        "functions agrees if the 95% interval of the measured one contains it. Undecided: "
+        f"something is missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach "
+        f"p < {SIGNIFICANT}.",
         "Mean difference: over all comparisons of the claim, of the side named first minus the "
         "other, with a 95% bootstrap interval over repeats.",
     )

@@ -34,7 +34,6 @@ from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Store
 from rankpursuit.reporting import published as paper
-from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns
 from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, write_csv
@@ -46,7 +45,7 @@ TABLES = {
 """The run behind each published table; the first table of a data set is fitted."""
 UNIT_USERS, DRAWS = 10, 1000
 PURSUIT, SPARSE = "ranking_pursuit", "sparse_rank_rls"
-COMPARISONS = ("outperforms", "lower_mean", "comparable")  # rules of claims
+COMPARISONS = ("outperforms", "comparable")  # rules of claims
 
 Key = tuple[str, str, str]  # metric, group and algorithm
 
@@ -180,9 +179,8 @@ class Cells:
     @property
     def within(self) -> int:
         """Number of cells within the tolerance of full-size results."""
-        tolerances = published_tolerances()
-        limits = np.array([tolerances[self.table, metric] for metric, *_ in self.keys])
-        return int((np.abs(self.measured - self.published) <= limits + 1e-9).sum())
+        limits = [paper.published_tolerance(metric) for metric, *_ in self.keys]
+        return int(paper.is_within(self.measured - self.published, limits).sum())
 
     @property
     def agreeing(self) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from tabulate import tabulate
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.published import published_claims, published_tables
+from rankpursuit.reporting.published import is_within, published_claims, published_tables
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from studies.library import RESULTS, write_csv
@@ -101,18 +101,17 @@ def describe(reading: Reading, folder: Path) -> tuple[list[Any], pd.DataFrame]:
     runs, changed = results_of(reading, folder)
     results = list(runs.values())
     plain = {"known_deviations": {}}
-    cells = pd.DataFrame(
-        one
+    cells = pd.concat(
+        check_cells(runs[number], expected.model_copy(update=plain))
         for number, expected in load_expectations(expectation_folder()).items()
-        for one in check_cells(runs[number], expected.model_copy(update=plain))
-    ).drop(columns=["target", "status"])
+    ).drop(columns=["target", "status", "passed"])
     off = cells["measured"] - cells["published"]
     ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
     verdicts = judge_claims(results)
     row = [
         reading.title,
         " ".join(map(str, sorted(changed))) or "none",
-        int((off.abs() <= cells["tolerance"] + 1e-9).sum()),
+        int(is_within(off, cells["tolerance"]).sum()),
         sum(verdict.outcome == "holds" for verdict in verdicts),
         sum(one.agrees for verdict in verdicts for one in verdict.evidence),
         _mean_and_size(off[ranking & jester], 3),

@@ -245,13 +245,9 @@ def cut(path):
     ("spoil", "said"),
     [
         (lambda run: (run / "curves.csv").unlink(), "curves.csv: missing"),
-        (lambda run: cut(run / "repeats.csv"), "repeats.csv: cut short"),
-        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: not readable"),
-        (lambda run: (run / "repeats.csv").write_text("a,b\n1,2\n"), "lacks the columns algorithm"),
-        (
-            lambda run: (run / "config.yaml").write_text("name: one\n"),
-            "config.yaml: data: required, but not given",
-        ),
+        (lambda run: cut(run / "repeats.csv"), "repeats.csv: not what the run wrote"),
+        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: not what the run wrote"),
+        (lambda run: (run / "config.yaml").write_text("name: one\n"), "config.yaml: not what the"),
         (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
         (
             lambda run: (run / "users.csv.gz").rename(run / "elsewhere"),
@@ -260,7 +256,7 @@ def cut(path):
     ],
 )
 def test_bad_input_is_one_line_and_status_one(call, tmp_path, spoil, said):
-    spoil(write_results(tmp_path / "one", repeats=2))
+    spoil(write_results(tmp_path / "one", repeats=2, sealed=True))
     result = call("one")
     assert result.exit_code == 1
     assert result.stderr.startswith("error: one/")
