@@ -150,16 +150,16 @@ def headline() -> str:
     """Return the mean error over the three groups of each method and experiment."""
     columns = {number: run for number, run in runs().items() if number != 5}
     rows = []
-    for label, title in ((name, method.title) for name, method in METHODS.items()):
-        row = [title]
+    for label, method in METHODS.items():
+        row = [method.title + ", baseline, not in the paper" * method.baseline]
         for number, run in columns.items():
             rows_of = run.repeats[run.repeats["algorithm"] == label]
             published = published_tables()[number].cells["disagreement"].get(label, {})
             if rows_of.empty:
                 row.append("")
                 continue
-            mean = sum(published.values()) / len(published)
-            row.append(f"{rows_of['test_error'].mean():.3f} ({mean:.3f})")
+            known = f" ({sum(published.values()) / len(published):.3f})" if published else ""
+            row.append(f"{rows_of['test_error'].mean():.3f}{known}")
         if any(row[1:]):
             rows.append(row)
     headers = ["", *(published_tables()[number].title for number in columns)]
@@ -220,12 +220,12 @@ def headline_of_both_tasks() -> str:
     run, published = runs()[5], published_tables()[5].cells
     measured = run.repeats.groupby(["algorithm", "metric"])["test_error"].mean()
     rows = []
-    for label in published["disagreement"]:
-        row = [METHODS[label].title]
+    for label, title in run.algorithms.items():
+        row = [title + ", baseline, not in the paper" * (label in run.baselines)]
         for metric in run.metrics:
-            digits, figures = METRICS[metric].decimals, published[metric][label].values()
-            mean = sum(figures) / len(figures)
-            row.append(f"{measured[label, metric]:.{digits}f} ({mean:.{digits}f})")
+            digits, figures = METRICS[metric].decimals, published[metric].get(label, {}).values()
+            known = f" ({sum(figures) / len(figures):.{digits}f})" if figures else ""
+            row.append(f"{measured[label, metric]:.{digits}f}{known}")
         rows.append(row)
     headers = ["", *(METRICS[metric].title for metric in run.metrics)]
     return markdown_columns(headers, rows, "l" + "r" * len(run.metrics))

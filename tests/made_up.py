@@ -27,6 +27,8 @@ def write_results(
     leave_out=lambda row: False,
     data="jester",
     sealed=False,
+    baselines=None,
+    config=None,
 ):
     """Write the files of a run whose errors are known.
 
@@ -38,12 +40,14 @@ def write_results(
     basis: {label: number of basis functions}, of 40 points; 20 for sparse methods.
     data: the name of the data set, which is not read.
     leave_out: of rows of repeats.csv, those that are not there yet.
+    baselines: {label: mean error} of baselines to add.
+    config: the resolved config of an experiment, in place of a small one.
     sealed: whether the provenance has the checksums of the files, as that of every run.
     """
     cells = published_tables()[table or 1].cells
-    labels = list(next(iter(cells.values())))
-    errors, basis = errors or {}, basis or {}
-    config = {
+    labels = [*next(iter(cells.values())), *(baselines or {})]
+    errors, basis = (baselines or {}) | (errors or {}), basis or {}
+    config = config or {
         "name": folder.name,
         "table": table,
         "data": {"name": data},
@@ -64,7 +68,7 @@ def write_results(
     for group, repeat, (at, label), metric in itertools.product(
         GROUPS, range(1, repeats + 1), enumerate(labels), cells
     ):
-        published = cells[metric][label][group]
+        published = cells[metric].get(label, {}).get(group)
         mean = errors.get((metric, label, group), errors.get(label, published))
         turn = repeat // 2 if at % 2 else repeat
         error = mean + 0.002 * (-1) ** repeat + noise * (at + 1) * (-1) ** turn

@@ -63,7 +63,7 @@ class Look(NamedTuple):
     line: Any = "-"
 
 
-# The look of each method of the paper in every figure; other algorithms get free ones.
+# The look of each method and baseline in every figure; other algorithms get free ones.
 LOOKS = {
     "rls": Look("#6f7782", "o", (0, (1, 1))),
     "kernel_matching_pursuit": Look("#bd8000", "s", (0, (5, 2))),
@@ -73,6 +73,8 @@ LOOKS = {
     "ranking_pursuit": Look("#d1500a", "P"),
     "semi_supervised_ranking_pursuit": Look("#00906a", "X", (0, (3, 1))),
     "combined_ranking_regression_pursuit": Look("#8a5cb5", "*", (0, (6, 1, 1, 1, 1, 1))),
+    "mean_rating": Look("#7d7a1e", ">", (0, (2, 1, 1, 1))),
+    "linear_rank_rls": Look("#a0603a", "<", (0, (8, 1, 2, 1))),
 }
 
 
@@ -264,8 +266,8 @@ def error_against_width(results: Results, metric: str) -> Figure | None:
 def _mean_curves(results: Results, metric: str, axis: Axis) -> pd.DataFrame:
     curves = results.curves
     curves = curves[(curves["metric"] == metric) & (curves["axis"] == axis.column)]
-    columns = [role for role in _ROLES if role in curves]
-    return curves.groupby(["group", "algorithm", "value"], as_index=False)[columns].mean()
+    means = curves.groupby(["group", "algorithm", "value"], as_index=False)
+    return means[[role for role in _ROLES if role in curves]].mean()
 
 
 def _draw_curves(
@@ -278,16 +280,17 @@ def _draw_curves(
     log2: bool = False,
 ) -> Figure | None:
     """Draw a row of panels for each role; a ring marks the lowest hold-out error."""
-    if curves.empty:
-        return None
     roles = [role for role in roles if role in curves and curves[role].notna().any()]
+    if not roles:
+        return None
 
     def draw(axis: Axes, rows: pd.DataFrame, role: str, look: Look, place: int) -> None:
         every = max(1, len(rows) // 4)  # markers of coinciding lines are at different places
         style: Any = {"color": look.color, "ls": look.line, "marker": look.marker, "ms": 6}
         axis.plot(rows["value"], rows[role], **style, markevery=(2 * place % every, every))
-        lowest = rows.loc[rows["holdout_error"].idxmin()]
-        axis.plot(lowest["value"], lowest[role], "o", mfc="none", mec=look.color, ms=10 + place)
+        if rows["holdout_error"].notna().any():
+            lowest = rows.loc[rows["holdout_error"].idxmin()]
+            axis.plot(lowest["value"], lowest[role], "o", mfc="none", mec=look.color, ms=10 + place)
 
     with figure_style():
         figure, panels = _draw_panels(results, curves, roles, draw, lines=True)

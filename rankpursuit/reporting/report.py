@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,8 @@ from rankpursuit.reporting.published import (
 )
 from rankpursuit.reporting.render import Table
 from rankpursuit.reporting.results import Results, title_of
+from rankpursuit.reporting.statistics import best_method, compare_columns, errors_by
+from rankpursuit.text import counted
 from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
@@ -142,7 +145,9 @@ def run_section(results: Results) -> RunSection:
         Topic("Errors", [tab.error_table(results, compare=True)], drawn("sparsity")),
         Topic("How sparse the solutions are", [tab.sparsity_table(results)]),
         Topic(
-            "Parameters and their effect", [tab.parameter_table(results)], drawn("basis", "width")
+            "Parameters and their effect",
+            [table for table in (tab.parameter_table(results),) if table.blocks],
+            drawn("basis", "width"),
         ),
         Topic("Significance tests", tab.wilcoxon_tables(results)),
     )
@@ -177,11 +182,16 @@ def summarise(runs: Sequence[Results]) -> Summary:
         found = [f"{_count_near(cells)} {lower} of the {len(cells)} are lower than published."]
     return Summary(
         tried=[
-            f"{tab.title_of_run(run)}: {len(run.algorithms)} methods, {tab.measured_size(run)} in "
-            "each group of users."
+            f"{tab.title_of_run(run)}: {counted(len(run.methods), 'method')}"
+            + f", {counted(len(run.baselines), 'baseline')}" * bool(run.baselines)
+            + f", {tab.measured_size(run)} in each group of users."
             for run in (*reproduced, *others)
         ],
-        found=[*found, *(sentence for run in others for sentence in _best(run))],
+        found=[
+            *found,
+            *(sentence for run in others for sentence in _best(run)),
+            *_against_baselines(runs),
+        ],
         figure=fig.overview(reproduced),
     )
 
@@ -227,6 +237,31 @@ def _best(run: Results) -> Iterator[str]:
         best, title = str(means.idxmin()), METRICS[metric].title
         figure = f"{means[best]:.{METRICS[metric].decimals}f} ({title_of(best)})"
         yield f"{run.name}: the lowest {title}, mean over groups, is {figure}."
+
+
+def _against_baselines(runs: Sequence[Results]) -> Iterator[str]:
+    """Yield a sentence on how often a baseline has a lower error than every method, if any."""
+    rows = []
+    for run in runs:
+        metric, table = run.metrics[0], tab.published_table(run)
+        if table is not None and any(metric == one for one, _ in table.printed_before):
+            continue  # the same errors as in an earlier table
+        for group, label in itertools.product(run.groups, run.baselines):
+            best = best_method(run, metric, group)
+            found = best and compare_columns(errors_by(run, metric, group), label, best)
+            if found:
+                rows.append((title_of(label), found.mean < 0, found.mean < 0 and found.significant))
+    if rows:
+        counts = pd.DataFrame(rows, columns=["title", "lower", "significant"])
+        parts = (
+            f"{title} in {int(own['lower'].sum())} of {len(own)} groups of users (significantly in "
+            f"{int(own['significant'].sum())})"
+            for title, own in counts.groupby("title", sort=False)
+        )
+        yield (
+            "Baselines that are not in the paper have a lower error than its best method as "
+            f"follows: {', '.join(parts)}; Wilcoxon's test over repeats."
+        )
 
 
 def inline_svg(svg: str, name: str) -> str:

@@ -33,7 +33,7 @@ _COLUMNS: dict[str, tuple[list[str], list[str], list[str]]] = {
         ["basis_functions", "basis_share", "on_edge"],
     ),
     "users": ([*KEY, "user"], ["repeat", "user", "error"], []),
-    "curves": ([*KEY, "axis", "value"], ["repeat", "value", "holdout_error"], []),
+    "curves": ([*KEY, "axis", "value"], ["repeat", "value"], []),
 }
 
 
@@ -86,6 +86,20 @@ class Results:
         """Label and printed name of each algorithm that has results, in the paper's order."""
         run = set(self.repeats["algorithm"])
         return {label: title for label, title in self.declared.items() if label in run}
+
+    @property
+    def baselines(self) -> dict[str, str]:
+        """Label and printed name of the algorithms with results that the paper does not have."""
+        methods = {label: spec.method for label, spec in self.experiment.algorithms.items()}
+        found = self.algorithms.items()
+        return {label: title for label, title in found if METHODS[methods[label]].baseline}
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """Label and printed name of the algorithms with results that are no baselines."""
+        return {
+            label: title for label, title in self.algorithms.items() if label not in self.baselines
+        }
 
 
 def title_of(label: str) -> str:

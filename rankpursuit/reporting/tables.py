@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import get_args
+from functools import lru_cache
+from typing import Any, get_args
 
 import pandas as pd
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.methods import AXES, METHODS, METRICS
+from rankpursuit.experiments.config import Experiment, load_experiment
+from rankpursuit.experiments.methods import AXES, METHODS, METRICS, grid_axes
+from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting import statistics as stats
 from rankpursuit.reporting.claims import Verdict
@@ -80,13 +83,81 @@ def missing_notes(results: Results) -> tuple[str, ...]:
 
 
 def warnings(results: Results) -> tuple[str, ...]:
-    """Return notes that the ratings are synthetic, and on what is missing."""
-    return ((SYNTHETIC_NOTE,) if results.is_synthetic else ()) + missing_notes(results)
+    """Return notes on synthetic ratings, a changed config, and what is missing."""
+    synthetic = (SYNTHETIC_NOTE,) if results.is_synthetic else ()
+    changes = config_changes(results)
+    listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
+    changed = (f"NOT the config as shipped: {listed}.",) if changes else ()
+    return (*synthetic, *changed, *missing_notes(results))
+
+
+# What differs from the shipped config
+
+
+@lru_cache(maxsize=32)
+def _load_shipped(name: str) -> Experiment:
+    return load_experiment(shipped_experiments()[name])
+
+
+def shipped_experiment(experiment: Experiment) -> Experiment | None:
+    """Return the shipped experiment of the same table or, without a table, of the same name."""
+    names = sorted(shipped_experiments(), key=lambda name: name != experiment.name)
+    if experiment.table is None:
+        names = [name for name in names if name == experiment.name]
+    found = map(_load_shipped, names)
+    return next((one for one in found if one.table == experiment.table), None)
+
+
+@lru_cache(maxsize=32)
+def config_changes(results: Results) -> dict[str, str]:
+    """Return what differs from the shipped config, ``{key: "shipped -> run"}``.
+
+    The name, the place of the data and the size are left out: `size_note` has the size.
+    """
+    shipped = shipped_experiment(results.experiment)
+    if shipped is None:
+        return {}
+    return dict(_differences(shipped.resolved(), results.experiment.resolved()))
+
+
+_NOT_COMPARED = ("name", "data.path", "repeats", "protocol.test_users")
+
+
+def _differences(
+    shipped: dict[str, Any], run: dict[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, str]]:
+    for key in shipped | run:
+        name, old, new = prefix + key, shipped.get(key), run.get(key)
+        if old == new or name in _NOT_COMPARED:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, f"{name}.")
+        elif key in shipped and key in run:
+            yield name, f"{_short(old)} -> {_short(new)}"
+        else:
+            yield name, "added" if key in run else "dropped"
+
+
+def _short(value: Any) -> str:
+    """Return a value of a config; of a long grid only its ends and its length."""
+    if isinstance(value, list):
+        texts = list(map(_short, value))
+        middle = ["..."] if len(texts) > 4 else texts[2:-1]
+        ends = texts if len(texts) < 3 else [*texts[:2], *middle, texts[-1]]
+        return f"[{', '.join(ends)}]" + f" ({len(texts)} values)" * (len(texts) > 4)
+    return _number_text(value) if isinstance(value, float) else json.dumps(value).strip('"')
 
 
 def config_note(results: Results) -> str:
-    """Return where the config of a run is, which says what interpretations are in force."""
-    return f"Config, with every interpretation of the paper: {results.folder / 'config.yaml'}."
+    """Return which config a run is of, and where interpretations of the paper are."""
+    shipped = shipped_experiment(results.experiment)
+    if shipped is None:
+        return "Config: config.yaml in the folder of the results."
+    changed = "with changes" if config_changes(results) else "as shipped"
+    return (
+        f"Config: {shipped.name}, {changed}; configs/README.md lists our interpretations of the "
+        "paper."
+    )
 
 
 # Titles
@@ -98,7 +169,7 @@ def published_table(results: Results) -> paper.PublishedTable | None:
 
 
 def subject_of(results: Results) -> str:
-    """Return the data of a run for captions; synthetic ratings and small runs are named."""
+    """Return the data of a run for captions, and what about the run is not the paper's."""
     published, data = published_table(results), results.experiment.data.name
     title = f"{_DATA_TITLES.get(data, data)}, experiment {results.name}"
     if published is not None:
@@ -106,7 +177,10 @@ def subject_of(results: Results) -> str:
     elif results.is_synthetic:
         title = results.name
     size = "" if is_full_size(results) else f", only {measured_size(results)}"
-    return title + ", SYNTHETIC ratings" * results.is_synthetic + size
+    keys = list(config_changes(results))
+    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+    changed = f", changed: {', '.join(keys[:3])}{more}" if keys else ""
+    return title + ", SYNTHETIC ratings" * results.is_synthetic + size + changed
 
 
 def title_of_run(results: Results) -> str:
@@ -146,11 +220,18 @@ def _headings(results: Results, alone: str) -> dict[str, str]:
 
 
 def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blocks:
-    """Return a block for each metric, with ``row(metric, label)`` of each algorithm."""
-    return {
-        heading: {title: tuple(row(metric, label)) for label, title in results.algorithms.items()}
-        for metric, heading in _headings(results, "Method").items()
-    }
+    """Return blocks for each metric, with ``row(metric, label)`` of methods, then of baselines."""
+    blocks: Blocks = {}
+    for metric, heading in _headings(results, "Method").items():
+        for name, labels in _parts(results, heading).items():
+            blocks[name] = {title: tuple(row(metric, label)) for label, title in labels.items()}
+    return blocks
+
+
+def _parts(results: Results, heading: str) -> dict[str, dict[str, str]]:
+    """Return the algorithms under the headings of their blocks: methods, then baselines."""
+    task = f"{heading}: baseline" if len(results.metrics) > 1 else "Baseline"
+    return {heading: results.methods, f"{task}, not in the paper": results.baselines}
 
 
 def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
@@ -181,7 +262,10 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     published = published_table(results) if compare else None
     more = [] if published is None else ["paper", "diff."]
     cells = {metric: _statistics(results, metric, "test_error") for metric in results.metrics}
-    best = {metric: found["mean"].groupby("group").min() for metric, found in cells.items()}
+    best = {
+        metric: found["mean"].drop(list(results.baselines), errors="ignore").groupby("group").min()
+        for metric, found in cells.items()
+    }
 
     def row(metric: str, label: str) -> Iterator[Value]:
         digits = METRICS[metric].decimals
@@ -193,7 +277,8 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
                 spread, numbers = "", {"mean": mean}
                 if not math.isnan(std):
                     spread, numbers["standard_deviation"] = f" ± {std:.{digits}f}", std
-                yield Value(text, spread, text == f"{best[metric][group]:.{digits}f}", numbers)
+                lowest = f"{best[metric].get(group, math.inf):.{digits}f}"
+                yield Value(text, spread, float(text) <= float(lowest), numbers)
             else:
                 yield EMPTY
             if published is not None:
@@ -210,8 +295,11 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         measures,
         [name for group in results.groups for name in (group, *more)],
         _blocks(results, row),
-        f"{measures}, {_over_repeats(results)}; the best is marked.",
+        f"{measures}, {_over_repeats(results)}; the best method is marked"
+        + ", and a baseline that is as good or better" * bool(results.baselines)
+        + ".",
         *(["paper: the published figure; diff.: measured minus published."] if more else []),
+        config_note(results),
     )
 
 
@@ -259,18 +347,28 @@ def sparsity_table(results: Results) -> Table:
 def parameter_table(results: Results) -> Table:
     """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
     blocks: Blocks = {}
+    on_edge = []
     for metric, heading in _headings(results, "Parameter").items():
-        blocks[heading] = {}
         of_metric = results.repeats[results.repeats["metric"] == metric]
-        for label, title in results.algorithms.items():
-            rows = of_metric[of_metric["algorithm"] == label]
-            own = METHODS[results.experiment.algorithms[label].method].axes
-            for axis in dict.fromkeys((*AXES.values(), *own)):
-                if axis.column in rows and rows[axis.column].notna().any():
-                    blocks[heading][f"{title}: {axis.title}"] = tuple(
-                        _chosen_value(rows[rows["group"] == group], axis.column)
-                        for group in results.groups
+        for name, labels in _parts(results, heading).items():
+            blocks[name] = {}
+            for label, title in labels.items():
+                spec = results.experiment.algorithms[label]
+                rows = of_metric[of_metric["algorithm"] == label]
+                grids = grid_axes(spec, results.experiment.kernel.widths)
+                for axis in dict.fromkeys((*AXES.values(), *METHODS[spec.method].axes)):
+                    if axis.column not in rows or rows[axis.column].isna().all():
+                        continue
+                    groups = [rows[rows["group"] == group] for group in results.groups]
+                    chosen = tuple(_chosen_value(own, axis.column) for own in groups)
+                    blocks[name][f"{title}: {axis.title}"] = chosen
+                    edges, number = (
+                        int(sum(one.numbers.get(key, 0) for one in chosen))
+                        for key in ("on_edge", "repeats")
                     )
+                    if 2 * edges >= number and axis.key in grids:
+                        ends = " to ".join(_short(grids[axis.key][at]) for at in (0, -1))
+                        on_edge.append(f"{title}: {axis.title}, {edges} of {number} ({ends})")
     return _table(
         results,
         "parameters",
@@ -280,6 +378,7 @@ def parameter_table(results: Results) -> Table:
         "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
         "was on an edge of its grid. Basis functions are fractions of the training points if below "
         "1.",
+        *([f"Mostly on an edge of the grid (its ends): {'; '.join(on_edge)}."] if on_edge else []),
     )
 
 
@@ -311,30 +410,67 @@ def control_table(
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
-    others = [label for label in results.algorithms if label != control]
-    blocks: Blocks = {}
-    for group in results.groups:
-        errors = stats.errors_by(results, metric, group, over)
-        found = {label: stats.compare_columns(errors, control, label) for label in others}
-        corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
-        blocks[group] = {
-            results.algorithms[label]: (EMPTY,) * len(_TESTS)
-            if one is None
-            else _test_values(one, float(next(corrected)), METRICS[metric].decimals + 1)
-            for label, one in found.items()
-        }
+    others = {x: title for x, title in results.methods.items() if x != control}
     title, error = results.algorithms[control], METRICS[metric].title
-    return _table(
+    return _test_table(
         results,
+        metric,
+        over,
         f"{metric}-control-{over}",
         f"{title} against the others, over {over}: {error}",
-        _TESTS,
-        blocks,
+        {group: {name: (control, x) for x, name in others.items()} for group in results.groups},
         f"Difference: {error} of {title} minus that of the other, mean and 95% bootstrap "
-        f"interval; negative: {title} is better. Holm: p corrected over the rows of a group; "
-        f"marked if below {SIGNIFICANT}.",
-        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
+        f"interval; negative: {title} is better.",
     )
+
+
+def baseline_table(results: Results, metric: str, *, over: Over = "repeats") -> Table:
+    """Return tests of the best method of each group against each baseline."""
+    pairs: dict[str, dict[str, tuple[str, str]]] = {}
+    for group in results.groups:
+        best = stats.best_method(results, metric, group)
+        if best is not None:
+            pairs[group] = {
+                f"{results.methods[best]} against {title}": (best, label)
+                for label, title in results.baselines.items()
+            }
+    error = METRICS[metric].title
+    return _test_table(
+        results,
+        metric,
+        over,
+        f"{metric}-baselines-{over}",
+        f"The best method against baselines that are not in the paper, over {over}: {error}",
+        pairs,
+        f"Difference: {error} of the method minus that of the baseline; positive: the baseline is "
+        "better. The best method of a group is chosen by these errors, which favours it.",
+    )
+
+
+def _test_table(
+    results: Results,
+    metric: str,
+    over: Over,
+    kind: str,
+    title: str,
+    pairs: dict[str, dict[str, tuple[str, str]]],
+    note: str,
+) -> Table:
+    """Return tests of pairs of algorithms, by group and the name of the row."""
+    blocks: Blocks = {}
+    for group, rows in pairs.items():
+        errors = stats.errors_by(results, metric, group, over)
+        found = {name: stats.compare_columns(errors, *pair) for name, pair in rows.items()}
+        corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
+        blocks[group] = {
+            name: (EMPTY,) * len(_TESTS)
+            if one is None
+            else _test_values(one, float(next(corrected)), METRICS[metric].decimals + 1)
+            for name, one in found.items()
+        }
+    holm = f"Holm: p corrected over the rows of a group; marked if below {SIGNIFICANT}."
+    how = f"{_TEST_NOTE} {_PAIRS_NOTE[over]}"
+    return _table(results, kind, title, _TESTS, blocks, f"{note} {holm}", how)
 
 
 def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
@@ -354,13 +490,12 @@ def _p_text(p: float) -> str:
 
 
 def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Table]:
-    """Return all tables of tests of a run; none if it has a single algorithm."""
-    if len(results.algorithms) < 2:
-        return []
-    return [
-        control_table(results, metric, over=over, control=control)
-        for metric, over in itertools.product(results.metrics, get_args(Over))
-    ]
+    """Return all tables of tests of a run, without those that would be empty."""
+    tables = []
+    for metric, over in itertools.product(results.metrics, get_args(Over)):
+        tables.append(control_table(results, metric, over=over, control=control))
+        tables.append(baseline_table(results, metric, over=over))
+    return [table for table in tables if table.blocks]
 
 
 # Claims
@@ -427,7 +562,8 @@ def all_tables(
     """
     tables = []
     for run in runs:
-        tables += [error_table(run, compare=compare), sparsity_table(run), parameter_table(run)]
+        tables += [error_table(run, compare=compare), sparsity_table(run)]
+        tables += [table for table in (parameter_table(run),) if table.blocks]
         tables += wilcoxon_tables(run, control=control)
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:

@@ -60,7 +60,7 @@ BAD_FOR_EDITORS_TOO = [
     (
         "colour=red",
         "colour: unknown key; known are name, table, data, protocol, kernel, ties, metrics, "
-        "tuning, offset, repeats, seed, algorithms, extends",
+        "tuning, tuning_on, offset, repeats, seed, algorithms, extends",
     ),
     ("name=two words", 'name: expected letters, digits, _ and -, got "two words"'),
     ("name=../up", 'name: expected letters, digits, _ and -, got "../up"'),

@@ -16,6 +16,7 @@ from rankpursuit.errors import ConfigError, RunError, StoreError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import (
+    choose_parameters,
     evaluate_unit,
 )
 from rankpursuit.experiments.export import RunFolder
@@ -197,9 +198,8 @@ def test_users_evaluated_together_have_the_errors_that_each_has_alone(offset):
             ]
             assert sorted(found) == sorted(expected)
         if role == "holdout":
-            choices = {
-                label: run.choose(label, result.sums) for label, result in together.results.items()
-            }
+            errors = {label: result.sums for label, result in together.results.items()}
+            choices = choose_parameters(run.experiment, errors)
 
 
 def test_a_shift_to_the_training_mean_changes_squared_errors_of_rank_only_methods(whole):

@@ -69,7 +69,7 @@ def refused(folder):
 @pytest.mark.parametrize("value", ["nan", "", "inf", "-0.1", "abc"])
 @pytest.mark.parametrize(
     ("table", "column"),
-    list(zip(TABLES, ["test_error", "error", "holdout_error"], strict=True)),
+    list(zip(TABLES, ["test_error", "error", "value"], strict=True)),
 )
 def test_an_error_that_is_no_number_is_named(results, table, column, value):
     edit(results / table, cell(4, column, value))
