@@ -222,7 +222,10 @@ def _deviations(run: Results) -> pd.DataFrame:
 
 
 def _count_near(cells: pd.DataFrame) -> str:
-    within = ", ".join(f"{published_tolerance(metric):g}" for metric in cells["metric"].unique())
+    within = ", ".join(
+        f"{published_tolerance(metric):g} in {METRICS[metric].title}"
+        for metric in cells["metric"].unique()
+    )
     count = f"{int(cells['near'].sum())} of {len(cells)}"
     return f"{count} published errors are reproduced (within {within})."
 
@@ -231,12 +234,12 @@ def _best(run: Results) -> Iterator[str]:
     """Yield which method of a run has the lowest error."""
     for metric in run.metrics:
         rows = run.repeats[run.repeats["metric"] == metric]
-        means = (
-            rows.groupby(["algorithm", "group"])["test_error"].mean().groupby("algorithm").mean()
-        )
-        best, title = str(means.idxmin()), METRICS[metric].title
-        figure = f"{means[best]:.{METRICS[metric].decimals}f} ({title_of(best)})"
-        yield f"{run.name}: the lowest {title}, mean over groups, is {figure}."
+        means = rows.pivot_table(index="group", columns="algorithm", values="test_error").mean()
+        means = means[[label for label in means.index if label in run.methods]]
+        if len(means):
+            best, title = str(means.idxmin()), METRICS[metric].title
+            figure = f"{means[best]:.{METRICS[metric].decimals}f} ({title_of(best)})"
+            yield f"{run.name}: the lowest {title}, mean over groups, is {figure}."
 
 
 def _against_baselines(runs: Sequence[Results]) -> Iterator[str]:

@@ -272,24 +272,27 @@ def jester(tmp_path):
 
 def test_errors_as_published_are_counted(jester):
     same = with_errors(jester, lambda label, group: CELLS[label][group])
-    assert finding(same)[0].startswith("18 of 18 published errors are reproduced (within 0.006).")
+    assert finding(same)[0].startswith("18 of 18 published errors are reproduced (within 0.006 ")
     rls_off = with_errors(
         jester, lambda label, group: CELLS[label][group] - 0.018 * (label == "rls")
     )
     assert finding(rls_off) == [
-        "15 of 18 published errors are reproduced (within 0.006). On average, the error is 0.003 "
-        "lower than published.",
+        "15 of 18 published errors are reproduced (within 0.006 in normalised disagreement error). "
+        "On average, the error is 0.003 lower than published.",
     ]
     assert summarise([rls_off]).found == [
-        "15 of 18 published errors are reproduced (within 0.006). 3 of the 18 are lower than "
-        "published.",
+        "15 of 18 published errors are reproduced (within 0.006 in normalised disagreement error). "
+        "3 of the 18 are lower than published.",
     ]
 
 
 def test_errors_that_an_earlier_table_has_are_counted_once(tmp_path):
     runs = [load_results(write_results(tmp_path / str(n), table=n, noise=0)) for n in (1, 5)]
     found = summarise(runs).found
-    assert found[0].startswith("42 of 42 published errors are reproduced (within 0.006, 1.4).")
+    assert found[0].startswith(
+        "42 of 42 published errors are reproduced (within 0.006 in normalised "
+        "disagreement error, 1.4 in mean squared error)."
+    )
     assert finding(runs[1])[0].startswith("Ranking task: 3 of 3 published errors")
 
 
@@ -330,6 +333,11 @@ def test_run_about_no_table_tells_its_best_method(tmp_path):
     assert found.startswith("mine: the lowest normalised disagreement error, mean over groups, is")
     assert found.endswith("(RLS).")
     assert summary.figure is None
+
+
+def test_the_best_method_of_a_run_is_no_baseline(tmp_path):
+    run = load_results(write_results(tmp_path / "own", table=None, baselines={"mean_rating": 0.1}))
+    assert "(Ranking Pursuit)" in summarise([run]).found[0]
 
 
 def test_second_run_of_a_table_is_told_by_itself(jester):
