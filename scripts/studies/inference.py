@@ -333,6 +333,35 @@ def report(data: str, setups: Setups) -> str:
     )
 
 
+def joint_report(setups: dict[str, Setups]) -> str:
+    """Return the set-ups that fit the supervised tables of both data sets best together.
+
+    The paper describes one protocol for both.
+    """
+    common = set.intersection(*(set(one) for one in setups.values()))
+    fitted = [next(iter(tables)) for tables in TABLES.values()]
+    rows = []
+    for features in sorted({features for features, _ in common}):
+        chi: dict[Rule, dict[int, float]] = {}
+        for _, rule in (setup for setup in common if setup[0] == features):
+            cells = [setups[data][features, rule] for data in TABLES]
+            chi[rule] = {t: float(c.chi_square()) for one in cells for t, c in one.items()}
+        for rule in dict.fromkeys(
+            [DEFAULT, min(chi, key=lambda r: sum(chi[r][t] for t in fitted))]
+        ):
+            within = [setups[data][features, rule] for data in TABLES]
+            counts = {t: c.within for one in within for t, c in one.items()}
+            words = [FILLS[features.fill_over], str(rule)]
+            judged = [f"{chi[rule][t]:.0f}" if t in chi[rule] else "" for t in (2, 4, 5)]
+            total = sum(chi[rule][t] for t in fitted)
+            rows.append(
+                [features.reference_users, *words, f"{total:.0f}", *judged, sum(counts.values())]
+            )
+    headers = ["reference users", "fill over", "rule of choice", "chi², Tables 1 and 3 (fitted)"]
+    headers += ["Table 2", "Table 4", "Table 5", "cells within tolerance, of 102"]
+    return f"### Both data sets\n\n{markdown_columns(headers, rows, 'rllrrrrr')}"
+
+
 def draw_errors(axes: Axes, curves: dict[int, Cells]) -> None:
     """Draw errors against the number of reference users, with the published levels as lines."""
     numbers = sorted(curves)
@@ -355,9 +384,9 @@ def main(folder: Path) -> None:
 
     Writes results/inference.md, inference.csv and reference_users.svg.
     """
-    frames, parts, panels = [], [], {}
+    frames, parts, panels, found = [], [], {}, {}
     for data, tables in TABLES.items():
-        setups = explore(data, folder)
+        setups = found[data] = explore(data, folder)
         if not setups:
             raise click.ClickException(f"{folder}: no complete runs of {data}; make inference")
         frames.append(describe(data, setups))
@@ -371,6 +400,7 @@ def main(folder: Path) -> None:
             }
             title = f"{DATA_TITLES[data]} (Table {table}),\nmedian over {FILLS[fill]}"
             panels[title] = partial(draw_errors, curves=curves)
+    parts.append(joint_report(found))
     write_csv(RESULTS / "inference.csv", pd.concat(frames))
     write_part(RESULTS / "inference.md", "inference", "\n\n".join(parts))
     xlabel = "reference users (dotted: published)"
