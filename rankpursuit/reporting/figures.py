@@ -145,7 +145,8 @@ def _add_legend(figure: Figure, drawn: dict[str, Look], *, lines: bool) -> None:
     for title, look in drawn.items():
         style: Any = {"color": look.color, "marker": look.marker, "ls": look.line if lines else ""}
         handles.append(Line2D([], [], label=title, **style))
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4))
+    place: Any = {"loc": "outside upper center", "ncols": min(len(handles), 4)}
+    figure.legend(handles=handles, **place, handlelength=None if lines else 1)
 
 
 # Published against measured
