@@ -7,7 +7,6 @@ A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come f
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,7 @@ from rankpursuit.experiments.methods import METHODS, METRICS
 from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting.check import check_results, load_expectations
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.text import duration
@@ -54,15 +53,14 @@ def matrix() -> str:
     for folder, place in ((REFERENCE, ""), (INFERRED, "inferred/")):
         check = check_results(folder, load_expectations(ROOT / "configs" / place / "expected"))
         for number, run in runs(folder).items():
-            cells = [one for one in check.cells if one.table == number]
-            own = [one.verdict for one in check.claims if one.verdict.claim.tables[-1] == number]
+            cells = check.cells[check.cells["table"] == number]
+            counts = check.claims.loc[check.claims["table"] == number, "verdict"].value_counts()
             versions = run.provenance["packages"]
-            counts = Counter(verdict.outcome for verdict in own)
             row = [
                 f"[{number}]({place}{run.name}/tables.md)" + ", inferred" * bool(place),
                 f"`rp-run configs/{place}{run.name}.yaml`",
-                f"{sum(one.status == 'within tolerance' for one in cells)} of {len(cells)}",
-                ", ".join(f"{counts[x]} {x}" for x in get_args(Outcome) if counts[x]),
+                f"{(cells['status'] == 'within tolerance').sum()} of {len(cells)}",
+                ", ".join(f"{counts[x]} {x}" for x in get_args(Outcome) if x in counts),
                 duration(run.provenance["seconds"]),
                 run.provenance["commit"],
                 ", ".join(f"{name} {versions[name]}" for name in ("numpy", "scipy")),
@@ -126,19 +124,24 @@ def fits() -> str:
 
 
 def cells() -> str:
-    """Return for each table how many cells are within tolerance, and the mean deviation."""
+    """Return for each table how many distinct cells are within tolerance, and how far off."""
     expectations = load_expectations(ROOT / "configs" / "expected")
     rows = []
     for setup, folder in (("the text's", REFERENCE), ("inferred", INFERRED)):
         found = {number: one for number, one in expectations.items() if number in runs(folder)}
-        checked = pd.DataFrame(check_results(folder, found).cells)
+        checked = check_results(folder, found).cells
         for (number, metric), cells_of in checked.groupby(["table", "metric"]):
             off = cells_of["measured"] - cells_of["published"]
-            tolerance = expectations[number].tolerances[metric].tolerance
-            within = f"{(off.abs() <= tolerance + 1e-9).sum()} of {len(off)}"
+            tolerance = published_tolerance(metric)
+            within = f"{is_within(off, tolerance).sum()} of {len(off)}"
             row = [setup, number, metric.replace("_", " "), f"± {tolerance:g}", within]
             rows.append([*row, f"{off.mean():+.3f}", f"{off.abs().mean():.3f}"])
-    headers = ["set-up", "table", "error", "tolerance", "cells within"]
+        near = is_within(
+            checked["measured"] - checked["published"],
+            checked["metric"].map(published_tolerance),
+        )
+        rows.append([setup, "all", "", "", f"{near.sum()} of {len(near)}", "", ""])
+    headers = ["set-up", "table", "error", "tolerance", "distinct cells within"]
     headers += ["mean deviation", "mean size of it"]
     return markdown_columns(headers, rows, "lrlrrrr")
 
@@ -147,16 +150,16 @@ def headline() -> str:
     """Return the mean error over the three groups of each method and experiment."""
     columns = {number: run for number, run in runs().items() if number != 5}
     rows = []
-    for label, title in ((name, method.title) for name, method in METHODS.items()):
-        row = [title]
+    for label, method in METHODS.items():
+        row = [method.title + ", baseline, not in the paper" * method.baseline]
         for number, run in columns.items():
             rows_of = run.repeats[run.repeats["algorithm"] == label]
             published = published_tables()[number].cells["disagreement"].get(label, {})
             if rows_of.empty:
                 row.append("")
                 continue
-            mean = sum(published.values()) / len(published)
-            row.append(f"{rows_of['test_error'].mean():.3f} ({mean:.3f})")
+            known = f" ({sum(published.values()) / len(published):.3f})" if published else ""
+            row.append(f"{rows_of['test_error'].mean():.3f}{known}")
         if any(row[1:]):
             rows.append(row)
     headers = ["", *(published_tables()[number].title for number in columns)]
@@ -217,12 +220,12 @@ def headline_of_both_tasks() -> str:
     run, published = runs()[5], published_tables()[5].cells
     measured = run.repeats.groupby(["algorithm", "metric"])["test_error"].mean()
     rows = []
-    for label in published["disagreement"]:
-        row = [METHODS[label].title]
+    for label, title in run.algorithms.items():
+        row = [title + ", baseline, not in the paper" * (label in run.baselines)]
         for metric in run.metrics:
-            digits, figures = METRICS[metric].decimals, published[metric][label].values()
-            mean = sum(figures) / len(figures)
-            row.append(f"{measured[label, metric]:.{digits}f} ({mean:.{digits}f})")
+            digits, figures = METRICS[metric].decimals, published[metric].get(label, {}).values()
+            known = f" ({sum(figures) / len(figures):.{digits}f})" if figures else ""
+            row.append(f"{measured[label, metric]:.{digits}f}{known}")
         rows.append(row)
     headers = ["", *(METRICS[metric].title for metric in run.metrics)]
     return markdown_columns(headers, rows, "l" + "r" * len(run.metrics))

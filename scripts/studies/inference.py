@@ -35,7 +35,6 @@ from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Store
 from rankpursuit.reporting import published as paper
-from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns
 from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, write_csv
@@ -49,7 +48,7 @@ UNIT_USERS, DRAWS = 50, 1000
 PURSUIT, SPARSE = "ranking_pursuit", "sparse_rank_rls"
 FILLS = {"user": "all ratings", "items": "items at hand", "set": "items at hand, apart"}
 WIDTHS = {"none": "own widths", "all": "one width", "ranking": "one width by ranking methods"}
-COMPARISONS = ("outperforms", "lower_mean", "comparable")  # rules of claims
+COMPARISONS = ("outperforms", "comparable")  # rules of claims
 
 Key = tuple[str, str, str]  # metric, group and algorithm
 
@@ -197,9 +196,8 @@ class Cells:
     @property
     def within(self) -> int:
         """Number of cells within the tolerance of full-size results."""
-        tolerances = published_tolerances()
-        limits = np.array([tolerances[self.table, metric] for metric, *_ in self.keys])
-        return int((np.abs(self.measured - self.published) <= limits + 1e-9).sum())
+        limits = [paper.published_tolerance(metric) for metric, *_ in self.keys]
+        return int(paper.is_within(self.measured - self.published, limits).sum())
 
     @property
     def agreeing(self) -> tuple[int, int]:

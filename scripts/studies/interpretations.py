@@ -24,7 +24,7 @@ from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.published import published_claims, published_tables
+from rankpursuit.reporting.published import is_within, published_claims, published_tables
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from studies.library import RESULTS, write_csv
@@ -127,18 +127,17 @@ def describe(interpretation: Interpretation, folder: Path) -> tuple[list[Any], p
     runs, changed = results_of(interpretation, folder)
     results = list(runs.values())
     plain = {"known_deviations": {}}
-    cells = pd.DataFrame(
-        one
+    cells = pd.concat(
+        check_cells(runs[number], expected.model_copy(update=plain))
         for number, expected in load_expectations(expectation_folder()).items()
-        for one in check_cells(runs[number], expected.model_copy(update=plain))
-    ).drop(columns=["target", "status"])
+    ).drop(columns=["target", "status", "passed"])
     off = cells["measured"] - cells["published"]
     ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
     verdicts = judge_claims(results)
     row = [
         interpretation.title,
         " ".join(map(str, sorted(changed))) or "none",
-        int((off.abs() <= cells["tolerance"] + 1e-9).sum()),
+        int(is_within(off, cells["tolerance"]).sum()),
         sum(verdict.outcome == "holds" for verdict in verdicts),
         sum(one.agrees for verdict in verdicts for one in verdict.evidence),
         _mean_and_size(off[ranking & jester], 3),
