@@ -197,7 +197,8 @@ class PairPreferences(Preferences):
     def __init__(self, n_points: int, pairs: ArrayLike, weights: ArrayLike | None = None) -> None:
         self.n_points = n_points
         pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
-        self.n_pairs = n_pairs = len(pairs)
+        self.ends, self.n_pairs = pairs, len(pairs)
+        n_pairs = self.n_pairs
         self.weights = np.ones(n_pairs) if weights is None else np.asarray(weights, dtype=float)
         rows = np.repeat(np.arange(n_pairs), 2)
         signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
