@@ -1,5 +1,7 @@
 """Every algorithm of the paper as a scikit-learn estimator."""
 
+# ruff: noqa: F401
+
 from rankpursuit.estimators.cv import (
     RLSCV,
     CombinedRankingRegressionPursuitCV,
@@ -27,29 +29,3 @@ from rankpursuit.estimators.scorers import (
     sizes_from_groups,
 )
 from rankpursuit.estimators.semi_supervised import SemiSupervisedRankingPursuit
-
-__all__ = [
-    "RLS",
-    "RLSCV",
-    "CombinedRankingRegressionPursuit",
-    "CombinedRankingRegressionPursuitCV",
-    "KernelMatchingPursuit",
-    "KernelMatchingPursuitCV",
-    "RankRLS",
-    "RankRLSCV",
-    "RankSVM",
-    "RankingPursuit",
-    "RankingPursuitCV",
-    "SemiSupervisedRankingPursuit",
-    "SemiSupervisedRankingPursuitCV",
-    "SparseRankRLS",
-    "SparseRankRLSCV",
-    "group_scorer",
-    "groups_from_sizes",
-    "kendall_scorer",
-    "load_model",
-    "map_scorer",
-    "mrr_scorer",
-    "ndcg_scorer",
-    "sizes_from_groups",
-]

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
+    check_consistent_length,
     check_is_fitted,
     check_non_negative,
     column_or_1d,
@@ -94,36 +95,24 @@ Constraints = Mapping[str, tuple[Constraint, ...]]
 """For each parameter the kinds of values that it may have."""
 
 
-def is_integer(value: Any) -> bool:
-    """Return whether the value is an integer; a bool is none."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+_INTEGERS, _FLOATS = int | np.integer, float | np.floating
 
 
-def _is_float(value: Any) -> bool:
-    return isinstance(value, float | np.floating)
-
-
-def number(low: float = -np.inf, high: float = np.inf, *, above: bool = False) -> Constraint:
-    """Accept a finite number from `low` to `high`, or only above `low`."""
+def number(
+    words: str, accept: Callable[[Any], bool], kinds: Any = _INTEGERS | _FLOATS
+) -> Constraint:
+    """Accept a finite number, or one of some kinds, under a condition; a bool is none."""
 
     def is_valid(value: Any) -> bool:
-        if not (is_integer(value) or (_is_float(value) and math.isfinite(value))):
-            return False
-        return (value > low if above else value >= low) and value <= high
+        is_number = isinstance(value, kinds) and not isinstance(value, bool)
+        return is_number and math.isfinite(value) and accept(value)
 
-    if high < np.inf:
-        return Constraint(f"a number from {low:g} to {high:g}", is_valid)
-    if low == -np.inf:
-        return Constraint("a finite number", is_valid)
-    return Constraint(f"a number {'above' if above else 'of at least'} {low:g}", is_valid)
+    return Constraint(words, is_valid)
 
 
-def integer(low: int, high: int | None = None) -> Constraint:
-    """Accept an integer from `low` to `high`."""
-    words = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-    return Constraint(
-        words, lambda value: is_integer(value) and low <= value <= (value if high is None else high)
-    )
+def integer(low: int) -> Constraint:
+    """Accept an integer of at least `low`."""
+    return number(f"an integer of at least {low}", lambda value: value >= low, _INTEGERS)
 
 
 def choice(*options: str) -> Constraint:
@@ -151,23 +140,22 @@ def several(each: Constraint) -> Constraint:
 
 NONE = instance(type(None), "None")
 CALLABLE = Constraint("a callable", callable)
-POSITIVE = (number(0.0, above=True),)
-NOT_NEGATIVE = (number(0.0),)
+POSITIVE = (number("a number above 0", lambda value: value > 0),)
+NOT_NEGATIVE = (number("a number of at least 0", lambda value: value >= 0),)
+FRACTION = (number("a number from 0 to 1", lambda value: 0 <= value <= 1),)
 FLAG = (instance(bool | np.bool_, "True or False"),)
 N_BASIS = (
     integer(1),
-    Constraint(
-        "a float above 0 and of at most 1", lambda value: _is_float(value) and 0.0 < value <= 1.0
-    ),
+    number("a float above 0 and of at most 1", lambda value: 0 < value <= 1, _FLOATS),
 )
 PARAMETERS: Constraints = {
     "C": POSITIVE,
     "agreement": (choice("cumulative", "incremental"),),
     "alpha": POSITIVE,
     "alphas": (several(*POSITIVE),),
-    "beta": (number(0.0, 1.0),),
-    "betas": (several(number(0.0, 1.0)),),
-    "coef0": (number(),),
+    "beta": FRACTION,
+    "betas": (several(*FRACTION),),
+    "coef0": (number("a finite number", lambda value: True),),
     "degree": (integer(1),),
     "fitting": (choice("basic", "backfit", "prefit"),),
     "gamma": (*POSITIVE, choice("scale"), NONE),
@@ -185,7 +173,7 @@ PARAMETERS: Constraints = {
     "nu": NOT_NEGATIVE,
     "nus": (several(*NOT_NEGATIVE),),
     "random_state": (
-        integer(0, 2**32 - 1),
+        number(f"an integer from 0 to {2**32 - 1}", lambda value: 0 <= value < 2**32, _INTEGERS),
         instance(np.random.Generator | np.random.RandomState, "a numpy generator"),
         NONE,
     ),
@@ -232,8 +220,14 @@ def draw_candidates(n_points: int, n_candidates: int | None, random_state: Rando
     """
     if n_candidates is None or n_candidates >= n_points:
         return np.arange(n_points)
-    keys = random_generator(random_state).random(n_points)
-    return np.sort(np.argpartition(keys, n_candidates - 1)[:n_candidates])
+    return smallest(random_generator(random_state).random(n_points), n_candidates)
+
+
+def smallest(keys: Array, number: int | None) -> Indices:
+    """Return the indices of some of the smallest keys, or of all, in rising order."""
+    if number is None or number >= len(keys):
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, number - 1)[:number])
 
 
 # Data
@@ -247,12 +241,6 @@ def check_size(values: Array, what: str, remedy: str) -> None:
             f"{what} must be finite, with a largest absolute value of 0 or between {1 / LARGE:g} "
             f"and {LARGE:g}; got {largest:.3g}: {remedy}"
         )
-
-
-def check_scores(y: Array) -> Array:
-    """Return the scores; raise a ValueError if they cannot be computed with."""
-    check_size(y, "y", "scale the scores, and leave points without one out")
-    return y
 
 
 def check_finite(*coefficients: Array) -> None:
@@ -335,17 +323,19 @@ class RunningVariance:
 
 
 def resolve_gamma(
-    kernel: Kernel, gamma: float | str | None, n_features: int, entries: RunningVariance | None
-) -> float | None:
-    """Return the number that `gamma` stands for; None if the kernel has no gamma."""
+    kernel: Kernel, gamma: Any, X: NDArray[np.floating], entries: RunningVariance | None = None
+) -> Any:
+    """Return the number that `gamma` stands for; None if the kernel has no gamma.
+
+    "scale" takes the variance of `X`, or of the measured `entries` of more points.
+    """
     if not (isinstance(kernel, str) and kernel in WITH_GAMMA):
         return None
     if gamma is None:
-        return 1.0 / n_features
+        return 1.0 / X.shape[1]
     if not isinstance(gamma, str):
         return float(gamma)
-    assert entries is not None
-    scaled = n_features * entries.variance
+    scaled = X.shape[1] * (entries or RunningVariance.measure(X)).variance
     if not 1.0 / LARGE**2 <= scaled <= LARGE**2:
         raise ValueError(
             f"gamma='scale' needs features of a usual size, got {scaled:.3g} as "
@@ -416,6 +406,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     _min_samples: ClassVar[int] = 1
     _dtypes: ClassVar[list[type]] = [np.float64]
     """Types that training points may keep; others become the first."""
+    _partly_scored: ClassVar[bool] = False
+    """Whether points may have no score, which NaN marks."""
     _has_linear_form: ClassVar[bool] = False
     """Whether a linear kernel is solved in the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
@@ -454,7 +446,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return self._has_linear_form and isinstance(self.kernel, str) and self.kernel == "linear"
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
+        """Return the kernels of all views, if there are several, or the one kernel."""
+        views = getattr(self, "views", None)
+        return tuple(views) if isinstance(views, list | tuple) else (self.kernel,)
 
     def _kernels_of_histograms(self) -> list[str]:
         names = [kernel for kernel in self._kernels_in_use() if isinstance(kernel, str)]
@@ -499,13 +493,24 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         least = min_samples or self._min_samples
-        if reset and _are_plain(X, y, least):
+        if self._partly_scored:
+            X = self._validate(X, dtype=self._dtypes, ensure_min_samples=least)
+            y = column_or_1d(y, dtype=np.float64, warn=True)
+            check_consistent_length(X, y)
+            if np.isinf(y).any():
+                raise ValueError("y contains infinity; NaN marks an unscored point")
+            if np.count_nonzero(~np.isnan(y)) < 2:
+                raise ValueError("y must hold at least two scores; NaN marks an unscored point")
+        elif reset and _are_plain(X, y, least):
             self.n_features_in_ = np.shape(X)[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
             options = {"y_numeric": True, "ensure_min_samples": least, "reset": reset}
             X, y = self._validate(X, y, dtype=self._dtypes, **options)
-        return self._check_for_kernel(X), check_scores(np.asarray(y, dtype=np.float64))
+        scores = np.asarray(y, dtype=np.float64)
+        remedy = "scale the scores, and leave points without one out"
+        check_size(scores[~np.isnan(scores)] if self._partly_scored else scores, "y", remedy)
+        return self._check_for_kernel(X), scores
 
     def _check_for_kernel(self, X: Any) -> Any:
         if self._precomputed and X.shape[0] != X.shape[1]:
@@ -552,20 +557,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _training_kernel(self, X: Array, columns: Indices, *, symmetric: bool = True) -> Array:
         """Return the checked kernel values of the training points with some of them, (n, r)."""
-        self.gamma_ = self._resolve_gamma(X)
+        self.gamma_ = resolve_gamma(self.kernel, self.gamma, X)
         kernel = X[:, columns] if self._precomputed else self._kernel(X, X[columns], self.gamma_)
         self._check_kernel_values(kernel)
         if symmetric:
             self._check_symmetric(kernel[columns])
         warn_if_flat(self.kernel, self.gamma_, kernel, columns)
         return kernel
-
-    def _resolve_gamma(self, X: NDArray[np.floating]) -> float | None:
-        needed = (
-            isinstance(self.kernel, str) and self.kernel in WITH_GAMMA and self.gamma == "scale"
-        )
-        entries = RunningVariance.measure(X) if needed else None
-        return resolve_gamma(self.kernel, self.gamma, X.shape[1], entries)
 
     def _check_symmetric(self, kernel: Array, of: Kernel | None = None) -> None:
         """Raise a ValueError if a custom kernel of points with themselves is not symmetric."""

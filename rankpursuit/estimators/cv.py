@@ -1,8 +1,8 @@
 """Cross-validation along paths: every estimator with its parameters chosen by itself.
 
 For each fold and width one path gives the predictions of the held-out points over the whole grid.
-A family of methods has the axes of its grid and its held-out predictions; everything else, from
-folds and scores to the choice and its plot, is in one base class.
+A family of methods is two functions, the axes of its grid and its held-out predictions; everything
+else, from folds and scores to the choice and its plot, is in one base class.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import (
@@ -36,7 +37,6 @@ from rankpursuit.estimators._base import (
     KernelEstimator,
     RandomState,
     RankerMixin,
-    RunningVariance,
     choice,
     count_groups,
     draw_candidates,
@@ -56,7 +56,6 @@ from rankpursuit.estimators.pursuit import (
 from rankpursuit.estimators.semi_supervised import (
     SemiSupervisedRankingPursuit,
     ViewSetup,
-    check_partly_scored,
 )
 from rankpursuit.kernels import function_values, gaussian_stack, squared_distances
 from rankpursuit.metrics import (
@@ -75,7 +74,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Numbers = Sequence[float] | NDArray[np.floating]
-Gammas = NDArray[np.floating] | Sequence[None]
 Grid = Mapping[str, NDArray[Any]]
 """Values of each axis but gamma, by the name of its parameter."""
 Metric = Callable[..., Any]
@@ -95,11 +93,8 @@ _AT_ONCE = 1 << 25
 """Kernels of several widths are computed together up to this many numbers."""
 
 
-class Split(NamedTuple):
-    """Points to learn from and points to judge by, as indices in rising order."""
-
-    train: Indices
-    test: Indices
+Split = tuple[Indices, Indices]
+"""Points to learn from and points to judge by, as indices in rising order."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +233,7 @@ def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Spl
         parts = splitter.split(X[rows], y[rows], own)
         found = [(rows[train], rows[test]) for train, test in parts]
     splits = [
-        Split(np.union1d(train, np.flatnonzero(~scored)), np.unique(test[scored[test]]))
+        (np.union1d(train, np.flatnonzero(~scored)), np.unique(test[scored[test]]))
         for train, test in found
     ]
     if len(splits) < 2:
@@ -296,8 +291,8 @@ def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | N
     nothing is saved by adding up blocks.
     """
     inside = np.zeros((len(labels), len(splits)), dtype=bool)
-    for place, split in enumerate(splits):
-        inside[split.train, place] = True
+    for place, (train, _) in enumerate(splits):
+        inside[train, place] = True
     patterns, codes = np.unique(inside, axis=0, return_inverse=True)
     codes = codes.reshape(-1)
     in_groups = len(np.unique(np.rec.fromarrays([labels, codes])))
@@ -309,81 +304,48 @@ def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | N
 # Scores of a grid, and the choice
 
 
-@dataclass(frozen=True)
-class ScoreTable:
-    """Scores of k folds at every point of a grid, (k, *lengths of the axes); more is better.
+def score_table(axes: Grid, scores: Array) -> dict[str, NDArray[Any]]:
+    """Return a column for each axis and each figure, a row for each point of the grid.
 
-    `axes` has the values of each axis by its name. A fold without any score (NaN), because there is
-    nothing to judge by in it, does not count.
+    `scores`, (k, *lengths of the axes), are those of k folds; more is better. A fold without any
+    score (NaN), because there is nothing to judge by in it, does not count.
     """
+    folds = scores.reshape(len(scores), -1)
+    counted = folds[~np.isnan(folds).all(axis=1)]
+    if len(counted) == 0:
+        raise ValueError(
+            "scoring has no value in any fold: no test part has scores that differ, inside a "
+            "group if there are groups; use fewer folds or another metric"
+        )
+    mean, std = counted.mean(axis=0), counted.std(axis=0)
+    lowered = -np.where(np.isnan(mean), -np.inf, mean)
+    mesh = np.meshgrid(*axes.values(), indexing="ij")
+    return {
+        **{f"param_{name}": values.ravel() for name, values in zip(axes, mesh, strict=True)},
+        "mean_test_score": mean,
+        "std_test_score": std,
+        "standard_error": std / np.sqrt(max(1, len(counted) - 1)),  # 0 if only one fold counts
+        "rank_test_score": 1 + np.searchsorted(np.sort(lowered), lowered),
+        **{f"split{place}_test_score": fold for place, fold in enumerate(folds)},
+    }
 
-    axes: Mapping[str, NDArray[Any]]
-    scores: Array
 
-    @cached_property
-    def _counted(self) -> Array:
-        return self.scores[~np.isnan(self.scores).all(axis=tuple(range(1, self.scores.ndim)))]
+def choose_row(table: Grid, selection: Selection) -> int:
+    """Return the row of the best point, or of the simplest within one standard error of it.
 
-    @cached_property
-    def mean(self) -> Array:
-        """Mean over the folds."""
-        if len(self._counted) == 0:
-            raise ValueError(
-                "scoring has no value in any fold: no test part has scores that differ, inside a "
-                "group if there are groups; use fewer folds or another metric"
-            )
-        return self._counted.mean(axis=0)
+    Equal means go to the simpler point: fewer functions, then the larger penalty, then the
+    smoother kernel.
+    """
+    mean = np.where(np.isnan(table["mean_test_score"]), -np.inf, table["mean_test_score"])
 
-    @cached_property
-    def standard_error(self) -> Array:
-        """Standard error of the mean over the folds; zero if only one fold counts."""
-        n_folds = len(self._counted)
-        if n_folds < 2:
-            return np.zeros(self.scores.shape[1:])
-        return self._counted.std(axis=0, ddof=1) / np.sqrt(n_folds)
+    def simplest(least: float) -> int:
+        rows = np.flatnonzero(mean >= least - TIED * abs(least))
+        axes = [name for name in SIMPLER if f"param_{name}" in table]
+        keys = [SIMPLER[name] * table[f"param_{name}"][rows] for name in reversed(axes)]
+        return int(rows[np.lexsort([-mean[rows], *keys])[0]])
 
-    def choose(self, selection: Selection) -> tuple[int, ...]:
-        """Return the place of the best point, or of the simplest within one standard error of it.
-
-        Equal means go to the simpler point: fewer functions, then the larger penalty, then the
-        smoother kernel.
-        """
-        mean = np.where(np.isnan(self.mean), -np.inf, self.mean)
-        best = self._simplest(mean >= mean.max() - TIED * abs(mean.max()))
-        if selection == "best":
-            return best
-        least = mean[best] - self.standard_error[best]
-        return self._simplest(mean >= least - TIED * abs(least))
-
-    def _simplest(self, allowed: NDArray[np.bool_]) -> tuple[int, ...]:
-        places, names = np.argwhere(allowed), list(self.axes)
-        keys = [
-            SIMPLER[name] * self.axes[name][places[:, names.index(name)]].astype(np.float64)
-            for name in SIMPLER
-            if name in names
-        ]
-        keys.append(-self.mean[allowed])
-        first = np.lexsort(keys[::-1])[0]
-        return tuple(int(place) for place in places[first])
-
-    def params_at(self, place: tuple[int, ...]) -> dict[str, Any]:
-        """Return the parameters of a point of the grid."""
-        pairs = zip(self.axes.items(), place, strict=True)
-        return {name: values[index].item() for (name, values), index in pairs}
-
-    def results(self) -> dict[str, NDArray[Any]]:
-        """Return a column for each axis and each figure, a row for each point of the grid."""
-        mesh = np.meshgrid(*self.axes.values(), indexing="ij")
-        lowered = -np.where(np.isnan(self.mean), -np.inf, self.mean)
-        columns = {
-            **{f"param_{name}": values for name, values in zip(self.axes, mesh, strict=True)},
-            "mean_test_score": self.mean,
-            "std_test_score": self._counted.std(axis=0),
-            "standard_error": self.standard_error,
-            "rank_test_score": 1 + np.searchsorted(np.sort(lowered, axis=None), lowered),
-            **{f"split{place}_test_score": fold for place, fold in enumerate(self.scores)},
-        }
-        return {name: values.ravel() for name, values in columns.items()}
+    best = simplest(mean.max())
+    return best if selection == "best" else simplest(mean[best] - table["standard_error"][best])
 
 
 # The base class
@@ -393,13 +355,15 @@ class _PathCV(KernelEstimator):
     """Base of the estimators that choose their parameters by cross-validation."""
 
     _estimator: ClassVar[Any]
-    _path_axis: ClassVar[str] = "n_basis"
+    _grid: ClassVar[Callable[..., dict[str, NDArray[Any]]]]
+    """Returns the values of each axis but gamma, from the search, the plain model and the data."""
+    _held_out: ClassVar[Callable[..., Iterator[Array]]]
+    """Yields for each split the predictions of its test part, (len(gammas), *axes, m)."""
     _constraints: ClassVar[Constraints] = {
         "n_basis": (integer(1), NONE),
         "cv": (integer(2), _SPLITS),
         "scoring": (_METRIC_NAME, CALLABLE),
     }
-    _partly_scored: ClassVar[bool] = False
     _min_samples = 2
 
     gammas: Numbers | None
@@ -425,40 +389,30 @@ class _PathCV(KernelEstimator):
         -------
         self
         """
-        if self._partly_scored:
-            X = self._check_points(X)
-            y = check_partly_scored(X, y)
-        else:
-            X, y = self._check_data(X, y)
+        X, y = self._check_data(X, y)
         labels = group_labels(groups, len(X))
-        several_groups = bool(np.any(labels != labels[0]))
         plain = self._plain()
         plain._check_parameters()
         _check_learnable(plain, y, labels)
+        several_groups = bool(np.any(labels != labels[0]))
         splits = make_splits(self.cv, X, y, labels if several_groups else None)
         self.scaler_ = self._fitted_scaler(X)
         data = Data(self._scaled(X), y, labels, splits)
         table = self._score_grid(plain, data, several_groups)
-        place = table.choose(self.selection)
-        self.cv_results_ = table.results()
-        self.best_index_ = int(np.ravel_multi_index(place, table.mean.shape))
-        self.best_score_ = float(table.mean[place])
-        self.best_params_ = table.params_at(place)
-        self._table, self._place = table, place
+        row = choose_row(table, self.selection)
+        self.cv_results_, self.best_index_ = table, row
+        self.best_score_ = float(table["mean_test_score"][row])
+        self.best_params_ = {
+            name.removeprefix("param_"): column[row].item()
+            for name, column in table.items()
+            if name.startswith("param_")
+        }
         model = clone(plain).set_params(**self.best_params_).fit(data.X, y, groups)
         self.best_estimator_ = model
         self.basis_, self.coef_ = model.basis_, model.coef_
         if isinstance(model, RankerMixin):
             self.n_groups_ = model.n_groups_
         return self
-
-    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-        """Return the values of each axis but gamma."""
-        raise NotImplementedError
-
-    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
-        """Yield for each split the predictions of its test part, (len(gammas), *axes, m)."""
-        raise NotImplementedError
 
     def _plain(self) -> Any:
         """Return the estimator itself, with all parameters that are not chosen, and one seed."""
@@ -481,7 +435,7 @@ class _PathCV(KernelEstimator):
     def _scaled(self, X: Array) -> Array:
         return X if self.scaler_ is None else self.scaler_.transform(X)
 
-    def _score_grid(self, plain: Any, data: Data, several_groups: bool) -> ScoreTable:
+    def _score_grid(self, plain: Any, data: Data, several_groups: bool) -> dict[str, NDArray[Any]]:
         """Score the held-out points of every split over the whole grid."""
         metric, axes = stacked_metric(self.scoring), self._grid(plain, data)
         gammas = self._gamma_grid(data.X)
@@ -497,27 +451,22 @@ class _PathCV(KernelEstimator):
             for place, ((_, test), values) in enumerate(zip(data.splits, held_out, strict=True)):
                 labels = data.labels[test] if several_groups else None
                 scores[place, part] = metric(data.y[test], values, labels)
-        if gammas[0] is None:
-            return ScoreTable(axes, scores[:, 0])
-        return ScoreTable({"gamma": np.asarray(gammas), **axes}, scores)
+        return score_table(axes if gammas[0] is None else {"gamma": gammas, **axes}, scores)
 
-    def _gamma_grid(self, X: Array) -> Gammas:
-        names = [kernel for kernel in self._kernels_in_use() if isinstance(kernel, str)]
-        if not WITH_GAMMA.intersection(names):
-            return [None]
+    def _gamma_grid(self, X: Array) -> NDArray[Any]:
+        """Return the gammas to try; one None if no kernel has a gamma."""
+        if not any(isinstance(one, str) and one in WITH_GAMMA for one in self._kernels_in_use()):
+            return np.array([None])
         if self.gammas is not None:
             return np.asarray(self.gammas, dtype=np.float64)
-        scale = resolve_gamma("rbf", "scale", X.shape[1], RunningVariance.measure(X))
-        assert scale is not None
-        return scale * WIDTHS
+        return WIDTHS * resolve_gamma("rbf", "scale", X)
 
-    def _stack(self, X: Array, rows: Indices, columns: Indices, gammas: Gammas) -> Array:
+    def _stack(self, X: Array, rows: Indices, columns: Indices, gammas: NDArray[Any]) -> Array:
         """Return the kernels of some points with others, (len(gammas), len(rows), len(columns))."""
         if self._precomputed:
             stack = X[None, rows[:, None], columns]
         elif isinstance(self.kernel, str) and self.kernel == "rbf":
-            squared = squared_distances(X[rows], X[columns])
-            stack = gaussian_stack(squared, np.asarray(gammas, dtype=np.float64))
+            stack = gaussian_stack(squared_distances(X[rows], X[columns]), gammas)
         else:
             stack = np.stack([self._kernel(X[rows], X[columns], gamma) for gamma in gammas])
         self._check_kernel_values(stack)
@@ -537,6 +486,21 @@ class _PathCV(KernelEstimator):
         """
         X, model = self._new_points(X), self.best_estimator_
         return predict_blocks(X, X.shape[1], lambda part: model.predict(self._scaled(part)))
+
+    @available_if(lambda self: hasattr(self._estimator, "staged_predict"))
+    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+        """Predict with 1, 2, ... basis functions, up to the chosen number; pursuits only.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+
+        Yields
+        ------
+        ndarray of shape (m,)
+        """
+        X = self._new_points(X).astype(np.float64, copy=False)
+        yield from self.best_estimator_.staged_predict(self._scaled(X))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.
@@ -558,30 +522,29 @@ class _PathCV(KernelEstimator):
             import matplotlib.pyplot as plt
 
             _, ax = plt.subplots(figsize=(6.0, 3.8), layout="constrained")
-        table, chosen, axis = self._table, self._place, self._path_axis
-        at = list(table.axes).index(axis)
-        through: tuple[Any, ...] = (*chosen[:at], slice(None), *chosen[at + 1 :])
-        values, place = table.axes[axis], chosen[at]
-        mean, error = table.mean[through], table.standard_error[through]
+        table, chosen = self.cv_results_, dict(self.best_params_)
+        axis = "n_basis" if "n_basis" in chosen else "alpha"
+        at = chosen.pop(axis)
+        rows = np.full(len(table["mean_test_score"]), True)
+        for name, value in chosen.items():
+            rows &= table[f"param_{name}"] == value
+        columns = (f"param_{axis}", "mean_test_score", "standard_error")
+        values, mean, error = (table[column][rows] for column in columns)
         band: dict[str, Any] = {"color": "#1f6fb2", "alpha": 0.2, "linewidth": 0}
         ax.fill_between(values, mean - error, mean + error, label="one standard error", **band)
         marker = "." if len(values) < 30 else ""
         ax.plot(values, mean, color="#1f6fb2", marker=marker, label="mean")
         if self.selection == "sparsest":
-            best = table.choose("best")
-            least = table.mean[best] - table.standard_error[best]
+            best = choose_row(table, "best")
+            least = table["mean_test_score"][best] - table["standard_error"][best]
             line: dict[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1}
             ax.axhline(least, label="best minus its standard error", **line)
-        label = f"chosen: {values[place]:.4g}"
-        ax.plot(values[place], mean[place], "o", color="#c0392b", label=label)
+        ax.plot(at, self.best_score_, "o", color="#c0392b", label=f"chosen: {at:.4g}")
         ax.set_xlabel("number of basis functions")
         if axis == "alpha":
             ax.set_xscale("log")
             ax.set_xlabel("alpha (weight of the regulariser)")
-        others = [
-            f"{name} = {value:.3g}" for name, value in self.best_params_.items() if name != axis
-        ]
-        ax.set_title(", ".join(others))
+        ax.set_title(", ".join(f"{name} = {value:.3g}" for name, value in chosen.items()))
         ax.set_ylabel(self.scoring if isinstance(self.scoring, str) else _name_of(self.scoring))
         ax.grid(color="0.9")
         ax.set_axisbelow(True)
@@ -612,6 +575,81 @@ def _most_basis(asked: int | None, default: int, available: int, remedy: str) ->
     return min(default, available) if asked is None else int(asked)
 
 
+# Families of methods: the grid, and the held-out predictions of every split over the whole of it
+
+
+def _alpha_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    return {"alpha": np.asarray(search.alphas, dtype=np.float64)}
+
+
+def _alpha_paths(
+    search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
+) -> Iterator[Array]:
+    """Solve each training part for all alphas, in the features if the kernel is linear."""
+    X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
+    kernels = None if plain._in_features else search._stack(X, every, every, gammas)
+    for train, test in data.splits:
+        if kernels is None:
+            columns, new = X[train], X[None, test]
+        else:
+            columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
+        form = plain._preferences(data.labels[train])
+        yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
+
+
+def _subset_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    available = min(len(train) for train, _ in data.splits)
+    asked = None if search.n_basis is None else max(search.n_basis)
+    most = _most_basis(asked, 1000, available, "raise cv")
+    halved = sorted({max(1, most >> halving) for halving in range(5)})
+    sizes = halved if search.n_basis is None else search.n_basis
+    return {"n_basis": np.asarray(sizes, dtype=np.intp), **_alpha_grid(search, plain, data)}
+
+
+def _subset_paths(
+    search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
+) -> Iterator[Array]:
+    """Solve nested subsets of each training part, in one random order."""
+    sizes = axes["n_basis"].tolist()
+    for train, test in data.splits:
+        order = train[random_generator(plain.random_state).permutation(len(train))]
+        subset = order[: max(sizes)]
+        columns, among, new = (
+            search._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
+        )
+        form = plain._preferences(data.labels[train])
+        coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
+        yield function_values(new, coef)
+
+
+def _pursuit_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    candidates = _candidates(plain, data)
+    available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
+    most = _most_basis(search.n_basis, 100, available, "raise n_candidates or cv")
+    betas = {"beta": np.asarray(search.betas, dtype=np.float64)} if hasattr(search, "betas") else {}
+    ridges = np.asarray(search.ridges, dtype=np.float64)
+    return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}
+
+
+def _pursuit_paths(
+    search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
+) -> Iterator[Array]:
+    """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
+    candidates, ridges, n_steps = _candidates(plain, data), axes["ridge"], len(axes["n_basis"])
+    columns = search._stack(data.X, np.arange(len(data.y)), candidates, gammas)
+    models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
+    grams = [_training_grams(model, columns, data) for model in models or [plain]]
+    for (train, test), *found in zip(data.splits, *grams, strict=True):
+        own = np.flatnonzero(np.isin(candidates, train))
+        among = columns[:, candidates[own][:, None], own]
+        new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
+        values = []
+        for model, sums in zip(models or [plain], found, strict=True):
+            staged = model._path(sums.select(own), among, ridges, n_steps).predict(new)
+            values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
+        yield np.stack(values, axis=1) if models else values[0]
+
+
 def _candidates(plain: Any, data: Data) -> Indices:
     return draw_candidates(len(data.y), plain.n_candidates, plain.random_state)
 
@@ -624,11 +662,7 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
     """
 
     def gram(rows: Indices) -> GramSums:
-        form = model._preferences(data.labels[rows])
-        rooted, target = form.root(columns[:, rows]), form.root(data.y[rows])
-        products = np.matmul(target, rooted)
-        square = float(target @ target)
-        return GramSums(np.matmul(rooted.swapaxes(1, 2), rooted), products, square, len(rows))
+        return GramSums.of(columns[:, rows], data.y[rows], model._preferences(data.labels[rows]))
 
     labels = data.labels if isinstance(model, RankerMixin) else np.arange(len(data.y))
     blocks = common_blocks(data.splits, labels)
@@ -641,9 +675,33 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
         yield reduce(add, (part for part, inside in zip(grams, kept, strict=True) if inside))
 
 
-def _split_setup(plain: Any, data: Data, split: Split) -> ViewSetup:
+def _view_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
+    sizes = [len(own) for train, _ in data.splits for own in _view_setup(plain, data, train).points]
+    remedy = "raise n_candidates or cv, or lower n_views"
+    most = _most_basis(search.n_basis, 50, min(sizes), remedy)
+    ridges, nus = (np.asarray(values, dtype=np.float64) for values in (search.ridges, search.nus))
+    return {"ridge": ridges, "nu": nus, "n_basis": np.arange(1, most + 1)}
+
+
+def _view_paths(
+    search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
+) -> Iterator[Array]:
+    """Follow the joint paths of each training part, whose views are set up anew."""
+    ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
+    for train, test in data.splits:
+        setup = _view_setup(plain, data, train)
+        kernels = []
+        for view, (own, features) in enumerate(zip(setup.points, setup.features, strict=True)):
+            stack = [plain._view_kernel(data.X, own, features, gamma, view) for gamma in gammas]
+            kernels.append(np.stack(stack))
+        path = plain._path(kernels, data.y, data.labels, setup, ridges, nus, len(n_basis))
+        new = [np.repeat(kernel[:, test], len(ridges), axis=0) for kernel in kernels]
+        values = path.predict_mean(new, n_basis)
+        yield values.reshape(len(gammas), len(ridges), *values.shape[1:])
+
+
+def _view_setup(plain: Any, data: Data, train: Indices) -> ViewSetup:
     """Set up the views of a training part, with indices of all training data."""
-    train = split.train
     setup = plain._set_up(data.X[train], ~np.isnan(data.y[train]), data.labels[train])
     points, losses = ([train[own] for own in part] for part in (setup.points, setup.losses))
     return ViewSetup(points, losses, train[setup.agreeing], setup.features)
@@ -652,76 +710,7 @@ def _split_setup(plain: Any, data: Data, split: Split) -> ViewSetup:
 # The estimators
 
 
-class _LeastSquaresCV(_PathCV):
-    """Base of those that solve each training part for all alphas."""
-
-    _path_axis = "alpha"
-
-    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-        return {"alpha": np.asarray(self.alphas, dtype=np.float64)}
-
-    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
-        """Solve each training part for all alphas, in the features if the kernel is linear."""
-        X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
-        kernels = None if plain._in_features else self._stack(X, every, every, gammas)
-        for train, test in data.splits:
-            if kernels is None:
-                columns, new = X[train], X[None, test]
-            else:
-                columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
-            form = plain._preferences(data.labels[train])
-            yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
-
-
-class _PursuitCV(_PathCV):
-    """Base of those that follow a path with a growing number of basis functions."""
-
-    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-        candidates = _candidates(plain, data)
-        available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
-        most = _most_basis(self.n_basis, 100, available, "raise n_candidates or cv")
-        betas = {"beta": np.asarray(self.betas, dtype=np.float64)} if hasattr(self, "betas") else {}
-        ridges = np.asarray(self.ridges, dtype=np.float64)
-        return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}
-
-    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
-        """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
-        candidates, ridges, n_steps = _candidates(plain, data), axes["ridge"], len(axes["n_basis"])
-        columns = self._stack(data.X, np.arange(len(data.y)), candidates, gammas)
-        models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
-        grams = [_training_grams(model, columns, data) for model in models or [plain]]
-        for (train, test), *found in zip(data.splits, *grams, strict=True):
-            own = np.flatnonzero(np.isin(candidates, train))
-            among = columns[:, candidates[own][:, None], own]
-            new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
-            values = []
-            for model, sums in zip(models or [plain], found, strict=True):
-                gram, products = sums.gram[:, own[:, None], own], sums.products[:, own]
-                part = GramSums(gram, products, sums.square, sums.n_rows)
-                staged = model._path(part, among, ridges, n_steps).predict(new)
-                missing = n_steps - staged.shape[1]  # a path that ends keeps its last prediction
-                staged = (
-                    np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge") if missing else staged
-                )
-                values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
-            yield np.stack(values, axis=1) if models else values[0]
-
-    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
-        """Predict with 1, 2, ... basis functions, up to the chosen number.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-
-        Yields
-        ------
-        ndarray of shape (m,)
-        """
-        X = self._new_points(X).astype(np.float64, copy=False)
-        yield from self.best_estimator_.staged_predict(self._scaled(X))
-
-
-class RLSCV(_LeastSquaresCV):
+class RLSCV(_PathCV):
     """Regularised least squares with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -756,6 +745,7 @@ class RLSCV(_LeastSquaresCV):
     """
 
     _estimator = RLS
+    _grid, _held_out = _alpha_grid, _alpha_paths
 
     def __init__(
         self,
@@ -774,7 +764,7 @@ class RLSCV(_LeastSquaresCV):
         self._set_parameters(locals())
 
 
-class RankRLSCV(_LeastSquaresCV, RankerMixin):  # type: ignore[misc]
+class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """RankRLS with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -812,6 +802,7 @@ class RankRLSCV(_LeastSquaresCV, RankerMixin):  # type: ignore[misc]
     """
 
     _estimator = RankRLS
+    _grid, _held_out = _alpha_grid, _alpha_paths
 
     def __init__(
         self,
@@ -870,6 +861,7 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """
 
     _estimator = SparseRankRLS
+    _grid, _held_out = _subset_grid, _subset_paths
     _constraints: ClassVar[Constraints] = {
         **_PathCV._constraints,
         "n_basis": (several(integer(1)), NONE),
@@ -894,32 +886,8 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     ) -> None:
         self._set_parameters(locals())
 
-    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-        available = min(len(train) for train, _ in data.splits)
-        asked = None if self.n_basis is None else max(self.n_basis)
-        most = _most_basis(asked, 1000, available, "raise cv")
-        halved = sorted({max(1, most >> halving) for halving in range(5)})
-        sizes = halved if self.n_basis is None else self.n_basis
-        return {
-            "n_basis": np.asarray(sizes, dtype=np.intp),
-            "alpha": np.asarray(self.alphas, dtype=np.float64),
-        }
 
-    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
-        """Solve nested subsets of each training part, in one random order."""
-        sizes = axes["n_basis"].tolist()
-        for train, test in data.splits:
-            order = train[random_generator(plain.random_state).permutation(len(train))]
-            subset = order[: max(sizes)]
-            columns, among, new = (
-                self._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
-            )
-            form = plain._preferences(data.labels[train])
-            coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
-            yield function_values(new, coef)
-
-
-class KernelMatchingPursuitCV(_PursuitCV):
+class KernelMatchingPursuitCV(_PathCV):
     """Kernel matching pursuit with its number of functions, ridge and gamma by cross-validation.
 
     Parameters
@@ -957,6 +925,7 @@ class KernelMatchingPursuitCV(_PursuitCV):
     """
 
     _estimator = KernelMatchingPursuit
+    _grid, _held_out = _pursuit_grid, _pursuit_paths
 
     def __init__(
         self,
@@ -979,7 +948,7 @@ class KernelMatchingPursuitCV(_PursuitCV):
         self._set_parameters(locals())
 
 
-class RankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
+class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
 
     All numbers of functions are judged from one path a fold.
@@ -1062,6 +1031,7 @@ class RankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
     """
 
     _estimator = RankingPursuit
+    _grid, _held_out = _pursuit_grid, _pursuit_paths
 
     def __init__(
         self,
@@ -1085,7 +1055,7 @@ class RankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
         self._set_parameters(locals())
 
 
-class CombinedRankingRegressionPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
+class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
 
     Parameters
@@ -1124,6 +1094,7 @@ class CombinedRankingRegressionPursuitCV(_PursuitCV, RankerMixin):  # type: igno
     """
 
     _estimator = CombinedRankingRegressionPursuit
+    _grid, _held_out = _pursuit_grid, _pursuit_paths
 
     def __init__(
         self,
@@ -1148,7 +1119,7 @@ class CombinedRankingRegressionPursuitCV(_PursuitCV, RankerMixin):  # type: igno
         self._set_parameters(locals())
 
 
-class SemiSupervisedRankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[misc]
+class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
     Folds are of the scored points; all unscored points stay in every training part.
@@ -1195,6 +1166,7 @@ class SemiSupervisedRankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[m
     """
 
     _estimator = SemiSupervisedRankingPursuit
+    _grid, _held_out = _view_grid, _view_paths
     _partly_scored = True
     _constraints: ClassVar[Constraints] = {
         **_PathCV._constraints,
@@ -1226,33 +1198,3 @@ class SemiSupervisedRankingPursuitCV(_PursuitCV, RankerMixin):  # type: ignore[m
         random_state: RandomState = None,
     ) -> None:
         self._set_parameters(locals())
-
-    def _kernels_in_use(self) -> tuple[Kernel, ...]:
-        return (self.kernel,) if isinstance(self.views, str) else tuple(self.views)
-
-    def _grid(self, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-        sizes = [
-            len(own) for split in data.splits for own in _split_setup(plain, data, split).points
-        ]
-        remedy = "raise n_candidates or cv, or lower n_views"
-        most = _most_basis(self.n_basis, 50, min(sizes), remedy)
-        return {
-            "ridge": np.asarray(self.ridges, dtype=np.float64),
-            "nu": np.asarray(self.nus, dtype=np.float64),
-            "n_basis": np.arange(1, most + 1),
-        }
-
-    def _held_out(self, plain: Any, data: Data, gammas: Gammas, axes: Grid) -> Iterator[Array]:
-        """Follow the joint paths of each training part, whose views are set up anew."""
-        ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
-        for split in data.splits:
-            setup = _split_setup(plain, data, split)
-            kernels = []
-            for view, (own, features) in enumerate(zip(setup.points, setup.features, strict=True)):
-                stack = [plain._view_kernel(data.X, own, features, gamma, view) for gamma in gammas]
-                kernels.append(np.stack(stack))
-                self._check_kernel_values(kernels[-1], plain._kernel_of(view))
-            path = plain._path(kernels, data.y, data.labels, setup, ridges, nus, len(n_basis))
-            new = [np.repeat(kernel[:, split.test], len(ridges), axis=0) for kernel in kernels]
-            values = path.predict_mean(new, n_basis)
-            yield values.reshape(len(gammas), len(ridges), *values.shape[1:])

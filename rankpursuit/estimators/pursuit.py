@@ -34,10 +34,11 @@ from rankpursuit.estimators._base import (
     group_labels,
     random_generator,
     resolve_gamma,
+    smallest,
     warn_if_flat,
 )
 from rankpursuit.kernels import GaussianColumns
-from rankpursuit.preferences import Blend, GroupPreferences, Preferences
+from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
     Columns,
     Fitting,
@@ -165,7 +166,7 @@ class _Pursuit(KernelEstimator):
         form = choose_form(len(X), len(candidates), preferences, self.fitting)
         if form != "rows" and not self._precomputed:
             points = np.asarray(X[candidates], dtype=np.float64)
-            dictionary = Dictionary(points, candidates, self._resolve_gamma(X))
+            dictionary = Dictionary(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
             sums = self._sum(dictionary, X, scores, preferences)
             path = self._path(sums, self._penalty(dictionary), [self.ridge], n_steps)
             if form == "sums" or is_exact(path):
@@ -479,33 +480,26 @@ class _Pursuit(KernelEstimator):
         kept: list[tuple[NDArray, ...]] = []
         for X in blocks:
             keys, rows = generator.random(len(X)), np.arange(n_rows, n_rows + len(X))
-            best = self._smallest(keys)
+            best = smallest(keys, self.n_candidates)
             kept.append((keys[best], rows[best], np.array(X[best], dtype=np.float64)))
             if self.n_candidates is not None:
                 joined = [np.concatenate(parts) for parts in zip(*kept, strict=True)]
-                best = self._smallest(joined[0])
+                best = smallest(joined[0], self.n_candidates)
                 kept = [tuple(part[best] for part in joined)]
             n_rows += len(X)
             entries += RunningVariance.measure(X)
         if not kept:
             raise ValueError("there are no blocks to learn from")
         _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-        order = np.argsort(rows)
-        gamma = resolve_gamma(self.kernel, self.gamma, points.shape[1], entries)
-        return Dictionary(points[order], rows[order], gamma), n_rows
-
-    def _smallest(self, keys: Array) -> Indices:
-        if self.n_candidates is None or self.n_candidates >= len(keys):
-            return np.arange(len(keys))
-        return np.argpartition(keys, self.n_candidates - 1)[: self.n_candidates]
+        gamma = resolve_gamma(self.kernel, self.gamma, points, entries)
+        return Dictionary(points, rows, gamma), n_rows
 
     def _given(self, candidates: ArrayLike) -> Dictionary:
         """Check candidates that are given; they are counted among themselves."""
         points = check_array(candidates, dtype=np.float64, input_name="candidates")
         self.n_features_in_ = points.shape[1]
-        return Dictionary(
-            self._check_for_kernel(points), np.arange(len(points)), self._resolve_gamma(points)
-        )
+        gamma = resolve_gamma(self.kernel, self.gamma, points)
+        return Dictionary(self._check_for_kernel(points), np.arange(len(points)), gamma)
 
     def _block_gram(
         self,
@@ -521,11 +515,10 @@ class _Pursuit(KernelEstimator):
             )
         form = self._preferences(np.zeros(len(X)) if labels is None else labels)
         sums = self._sum(dictionary, X, scores, form)
-        ranking = form.preferences if isinstance(form, Blend) else form
+        within = form.preferences if isinstance(form, Blend) else form
         distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
-        if not isinstance(ranking, GroupPreferences):
-            return BlockGram(sums, 0, 0, distinct)
-        return BlockGram(sums, ranking.n_groups, ranking.n_pairs, distinct)
+        n_groups, n_pairs = getattr(within, "n_groups", 0), getattr(within, "n_pairs", 0)
+        return BlockGram(sums, n_groups, n_pairs, distinct)
 
     def _fit_gram(self, dictionary: Dictionary, gram: BlockGram | int) -> None:
         """Follow the path of a sum of Gram matrices, and keep it."""

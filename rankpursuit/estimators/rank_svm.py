@@ -16,10 +16,7 @@ from rankpursuit.estimators._base import (
     Kernel,
     RankerMixin,
     check_pairs,
-    count_groups,
-    group_labels,
 )
-from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import (
     GroupedPairs,
     Loss,
@@ -142,56 +139,50 @@ class RankSVM(RankerMixin):
         self
         """
         if pairs is None and weights is None:
-            if y is None:
-                raise ValueError(
-                    "RankSVM requires y to be passed, but the target y is None; pass scores, or "
-                    "pairs of samples as pairs="
-                )
-            X, scores = self._check_data(X, y)
-            within = self._preferences(group_labels(groups, len(scores)))
-            assert isinstance(within, GroupPreferences)
-            self.n_groups_ = count_groups(within)
-        else:
-            X, self.n_groups_ = self._check_points(X), None
-            listed = add_up_ordered(*check_pairs(pairs, weights, groups, X.shape[0]))
-            if y is not None:
-                raise ValueError("y and pairs both say what is preferred; pass one of them")
+            return super().fit(X, y, groups)
+        X, self.n_groups_ = self._check_points(X), None
+        listed = add_up_ordered(*check_pairs(pairs, weights, groups, X.shape[0]))
+        if y is not None:
+            raise ValueError("y and pairs both say what is preferred; pass one of them")
+        return self._fit_pairs(X, OrderedPairs(X.shape[0], *listed))
+
+    def _fit(self, X: Any, scores: Array, preferences: Any) -> Self:
+        if self._in_weights(X):
+            grouped = GroupedPairs(scores, preferences.codes, preferences.point_weights)
+            return self._fit_pairs(X, grouped)
+        pairs, weights = preferences.pairs(), preferences.pair_weights()
+        return self._fit_pairs(X, OrderedPairs.of_scores(scores, pairs, weights))
+
+    def _in_weights(self, X: Any) -> bool:
+        """Return whether a linear kernel has so many points that it is solved in the features."""
         n_points, n_features = X.shape
         few = n_points <= (_FEW_POINTS if n_points <= n_features else _FEWEST_POINTS)
-        in_weights = self._in_features and not few
-        compared: OrderedPairs | GroupedPairs
-        if self.n_groups_ is None:
-            compared = OrderedPairs(n_points, *listed)
-        elif in_weights:
-            compared = GroupedPairs(scores, within.codes, within.point_weights)
-        else:
-            compared = OrderedPairs.of_scores(scores, within.pairs(), within.pair_weights())
-        if in_weights:
-            solved = rank_svm_weights(X, compared, float(self.C), loss=self.loss, tol=self.tol)
+        return self._in_features and not few
+
+    def _fit_pairs(self, X: Any, pairs: Any) -> Self:
+        options: dict[str, Any] = {"loss": self.loss, "tol": self.tol}
+        if self._in_weights(X):
+            solved = rank_svm_weights(X, pairs, float(self.C), **options)
             self.duality_gap_ = float(solved.gap)
             self._keep_weights(solved.weights)
         else:
-            self._fit_points(X, compared)
+            if self._in_features:
+                kernel: Array = linear_kernel(X, X)
+                self._check_kernel_values(kernel)
+            else:
+                kernel = self._training_kernel(X, np.arange(len(X)))
+            path = rank_svm_path(kernel[None], pairs, [float(self.C)], **options)
+            coef, self.duality_gap_ = path.coefficients[0, 0], float(path.gap[0, 0])
+            support = np.flatnonzero(coef)
+            if self._in_features:
+                self._keep_weights(X.T @ coef)
+            else:
+                self._keep(X, support, coef[support])
         if not abs(self.duality_gap_) <= self.tol:
             warnings.warn(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
                 f"tol={self.tol:g}; scale the features, lower C or use a positive definite kernel",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         return self
-
-    def _fit_points(self, X: Any, ordered: Any) -> None:
-        """Solve in the coefficients of the training points."""
-        if self._in_features:
-            kernel: Array = linear_kernel(X, X)
-            self._check_kernel_values(kernel)
-        else:
-            kernel = self._training_kernel(X, np.arange(len(X)))
-        path = rank_svm_path(kernel[None], ordered, [float(self.C)], loss=self.loss, tol=self.tol)
-        coef, self.duality_gap_ = path.coefficients[0, 0], float(path.gap[0, 0])
-        if self._in_features:
-            self._keep_weights(X.T @ coef)
-        else:
-            support = np.flatnonzero(coef)
-            self._keep(X, support, coef[support])

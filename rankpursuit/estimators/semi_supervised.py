@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from rankpursuit.estimators._base import (
     CALLABLE,
@@ -21,10 +20,8 @@ from rankpursuit.estimators._base import (
     Kernel,
     RandomState,
     RankerMixin,
-    RunningVariance,
     check_finite,
     check_parameter,
-    check_scores,
     choice,
     count_groups,
     draw_candidates,
@@ -146,6 +143,7 @@ class SemiSupervisedRankingPursuit(RankerMixin):
     ((60, 2), 0.89)
     """
 
+    _partly_scored = True
     _constraints: ClassVar[Constraints] = {
         "n_basis": N_BASIS,
         "fitting": (choice("basic", "backfit"),),
@@ -176,9 +174,6 @@ class SemiSupervisedRankingPursuit(RankerMixin):
     @property
     def _deals_points(self) -> bool:
         return isinstance(self.views, str) and self.views in ("points", "loss")
-
-    def _kernels_in_use(self) -> tuple[Kernel, ...]:
-        return (self.kernel,) if isinstance(self.views, str) else tuple(self.views)
 
     def _kernel_of(self, view: int) -> Kernel:
         return self.kernel if isinstance(self.views, str) else self.views[view]
@@ -222,14 +217,16 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         -------
         self
         """
-        X = self._check_points(X)
-        y, labels = check_partly_scored(X, y), group_labels(groups, len(X))
+        X, y = self._check_data(X, y)
+        labels = group_labels(groups, len(X))
         setup = self._set_up(X, ~np.isnan(y), labels)
-        gammas = self._gammas(X, setup.features)
+        gammas = [
+            resolve_gamma(self._kernel_of(view), self.gamma, X[:, own])
+            for view, own in enumerate(setup.features)
+        ]
         kernels = []
         for view, own in enumerate(setup.points):
             kernel = self._view_kernel(X, own, setup.features[view], gammas[view], view)
-            self._check_kernel_values(kernel, self._kernel_of(view))
             if self.ridge > 0.0:
                 self._check_symmetric(kernel[own], self._kernel_of(view))
             warn_if_flat(self._kernel_of(view), gammas[view], kernel, own)
@@ -332,21 +329,17 @@ class SemiSupervisedRankingPursuit(RankerMixin):
                 "n_candidates or n_views"
             )
 
-    def _gammas(self, X: Array, features: list[Indices]) -> list[float | None]:
-        """Return the gamma of each view, from the features that it sees."""
-        gammas = []
-        for view, own in enumerate(features):
-            entries = RunningVariance.measure(X[:, own]) if isinstance(self.gamma, str) else None
-            gammas.append(resolve_gamma(self._kernel_of(view), self.gamma, len(own), entries))
-        return gammas
-
     def _view_kernel(
         self, X: Array, own: Indices, features: Indices, gamma: float | None, view: int
     ) -> Array:
-        """Return one view's kernel values of the training points with some of them."""
+        """Return one view's checked kernel values of the training points with some of them."""
+        of_view = self._kernel_of(view)
         if self._precomputed:
-            return X[:, own]
-        return self._kernel(X[:, features], X[np.ix_(own, features)], gamma, self._kernel_of(view))
+            kernel = X[:, own]
+        else:
+            kernel = self._kernel(X[:, features], X[np.ix_(own, features)], gamma, of_view)
+        self._check_kernel_values(kernel, of_view)
+        return kernel
 
     def _view_values(self, X: Array) -> list[Array]:
         """Return the values of each view's basis functions at checked points."""
@@ -410,20 +403,6 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         values = self._view_values(self._new_points(X).astype(np.float64, copy=False))
         for coefs in zip(*self.staged_coef_, strict=True):
             yield _side_by_side(values, coefs).mean(axis=1)
-
-
-def check_partly_scored(X: Array, y: ArrayLike | None) -> Array:
-    """Return the checked scores of points, of which NaN marks those that are missing."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None")
-    scores = column_or_1d(y, dtype=np.float64, warn=True)
-    check_consistent_length(X, scores)
-    if np.isinf(scores).any():
-        raise ValueError("y contains infinity; NaN marks an unscored point")
-    if np.count_nonzero(~np.isnan(scores)) < 2:
-        raise ValueError("y must hold at least two scores; NaN marks an unscored point")
-    check_scores(scores[~np.isnan(scores)])
-    return scores
 
 
 def _side_by_side(values: Sequence[Array], coefs: Sequence[Array]) -> Array:

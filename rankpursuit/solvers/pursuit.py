@@ -539,37 +539,20 @@ class GramSums:
 
     gram: Array
     products: Array
-    square: float = 0.0
-    n_rows: int = 0
+    square: float
+    n_rows: int
 
     @classmethod
-    def empty(cls, n_kernels: int, n_candidates: int) -> Self:
-        """Return the sums over no rows."""
-        shape = (n_kernels, n_candidates)
-        return cls(np.zeros((*shape, n_candidates)), np.zeros(shape))
+    def of(cls, columns: Array, scores: Array, form: Preferences) -> Self:
+        """Sum m rows, all of each of their groups: kernel columns (w, m, N) and scores (m,)."""
+        rows, target = form.root(columns), form.root(scores)
+        gram, products = np.matmul(rows.swapaxes(1, 2), rows), np.matmul(target, rows)
+        return cls(gram, products, float(target @ target), len(scores))
 
-    def add(self, number: int, columns: Array, scores: Array, form: Preferences) -> None:
-        """Add a block of m rows, all of each of their groups, to the sums of one kernel.
-
-        `columns`, (m, N), has their kernel values with the candidates. The scores, (m,), are
-        counted with the first kernel, whose `number` is 0.
-        """
-        self.add_rooted(number, form.root(columns), form.root(scores))
-        if number == 0:
-            self.n_rows += len(scores)
-
-    def add_rooted(self, number: int, rows: Array, target: Array, weight: float = 1.0) -> None:
-        """Add rows (r, N) and target (r,) of the least-squares problem, the root applied.
-
-        The squares of these rows are multiplied by `weight`.
-        """
-        gram = rows.T @ rows
-        if weight != 1.0:
-            gram *= weight
-        self.gram[number] += gram
-        self.products[number] += weight * (target @ rows)
-        if number == 0:
-            self.square += weight * float(target @ target)
+    def select(self, which: Indices) -> GramSums:
+        """Return the same sums for some of the candidates."""
+        gram, products = self.gram[:, which[:, None], which], self.products[:, which]
+        return GramSums(gram, products, self.square, self.n_rows)
 
     def __add__(self, other: GramSums) -> GramSums:
         return GramSums(
@@ -636,8 +619,8 @@ def sum_rows(
         beta, groups = groups.beta, groups.preferences
     if not isinstance(groups, Pointwise | GroupPreferences):
         raise TypeError(f"rows with {type(groups).__name__} cannot be cut into blocks")
-    found = GramSums.empty(1, n_candidates)
-    found.n_rows = len(scores)
+    shape = (1, n_candidates)
+    found = GramSums(np.zeros((*shape, n_candidates)), np.zeros(shape), 0.0, len(scores))
     n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
     buffer = np.empty((min(n_rows, len(scores)), n_candidates))
 
@@ -646,9 +629,17 @@ def sum_rows(
         columns(X, buffer[: len(X)])
         return buffer[: len(X)], np.array(scores[rows])
 
+    def add(rows: Array, target: Array, weight: float = 1.0) -> None:
+        gram = rows.T @ rows
+        if weight != 1.0:
+            gram *= weight
+        found.gram[0] += gram
+        found.products[0] += weight * (target @ rows)
+        found.square += weight * float(target @ target)
+
     if isinstance(groups, Pointwise):
         for rows in _steps(0, len(scores), n_rows):
-            found.add_rooted(0, *values_at(rows))
+            add(*values_at(rows))
         return found
     in_order = np.array_equal(groups.order, np.arange(len(scores)))
     scale = (1.0 - beta) * groups.scale
@@ -657,7 +648,7 @@ def sum_rows(
         for rows in _steps(run.start, run.stop, n_rows):
             values, target = values_at(rows if in_order else groups.order[rows])
             if beta > 0.0:
-                found.add_rooted(0, values, target, beta)
+                add(values, target, beta)
             whole = len(target) == run.stop - run.start
             if not whole:
                 pieces.append((len(target), values.mean(axis=0), target.mean()))
@@ -665,9 +656,9 @@ def sum_rows(
             roots = np.sqrt(scale[members])
             _centre_groups(values, sizes, roots)
             _centre_groups(target[:, None], sizes, roots)
-            found.add_rooted(0, values, target)
+            add(values, target)
         if pieces:
-            found.add_rooted(0, *_between(pieces), float(scale[members.start]))
+            add(*_between(pieces), float(scale[members.start]))
     return found
 
 

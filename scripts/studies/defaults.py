@@ -38,8 +38,7 @@ def measure_pursuits(fold: Fold) -> Iterator[dict[str, Any]]:
     )
     steps = np.minimum(SIZES, len(drawn))
     for weight in WEIGHTS:
-        sums = GramSums.empty(1, len(drawn))
-        sums.add(0, kernel[0], y, GroupPreferences(groups, weight))
+        sums = GramSums.of(kernel, y, GroupPreferences(groups, weight))
         square = np.array([sums.square])
         problem = ridge_gram(sums.gram, sums.products, square, kernel[:, drawn], RIDGES)
         values = np.broadcast_to(new, (len(RIDGES), *new.shape[1:]))

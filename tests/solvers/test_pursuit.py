@@ -546,8 +546,7 @@ def both_paths(gamma, fitting, n_steps, scores=None):
     problem = generic_problem(1, n_points=60, n_groups=6, gammas=(gamma,))
     form, columns = problem.preferences, problem.kernel[:, :, :40]
     scores = problem.scores if scores is None else scores(columns)
-    sums = GramSums.empty(1, 40)
-    sums.add(0, columns[0], scores, form)
+    sums = GramSums.of(columns, scores, form)
     by_sums = ridge_paths(sums, None, [0.0], n_steps, fitting=fitting)
     return by_sums, pursue(form.root(columns), form.root(scores), n_steps, fitting=fitting)
 
@@ -620,11 +619,8 @@ def test_products_are_for_many_steps_without_a_refit(monkeypatch, fitting, n_ste
 
 
 def sums_of(problem, rows, candidates, weight="pairs"):
-    found = GramSums.empty(len(problem.kernel), len(candidates))
     form = GroupPreferences(problem.groups[rows], weight)
-    for number, kernel in enumerate(problem.kernel):
-        found.add(number, kernel[np.ix_(rows, candidates)], problem.scores[rows], form)
-    return found
+    return GramSums.of(problem.kernel[:, rows[:, None], candidates], problem.scores[rows], form)
 
 
 @pytest.mark.parametrize("weight", ["pairs", "equal"])
@@ -675,8 +671,7 @@ def summed(problem, form, n_rows):
 def test_sums_over_blocks_are_those_of_all_rows_at_once(form, seed, n_groups, n_rows):
     problem = generic_problem(seed, n_points=25, n_groups=n_groups, gammas=(0.3,))
     form = form(problem.groups)
-    expected = GramSums.empty(1, 4)
-    expected.add(0, problem.kernel[0][:, CANDIDATES], problem.scores, form)
+    expected = GramSums.of(problem.kernel[:1, :, CANDIDATES], problem.scores, form)
     found = summed(problem, form, n_rows)
     np.testing.assert_allclose(found.gram, expected.gram, atol=1e-12)
     np.testing.assert_allclose(found.products, expected.products, atol=1e-12)
@@ -720,9 +715,7 @@ def test_explicit_pairs_cannot_be_cut_into_blocks():
 def test_paths_of_sums_are_those_of_rows_for_all_kernels_and_ridges(fitting):
     problem = generic_problem(3, n_points=20, n_groups=3, gammas=(0.5, 2.0))
     root, ridges = problem.preferences.root, [0.0, 0.1, 5.0]
-    sums = GramSums.empty(2, 20)
-    for number, kernel in enumerate(problem.kernel):
-        sums.add(number, kernel, problem.scores, problem.preferences)
+    sums = GramSums.of(problem.kernel, problem.scores, problem.preferences)
     rows = ridge_rows(root(problem.kernel), root(problem.scores), problem.kernel, ridges)
     expected = pursue(*rows, 8, fitting=fitting)
     found = ridge_paths(sums, problem.kernel, ridges, 8, fitting=fitting)
@@ -743,8 +736,7 @@ def test_ridge_rows_are_roots_of_the_kernel_of_full_rank_or_not(rank):
 
 def test_without_a_kernel_there_is_no_penalty():
     problem = generic_problem(3, gammas=(0.5,))
-    sums = GramSums.empty(1, 12)
-    sums.add(0, problem.kernel[0], problem.scores, problem.preferences)
+    sums = GramSums.of(problem.kernel, problem.scores, problem.preferences)
     alone = ridge_paths(sums, None, [0.0], 5)
     beside = ridge_paths(sums, problem.kernel, [0.0], 5)
     np.testing.assert_array_equal(alone.coefficients(), beside.coefficients())

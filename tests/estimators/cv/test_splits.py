@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
 
-from rankpursuit.estimators.cv import Split, common_blocks, make_splits
+from rankpursuit.estimators.cv import common_blocks, make_splits
 
 X, Y = np.arange(12.0)[:, None], np.arange(12.0)
 GROUPS = np.repeat(["a", "b", "c", "d"], 3)
@@ -62,7 +62,7 @@ def test_unscored_points_are_in_every_training_part_and_in_no_test_part():
 
 
 def test_groups_partly_in_a_training_part_are_noticed():
-    whole, cut = Split(np.arange(6), np.arange(6, 9)), Split(np.arange(5), np.arange(6, 9))
+    whole, cut = (np.arange(6), np.arange(6, 9)), (np.arange(5), np.arange(6, 9))
     assert common_blocks([whole, whole], GROUPS) is not None
     assert common_blocks([whole, cut], GROUPS) is None
 
