@@ -108,8 +108,9 @@ class GroupPreferences(Preferences):
     ----------
     codes, order : ndarrays of shape (n,)
         Index of each point's group, in the order of the sorted labels; the points group by group.
-    sizes, scale : ndarrays of shape (n_groups,)
-        Number of points of each group; ``n_g w_g``, the weight of its squared deviations.
+    sizes, starts, scale : ndarrays of shape (n_groups,)
+        Number of points of each group; its first place in `order`; ``n_g w_g``, the weight of its
+        squared deviations.
     """
 
     def __init__(self, groups: ArrayLike, weight: GroupWeight | ArrayLike = "pairs") -> None:
@@ -120,7 +121,7 @@ class GroupPreferences(Preferences):
         self.n_points, self.n_groups = len(labels), len(self.sizes)
         # Sorted by group once, sums over the groups are one reduceat.
         self.order = np.argsort(self.codes, kind="stable")
-        self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         self._plain = isinstance(weight, str) and weight == "pairs"
         self.scale = self.sizes.astype(np.float64)
         if not isinstance(weight, str):
@@ -157,7 +158,7 @@ class GroupPreferences(Preferences):
         # Relative to the group's first row, constants are exactly zero and a common level of the
         # values costs no digits.
         axis = -1 if x.ndim == 1 else -2
-        first = np.take(x, self.order[self._starts], axis=axis)
+        first = np.take(x, self.order[self.starts], axis=axis)
         if len(self.sizes) == 1:
             centred = x - first
             sums = np.matmul(np.ones(self.n_points), centred)
@@ -166,7 +167,7 @@ class GroupPreferences(Preferences):
             return centred
         column = (slice(None),) + (None,) * (-axis - 1)
         centred = x - np.take(first, self.codes, axis=axis)
-        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self._starts, axis=axis)
+        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self.starts, axis=axis)
         centred -= np.take(sums / self.sizes[column], self.codes, axis=axis)
         centred *= scale[self.codes][column]
         return centred
@@ -174,7 +175,7 @@ class GroupPreferences(Preferences):
     def pairs(self) -> Indices:
         """Return the unordered pairs that count, shape (p, 2), smaller index first."""
         blocks = []
-        for start, size in zip(self._starts, self.sizes, strict=True):
+        for start, size in zip(self.starts, self.sizes, strict=True):
             members = np.sort(self.order[start : start + size])
             first, second = np.triu_indices(size, k=1)
             blocks.append(np.column_stack([members[first], members[second]]))

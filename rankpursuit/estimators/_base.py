@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -157,6 +158,13 @@ PARAMETERS: Constraints = {
     "betas": (several(*FRACTION),),
     "coef0": (number("a finite number", lambda value: True),),
     "degree": (integer(1),),
+    "dictionary": (
+        choice("kernel", "additive", "pairs"),
+        Constraint(
+            "an object with fit, columns and terms",
+            lambda value: all(hasattr(type(value), name) for name in ("fit", "columns", "terms")),
+        ),
+    ),
     "fitting": (choice("basic", "backfit", "prefit"),),
     "gamma": (*POSITIVE, choice("scale"), NONE),
     "gammas": (several(*POSITIVE), NONE),
@@ -180,7 +188,7 @@ PARAMETERS: Constraints = {
     "repeat": FLAG,
     "ridge": NOT_NEGATIVE,
     "ridges": (several(*NOT_NEGATIVE),),
-    "scale": FLAG,
+    "scale": (*FLAG, choice("group")),
     "selection": (choice("best", "sparsest"),),
     "shared_basis": FLAG,
     "tol": POSITIVE,
@@ -265,6 +273,68 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
             "(groups_from_sizes makes labels of sizes)"
         )
     return labels
+
+
+def resolve_groups(
+    groups: ArrayLike | None,
+    qid: ArrayLike | None,
+    group: ArrayLike | None,
+    n_points: int,
+) -> NDArray:
+    """Return the checked labels of groups, query ids, or sizes in the form of LightGBM."""
+    given = {"groups": groups, "qid": qid, "group": group}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(f"{names[0]} and {names[1]} both say what is compared; pass one of them")
+    if group is not None:
+        return groups_from_sizes(group, n_points)
+    return group_labels(groups if qid is None else qid, n_points)
+
+
+def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray[np.intp]:
+    """Make labels of the sizes of consecutive groups, the form of LightGBM.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_groups,)
+        Number of samples of each group: the first group has the first samples, and so on.
+    n_samples : int, optional
+        Number of samples, which the sizes must add up to.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        For each sample the number of its group, from 0.
+
+    Examples
+    --------
+    >>> from rankpursuit import groups_from_sizes
+    >>> groups_from_sizes([2, 3, 1], n_samples=6)
+    array([0, 0, 1, 1, 1, 2])
+    """
+    numbers = column_or_1d(sizes)
+    if numbers.dtype.kind not in "iuf" or not all(float(number).is_integer() for number in numbers):
+        raise ValueError(f"sizes must be integers, one for each group; got {sizes!r}")
+    if numbers.size and numbers.min() < 0:
+        first = int(np.flatnonzero(numbers < 0)[0])
+        raise ValueError(f"sizes must not be negative; group {first} has {numbers[first]}")
+    counts = numbers.astype(np.intp)
+    if n_samples is not None and counts.sum() != n_samples:
+        raise ValueError(
+            f"sizes of {len(counts)} groups add up to {counts.sum()}, but there are {n_samples} "
+            "samples"
+        )
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def scale_in_groups(X: Any, labels: NDArray) -> Any:
+    """Return features less their mean in the group, over their standard deviation there."""
+    form = GroupPreferences(labels, "equal")
+    centred = form.root(X)
+    variance = np.add.reduceat(np.square(centred[form.order]), form.starts, axis=0)
+    deviation = np.sqrt(variance / form.sizes[:, None])
+    deviation[deviation == 0.0] = 1.0
+    return (centred / deviation[form.codes]).astype(X.dtype, copy=False)
 
 
 def scored_part(
@@ -417,6 +487,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     degree: int
     coef0: float
     kernel_params: Mapping[str, Any] | None
+    scale: bool | str = False
     n_features_in_: int
     n_groups_: int | None
     gamma_: Any
@@ -439,6 +510,12 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _of_functions(self) -> bool:
+        """Whether the functions are those of a dictionary object, not of the kernel."""
+        dictionary = getattr(self, "dictionary", "kernel")
+        return not (isinstance(dictionary, str) and dictionary == "kernel")
 
     @property
     def _in_features(self) -> bool:
@@ -577,6 +654,22 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 "kernel"
             )
 
+    def _scale_training(self, X: Any, labels: NDArray | None = None) -> Any:
+        """Return scaled training points, and keep what scales new ones."""
+        self.scaler_ = None
+        if isinstance(self.scale, str):
+            return scale_in_groups(X, np.zeros(len(X)) if labels is None else labels)
+        if self.scale and not self._precomputed:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.scaler_ = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
+            if not np.isfinite(self.scaler_.scale_).all():
+                raise ValueError("X has features whose variance is not finite; divide them")
+        return self._scaled(X)
+
+    def _scaled(self, X: Any) -> Any:
+        scaler = vars(self).get("scaler_")
+        return X if scaler is None else scaler.transform(X)
+
     def _preferences(self, labels: NDArray) -> Preferences:
         """Return the quadratic form of points with these labels, which a regression ignores."""
         return Pointwise(len(labels))
@@ -597,7 +690,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self
         """
         X, y = self._check_data(X, y)
-        return self._fit(X, y, self._preferences(group_labels(groups, len(y))))
+        labels = group_labels(groups, len(y))
+        X = self._scale_training(X, labels) if self.scale else X
+        return self._fit(X, y, self._preferences(labels))
 
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         """Fit to checked scores in a quadratic form."""
@@ -620,10 +715,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self.basis_, self.coef_ = np.arange(len(weights)), np.array(weights, order="C")
         return self
 
-    def _new_points(self, X: ArrayLike) -> Any:
+    def _new_points(self, X: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Check points to predict; those in single precision stay so."""
         check_is_fitted(self)
-        return self._validate(X, reset=False, dtype=[np.float64, np.float32])
+        X = self._validate(X, reset=False, dtype=[np.float64, np.float32])
+        if isinstance(self.scale, str):
+            X = scale_in_groups(X, group_labels(groups, X.shape[0]))
+        return X
 
     def _basis_values(self, X: Array) -> Array:
         """Return the values of the basis functions at checked points, shape (m, n_basis)."""
@@ -643,12 +741,16 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         ndarray of shape (m,)
             In single precision if `X` is, and in double otherwise.
         """
-        X = self._new_points(X)
-        if isinstance(self.kernel, str) and self.kernel == "linear":
+        return self._predict(self._new_points(X))
+
+    def _predict(self, X: Any) -> Array:
+        if isinstance(self.kernel, str) and self.kernel == "linear" and not self._of_functions:
             weights = self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_
-            return predict_blocks(X, len(weights), lambda part: part @ weights)
+            return predict_blocks(X, len(weights), lambda part: self._scaled(part) @ weights)
         n_basis = len(self.coef_)
-        return predict_blocks(X, n_basis, lambda part: self._basis_values(part) @ self.coef_)
+        return predict_blocks(
+            X, n_basis, lambda part: self._basis_values(self._scaled(part)) @ self.coef_
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file, without pickle; needs the package `skops`.
@@ -744,8 +846,10 @@ class RankerMixin(KernelEstimator):
                     "pass scores, or pairs of samples as pairs="
                 )
             X, y = self._check_data(X, y)
-            preferences = self._preferences(group_labels(groups, len(y)))
+            labels = group_labels(groups, len(y))
+            preferences = self._preferences(labels)
             self.n_groups_ = count_groups(preferences)
+            X = self._scale_training(X, labels) if self.scale else X
             return self._fit(X, y, preferences)
         if y is None:
             X = self._check_points(X)
@@ -754,7 +858,8 @@ class RankerMixin(KernelEstimator):
         n_points, self.n_groups_ = X.shape[0], None
         edges = add_up(*check_pairs(pairs, weights, groups, n_points))
         scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
-        return self._fit(X, scores, PairPreferences(n_points, edges.pairs, edges.weights))
+        form = PairPreferences(n_points, edges.pairs, edges.weights)
+        return self._fit(self._scale_training(X) if self.scale else X, scores, form)
 
     def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
         """Return the pairwise accuracy: the fraction of pairs in the right order.
@@ -774,7 +879,8 @@ class RankerMixin(KernelEstimator):
             Between 0 and 1, over the pairs whose true scores differ; a pair tied in the prediction
             counts half.
         """
-        y, prediction, labels = scored_part(y, self.predict(X), groups)
+        scaled_in: dict[str, Any] = {"groups": groups} if isinstance(self.scale, str) else {}
+        y, prediction, labels = scored_part(y, self.predict(X, **scaled_in), groups)
         n_fitted = self.n_groups_
         if n_fitted is not None and n_fitted > 1 and labels is None:
             raise ValueError(

@@ -20,7 +20,6 @@ from rankpursuit.estimators._base import (
     Array,
     Indices,
     RandomState,
-    RunningVariance,
     draw_candidates,
     evenly,
     resolve_gamma,
@@ -90,10 +89,10 @@ class AdditiveDictionary(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from rankpursuit import AdditiveDictionary
-    >>> X = np.linspace(0.0, 3.0, 31)[:, None]
+    >>> X = np.linspace(0.0, 3.0, 31).round(1)[:, None]
     >>> dictionary = AdditiveDictionary(knots=3, widths=[0.5]).fit(X)
     >>> [(term.kind, *term.centres) for term in dictionary.terms]
-    [('linear', nan), ('bump', 0.75), ('bump', 1.5), ('bump', 2.25), ('constant',)]
+    [('linear', nan), ('bump', 0.7), ('bump', 1.5), ('bump', 2.3), ('constant',)]
     """
 
     products: Indices = _NO_PRODUCTS
@@ -104,7 +103,8 @@ class AdditiveDictionary(BaseEstimator):
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
         sample = np.asarray(X[evenly(len(X), _SAMPLE_ROWS)], dtype=np.float64)
-        levels = np.linspace(0.0, 1.0, min(_N_LEVELS, len(sample)) + 1)
+        n_levels = min(_N_LEVELS, len(sample))
+        levels = (np.arange(n_levels) + 0.5) / n_levels
         self.scores_ = [_normal_scores(column, levels) for column in sample.T]
         functions = [
             (number, centre, width)
@@ -148,7 +148,9 @@ class AdditiveDictionary(BaseEstimator):
         out, single = np.empty((len(X), len(which))), which < n_functions
         out[:, single] = self._values(X, which[single])
         if not single.all():
-            factors, places = np.unique(self.products[which[~single] - n_functions], return_inverse=True)
+            factors, places = np.unique(
+                self.products[which[~single] - n_functions], return_inverse=True
+            )
             one, two = places.reshape(-1, 2).T
             values = self._values(X, factors)
             out[:, ~single] = values[:, one] * values[:, two]
@@ -233,7 +235,7 @@ class PairDictionary(AdditiveDictionary):
         order = np.argsort(~(factor | linear), kind="stable")
         for name in ("features_", "centres_", "widths_", "mean_", "scale_"):
             setattr(self, name, getattr(self, name)[order])
-        one, two = np.triu_indices(n_factors, 1)
+        one, two = np.triu_indices(int(n_factors), 1)
         apart = self.features_[one] != self.features_[two]
         self.products = np.column_stack([one[apart], two[apart]])
         return self
@@ -282,8 +284,7 @@ class KernelDictionary(BaseEstimator):
         """Draw the points from `X`, (n, n_features)."""
         rows = draw_candidates(len(X), self.n_points, self.random_state)
         self.points_ = np.asarray(X[rows], dtype=np.float64)
-        scale = resolve_gamma("rbf", "scale", X.shape[1], RunningVariance.measure(X))
-        self.gammas_ = np.asarray(self.widths, dtype=np.float64) * scale
+        self.gammas_ = np.asarray(self.widths) * resolve_gamma("rbf", "scale", X)
         return self
 
     def columns(self, X: Array, which: Indices) -> Array:
@@ -384,7 +385,7 @@ def count_functions(dictionary: Any) -> int:
     return len(dictionary.terms) - len(products_of(dictionary))
 
 
-def function_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.floating]:
+def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the values (n, N) of all functions, not of products, in the precision of `X`."""
     which = np.arange(count_functions(dictionary))
     values = np.empty((len(X), len(which)), dtype=X.dtype)
@@ -414,6 +415,8 @@ def _knots(scores: Array, number: int) -> list[float]:
 
 def _normal_scores(column: Array, levels: Array) -> tuple[Array, Array]:
     """Return values of a feature in rising order, and the normal score of each."""
-    values, codes = np.unique(np.quantile(column, levels, method="inverted_cdf"), return_inverse=True)
+    values, codes = np.unique(
+        np.quantile(column, levels, method="inverted_cdf"), return_inverse=True
+    )
     means = np.bincount(codes, levels) / np.bincount(codes)
     return values, np.clip(norm.ppf(means), -_HIGHEST_SCORE, _HIGHEST_SCORE)

@@ -35,8 +35,8 @@ from rankpursuit.solvers.pursuit import (
 Values = NDArray[np.floating]
 
 FEWEST_ROWS = 20.0
-"""Functions that fewer rows make up, in effect, are left out; a twentieth of the rows if that is less.
-The number is the squared sum of squares over the sum of fourth powers."""
+"""Functions that fewer rows make up, in effect, are left out; or than a twentieth of all rows, if
+that is less. The number is the squared sum of squares over the sum of fourth powers."""
 
 _BLOCK_ENTRIES = 2**22
 """Values of functions processed at a time: 16 or 32 MB."""
@@ -152,7 +152,7 @@ def _point_weights(form: Preferences) -> Array:
         return form.scale[form.codes]
     if isinstance(form, PairPreferences):
         ends, weights = form.ends.ravel(), np.repeat(form.weights, 2)
-        return np.bincount(ends, weights, minlength=form.n_points)
+        return np.bincount(ends, weights, minlength=form.n_points).astype(np.float64)
     assert isinstance(form, Pointwise)
     return np.ones(form.n_points)
 
@@ -214,7 +214,7 @@ class _RowsOfGram:
             self._compute_row(number)
         coefficients = np.zeros((len(best), p + 1))
         norms = np.ones(len(best))
-        for i in np.flatnonzero(active):
+        for i in np.flatnonzero(active).tolist():
             coefficients[i], norms[i] = self._direction(i, p)
         units = self._combine(coefficients, active)
         length = self.correlation[np.arange(len(best)), best] / norms * active
