@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau
 
 from rankpursuit.labels import checked_labels
@@ -49,12 +50,6 @@ _FEW = 1024
 longer."""
 _BLOCK = 1 << 17
 """Predictions are compared in blocks of this many values, which stay in the cache of a core."""
-_BUFFER = 1024
-"""Size of numpy's buffer: rows shorter than half of it are copied as often as they are compared."""
-_BYTE = np.iinfo(np.uint8).max
-"""Number of flags that are summed in one byte each."""
-_LINE = 64
-"""Bytes of a cache line: rows that begin with one take a third less time to compare."""
 
 
 def disagreement_error(
@@ -95,9 +90,12 @@ def disagreement_error(
     rows, stack, shape = _rows_and_stack(scores, predictions)
     wrong, n_pairs = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
     for members in _groups(groups, rows.shape[1]):
-        group_wrong, group_pairs = _group_disagreement(rows[:, members], stack[..., members], ties)
-        wrong += group_wrong
-        n_pairs += group_pairs
+        own, predicted = rows[:, members], stack[..., members]
+        counted = _untied_pairs(own)[:, None] if ties == "untied" else float(_pairs(own))
+        wrong += counted - _right_less_wrong(own, predicted)
+        n_pairs += counted
+        if ties == "all":
+            wrong -= _tied_pairs(own[:, None], predicted)
     if normalized:
         wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     return _result(wrong, stack, shape)
@@ -145,22 +143,16 @@ def kendall_tau(
         NaN if all groups are left out.
     """
     _check_option("variant", variant, Variant)
-    rows, stack, shape = _rows_and_stack(scores, predictions)
-    members = _groups(groups, rows.shape[1])
-    taus = np.zeros((*stack.shape[:2], len(members)))
-    ordered = np.zeros((len(rows), len(members)), dtype=bool)
-    for number, own in enumerate(members):
-        untied = _untied_pairs(rows[:, own])
-        wrong, n_pairs = _group_disagreement(rows[:, own], stack[..., own], "half")
-        ordered[:, number] = untied > 0
-        if variant == "a":
-            possible = np.broadcast_to(n_pairs, wrong.shape).astype(np.float64)
-        else:
-            possible = np.sqrt(untied[:, None] * _untied_pairs(stack[..., own]))
-        taus[..., number] = np.divide(
-            n_pairs - wrong, possible, out=np.zeros_like(possible), where=possible > 0.0
-        )
-    return _result(_mean_of_groups(taus, ordered, empty), stack, shape)
+
+    def taus(own: Array, stack: Array) -> tuple[Array, Flags]:
+        untied, possible = _untied_pairs(own), np.full(stack.shape[:2], float(_pairs(own)))
+        if variant == "b":
+            possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
+        found, surplus = np.zeros_like(possible), _right_less_wrong(own, stack)
+        np.divide(surplus, possible, out=found, where=possible > 0.0)
+        return found, untied > 0
+
+    return _mean_over_groups(taus, scores, predictions, groups, empty)
 
 
 def ndcg_error(
@@ -204,17 +196,14 @@ def ndcg_error(
     _check_places(k)
     _check_option("gain", gain, Gain)
     _check_option("discount", discount, Discount)
-    rows, stack, shape = _rows_and_stack(scores, predictions)
-    if gain != "shifted" and rows.size and rows.min() < 0:
+    lowest = np.min(np.asarray(scores, dtype=np.float64), initial=0.0)
+    if gain != "shifted" and lowest < 0:
         raise ValueError(
-            f"scores: grades of at least 0 are needed for the gain {gain!r}, got {rows.min():g}; "
+            f"scores: grades of at least 0 are needed for the gain {gain!r}, got {lowest:g}; "
             "for other scores choose the gain 'shifted'"
         )
-    members = _groups(groups, rows.shape[1])
-    errors = np.zeros((*stack.shape[:2], len(members)))
-    worth = np.zeros((len(rows), len(members)), dtype=bool)
-    for number, own in enumerate(members):
-        gains = rows[:, own]
+
+    def errors(gains: Array, stack: Array) -> tuple[Array, Flags]:
         if gain == "exponential":
             gains = np.exp2(gains) - 1.0
         elif gain == "shifted":
@@ -223,8 +212,9 @@ def ndcg_error(
         divisors = places + 1 if discount == "standard" else np.maximum(places, 2)
         discounts = 1.0 / np.log2(divisors)
         discounts[len(places) if k is None else k :] = 0.0
-        errors[..., number], worth[:, number] = _ndcg_error(gains, stack[..., own], discounts)
-    return _result(_mean_of_groups(errors, worth, empty), stack, shape)
+        return _ndcg_error(gains, stack, discounts)
+
+    return _mean_over_groups(errors, scores, predictions, groups, empty)
 
 
 def mean_average_precision(
@@ -268,7 +258,9 @@ def mean_average_precision(
     >>> round(mean_average_precision(scores, prediction, groups=[7, 7, 7, 8, 8]), 4)
     0.6667
     """
-    return _mean_relevance(_average_precision, scores, predictions, groups, k, threshold, empty)
+    _check_places(k)
+    function = partial(_average_precision, threshold=threshold, k=np.inf if k is None else k)
+    return _mean_over_groups(function, scores, predictions, groups, empty, smallest=1)
 
 
 def mean_reciprocal_rank(
@@ -292,7 +284,9 @@ def mean_reciprocal_rank(
     >>> mean_reciprocal_rank(scores, prediction, groups=[7, 7, 7, 8, 8])
     0.75
     """
-    return _mean_relevance(_reciprocal_rank, scores, predictions, groups, k, threshold, empty)
+    _check_places(k)
+    function = partial(_reciprocal_rank, threshold=threshold, k=np.inf if k is None else k)
+    return _mean_over_groups(function, scores, predictions, groups, empty, smallest=1)
 
 
 def squared_error(scores: ArrayLike, predictions: ArrayLike) -> Array | float:
@@ -368,65 +362,60 @@ def _groups(groups: ArrayLike | None, n_points: int, *, smallest: int = 2) -> li
     return [group for group in members if len(group) >= smallest]
 
 
-def _mean_of_groups(values: Array, counts: Flags, empty: float | None) -> Array:
-    """Return the mean (b, g) of values (b, g, n_groups), NaN if no group counts.
+def _mean_over_groups(
+    function: Callable[[Array, Array], tuple[Array, Flags]],
+    scores: ArrayLike,
+    predictions: ArrayLike,
+    groups: ArrayLike | None,
+    empty: float | None,
+    *,
+    smallest: int = 2,
+) -> Array | float:
+    """Return the mean over the groups of what a function finds in each; NaN if no group counts.
 
-    `counts`, (b, n_groups), is true for the groups that have anything to rank; the others have
-    the value `empty`, or are left out if that is None.
+    The function takes scores (b, m) and predictions (b, g, m) of one group, and returns values
+    (b, g), and in which rows (b,) there is anything to rank. The others have the value `empty`, or
+    are left out if that is None.
     """
     if empty is not None and not isinstance(empty, numbers.Real):
         raise ValueError(f"empty: expected a number, or None to leave groups out, got {empty!r}")
-    values = np.where(counts[:, None, :], values, 0.0 if empty is None else float(empty))
-    n_groups = counts.sum(axis=1) if empty is None else np.full(len(counts), counts.shape[1])
-    sums, n_groups = values.sum(axis=2), n_groups[:, None]
-    return np.divide(sums, n_groups, out=np.full_like(sums, np.nan), where=n_groups > 0)
+    rows, stack, shape = _rows_and_stack(scores, predictions)
+    sums, n_groups = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
+    for own in _groups(groups, rows.shape[1], smallest=smallest):
+        values, counts = function(rows[:, own], stack[..., own])
+        sums += np.where(counts[:, None], values, 0.0 if empty is None else float(empty))
+        n_groups += counts[:, None] if empty is None else 1
+    mean = np.divide(sums, n_groups, out=np.full_like(sums, np.nan), where=n_groups > 0)
+    return _result(mean, stack, shape)
 
 
 # Pairs in the wrong order
 
 
-def _group_disagreement(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
-    """Return the raw disagreement of predictions (b, g, m), and the number of pairs, (b, 1).
+def _right_less_wrong(scores: Array, stack: Array) -> Array:
+    """Return the number of pairs in the right order minus that of those in the wrong one, (b, g).
 
-    All of these are sums of integers, the same whichever way they are counted.
+    It is an integer, the same whichever way it is counted, for predictions (b, g, m).
     """
     n_rows, n_predictions, n_points = stack.shape
     if stack.size <= _FEW:
-        return _compare_all(scores, stack, ties)
+        return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
     if n_points > _LONG:
-        return _count_by_sorting(scores, stack, ties)
+        return _count_by_sorting(scores, stack)
     order = np.argsort(-scores, axis=1, kind="stable")
     worse = _first_worse(np.take_along_axis(scores, order, axis=1))
-    n_pairs = np.full((n_rows, 1), n_points * (n_points - 1) // 2)
-    n_untied = np.sum(n_points - worse, axis=1, keepdims=True)
     wrong = np.empty((n_rows, n_predictions))
     # Points lead, so that one comparison serves many predictions in a contiguous sweep.
     by_point = np.moveaxis(stack, 2, 0)
     per_row = max(1, _BLOCK // max(1, n_points))
-    for rows in _parts(worse, n_predictions):
+    together = max(1, per_row // max(1, n_predictions))
+    for first in range(0, n_rows, together):
+        rows = np.arange(first, min(first + together, n_rows))
         for start in range(0, n_predictions, per_row):
             columns = slice(start, start + per_row)
-            values = by_point[order[rows].T, rows, columns]
-            block = _aligned(values.shape, np.float64)
-            block[...] = values
-            wrong[rows, columns] = _wrong_pairs(block, worse[rows], ties)
-    if ties == "half":
-        wrong += n_pairs - n_untied
-    return wrong, n_untied if ties == "untied" else n_pairs
-
-
-def _compare_all(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
-    """Count from the signs of all differences."""
-    n_points = scores.shape[1]
-    true, predicted = _signs(scores)[:, None], _signs(stack)
-    n_pairs = np.full((len(scores), 1), n_points * (n_points - 1) // 2)
-    n_untied = np.count_nonzero(true, axis=(2, 3)) // 2
-    if ties == "all":
-        wrong = np.abs(true - predicted).sum(axis=(2, 3)) / 2
-        return wrong, n_pairs
-    right_less_wrong = (true * predicted).sum(axis=(2, 3)) / 2
-    counted = n_pairs if ties == "half" else n_untied
-    return counted - right_less_wrong, counted
+            block = np.ascontiguousarray(by_point[order[rows].T, rows, columns])
+            wrong[rows, columns] = _wrong_pairs(block, worse[rows])
+    return np.sum(n_points - worse, axis=1, keepdims=True) - wrong
 
 
 def _signs(values: Array) -> NDArray[np.int8]:
@@ -435,25 +424,15 @@ def _signs(values: Array) -> NDArray[np.int8]:
     return (one > other).view(np.int8) - (one < other).view(np.int8)
 
 
-def _count_by_sorting(scores: Array, stack: Array, ties: Ties) -> tuple[Array, Places]:
+def _count_by_sorting(scores: Array, stack: Array) -> Array:
     """Count from Kendall's tau_b, for which scipy sorts."""
-    n_pairs = np.full((len(scores), 1), _pairs(scores))
-    n_untied, n_untied_predicted = _untied_pairs(scores)[:, None], _untied_pairs(stack)
-    right_less_wrong = np.zeros(stack.shape[:2])
-    n_tied_twice = np.zeros(stack.shape[:2])
-    for row, column in np.ndindex(*stack.shape[:2]):
+    tau = np.zeros(stack.shape[:2])
+    for row, column in np.ndindex(*tau.shape):
         pair = scores[row], stack[row, column]
-        right_less_wrong[row, column] = kendalltau(*pair, method="asymptotic").statistic
-        if ties == "all":
-            sizes = np.unique(np.column_stack(pair), axis=0, return_counts=True)[1]
-            n_tied_twice[row, column] = (sizes * (sizes - 1) // 2).sum()
+        tau[row, column] = kendalltau(*pair, method="asymptotic").statistic
     # Tau is NaN if one of the two is constant.
-    right_less_wrong *= np.sqrt(n_untied) * np.sqrt(n_untied_predicted)
-    right_less_wrong = np.rint(np.nan_to_num(right_less_wrong))
-    if ties == "all":
-        return n_pairs - n_tied_twice - right_less_wrong, n_pairs
-    counted = n_pairs if ties == "half" else n_untied.astype(np.intp)
-    return counted - right_less_wrong, counted
+    scale = np.sqrt(_untied_pairs(scores))[:, None] * np.sqrt(_untied_pairs(stack))
+    return np.rint(np.nan_to_num(tau) * scale)
 
 
 def _pairs(values: Array) -> int:
@@ -463,9 +442,16 @@ def _pairs(values: Array) -> int:
 
 def _untied_pairs(values: Array) -> Array:
     """Return the number of pairs along the last axis whose values differ."""
-    begin, end = _runs(np.sort(values, axis=-1))
+    return _pairs(values) - _tied_pairs(values)
+
+
+def _tied_pairs(*values: Array) -> Array:
+    """Return the number of pairs along the last axis that are equal in each of these arrays."""
+    several = np.broadcast_arrays(*values)
+    order = np.lexsort(several, axis=-1)
+    begin, end = _runs(*(np.take_along_axis(one, order, axis=-1) for one in several))
     # Each point of a tie of t points stands for half of its t - 1 pairs.
-    return _pairs(values) - (end - begin - 1).sum(axis=-1) / 2.0
+    return (end - begin - 1).sum(axis=-1) / 2.0
 
 
 def _first_worse(falling: Array) -> Places:
@@ -476,103 +462,29 @@ def _first_worse(falling: Array) -> Places:
     return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
 
 
-def _parts(worse: Places, n_predictions: int) -> Iterator[Places]:
-    """Yield rows to compare together: a block, or less if their scores have different ties."""
-    n_rows, n_points = worse.shape
-    n_parts = min(n_rows, -(-n_rows * n_points * n_predictions // _BLOCK))
-    for rows in np.array_split(np.arange(n_rows), max(1, n_parts)):
-        unlike = worse[rows] - worse[rows].min(axis=0)
-        if unlike.sum() * n_predictions <= _BLOCK // 2:
-            yield rows
-        else:
-            changes = np.flatnonzero((unlike[1:] != unlike[:-1]).any(axis=1)) + 1
-            yield from np.split(rows, changes)
-
-
-def _wrong_pairs(block: Array, worse: Places, ties: Ties) -> Array:
+def _wrong_pairs(block: Array, worse: Places) -> Array:
     """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
 
-    With "all" ties, also count 1 for every tied pair whose predictions differ. `block`, (m, b, g),
-    has the predictions of points in the order of falling scores, which differ between the rows b.
-    After point i come first the points tied with it, then, from ``worse[b, i]`` on, the worse
-    ones.
+    `block`, (m, b, g), has the predictions of points in the order of falling scores, which differ
+    between the rows b. After point i come first the points tied with it, then, from
+    ``worse[b, i]`` on, the worse ones.
     """
-    n_points = len(block)
-    begin = worse.min(axis=0, initial=n_points)
-    values = block.reshape(n_points, -1)
-    flags = _aligned((max(_BYTE, n_points), values.shape[1]), bool)
-    size, total = 0, np.zeros(values.shape[1])
-    before = np.setbufsize(_BUFFER)
-    try:
-        for start, end, first_worse in _swept_together(begin):
-            some, others = values[start:end, None], values[first_worse:]
-            n_flags = (end - start) * len(others)
-            for compare in (np.less, np.less_equal):
-                if size + n_flags > len(flags):
-                    total += _count(flags[:size])
-                    size = 0
-                out = flags[size : size + n_flags].reshape(end - start, len(others), -1)
-                compare(some, others, out=out)
-                size += n_flags
-    finally:
-        np.setbufsize(before)
-    wrong = (total + _count(flags[:size])).reshape(block.shape[1:])
-    _subtract_tied(wrong, block, worse, begin)
-    for i in range(n_points - 1 if ties == "all" else 0):
-        behind = np.arange(i + 1, worse[:, i].max(initial=i + 1))
-        tied = behind[:, None, None] < worse[:, i, None]
-        wrong += _count((block[i] != block[behind]) & tied)
+    n_points, places = len(block), np.arange(len(block))[:, None]
+    wrong = np.zeros(block.shape[1:])
+    flags = np.empty((2 * n_points, *wrong.shape), dtype=bool)
+    first, last = worse.min(axis=0, initial=n_points), worse.max(axis=0, initial=0)
+    for i, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+        n_worse = n_points - begin
+        less, least = flags[:n_worse], flags[n_worse : 2 * n_worse]
+        np.less(block[i], block[begin:], out=less)
+        np.less_equal(block[i], block[begin:], out=least)
+        if begin < end:  # some rows have more ties than others
+            counted = (places[begin:] >= worse[:, i])[..., None]
+            less &= counted
+            least &= counted
+        counter = np.uint8 if 2 * n_worse <= np.iinfo(np.uint8).max else np.uint32
+        wrong += np.add.reduce(flags[: 2 * n_worse].view(np.uint8), axis=0, dtype=counter)
     return wrong
-
-
-def _swept_together(begin: Places) -> Iterator[tuple[int, int, int]]:
-    """Yield ranges of points with the same worse points, as many as are counted at once.
-
-    Each is the first point, the one after the last, and where the worse ones begin.
-    """
-    n_points, start = len(begin), 0
-    last = np.flatnonzero(np.diff(begin, append=n_points + 1))
-    for end, first_worse in zip((last + 1).tolist(), begin[last].tolist(), strict=True):
-        if first_worse == n_points:
-            return
-        together = max(1, _BYTE // (n_points - first_worse))
-        for i in range(start, end, together):
-            yield i, min(i + together, end), first_worse
-        start = end
-
-
-def _subtract_tied(wrong: Array, block: Array, worse: Places, begin: Places) -> None:
-    """Subtract, in rows with more ties than others, the pairs i, j with begin <= j < worse."""
-    n_tied = worse - begin
-    n_of_row = n_tied.sum(axis=1)
-    found = np.flatnonzero(n_of_row)
-    if not len(found):
-        return
-    n_tied = n_tied.ravel()
-    which = np.repeat(np.arange(n_tied.size), n_tied)
-    rows, i = np.divmod(which, len(block))
-    j = begin[i] + np.arange(len(which)) - np.repeat(np.cumsum(n_tied) - n_tied, n_tied)
-    one, other = block[i, rows], block[j, rows]
-    counts = (one < other).view(np.uint8) + (one <= other).view(np.uint8)
-    starts = (np.cumsum(n_of_row) - n_of_row)[found]
-    wrong[found] -= np.add.reduceat(counts, starts, axis=0, dtype=np.uint32)
-
-
-def _aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an empty array whose first axis steps over whole cache lines."""
-    size = np.dtype(dtype).itemsize
-    n_lines = -(-math.prod(shape[1:]) * size // _LINE)
-    memory = np.empty((shape[0] * n_lines + 1) * _LINE, dtype=np.uint8)
-    begin = -memory.ctypes.data % _LINE
-    rows = memory[begin : begin + shape[0] * n_lines * _LINE].view(dtype)
-    rows = rows.reshape(shape[0], n_lines * _LINE // size)
-    return rows[:, : math.prod(shape[1:])].reshape(shape)
-
-
-def _count(flags: Flags) -> Array:
-    """Count along the first axis, in bytes where no count can overflow one."""
-    counter = np.uint8 if len(flags) <= _BYTE else np.uint32
-    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=counter).astype(np.float64)
 
 
 # Places of a ranking
@@ -585,19 +497,17 @@ def _running(values: NDArray[Any]) -> NDArray[Any]:
     return sums
 
 
-def _runs(falling: Array, starts: Places | None = None) -> tuple[Places, Places]:
-    """Return where the run of equal values of each value along the last axis begins and ends.
+def _runs(*ordered: Array) -> tuple[Places, Places]:
+    """Return where the run of each value along the last axis begins and ends.
 
-    If there are several rankings side by side, `starts` says where they begin.
+    The values of a run are equal in each of the arrays.
     """
-    n_points = falling.shape[-1]
+    n_points = ordered[0].shape[-1]
     places = np.arange(n_points)
-    new = np.ones(falling.shape, dtype=bool)
-    new[..., 1:] = falling[..., 1:] != falling[..., :-1]
-    if starts is not None:
-        new[..., starts] = True
+    new = np.ones(ordered[0].shape, dtype=bool)
+    new[..., 1:] = np.logical_or.reduce([one[..., 1:] != one[..., :-1] for one in ordered])
     begin = np.maximum.accumulate(np.where(new, places, 0), axis=-1)
-    last = np.ones(falling.shape, dtype=bool)
+    last = np.ones(new.shape, dtype=bool)
     last[..., :-1] = new[..., 1:]
     end = np.where(last, places + 1, n_points)[..., ::-1]
     return begin, np.minimum.accumulate(end, axis=-1)[..., ::-1]
@@ -620,12 +530,11 @@ def _ndcg_error(gains: Array, stack: Array, discounts: Array) -> tuple[Array, Fl
     return np.maximum(1.0 - ratio, 0.0), positive
 
 
-class _Rankings(NamedTuple):
-    """Groups of points side by side, each in the predicted order; arrays of shape (b, g, m).
+class _Ranking(NamedTuple):
+    """The points of a group in the predicted order; arrays of shape (b, g, m).
 
-    The place in the group (m,), the place in the tie that a point is part of, the points and the
-    relevant points in the tie, the relevant points of the group before the tie, and all relevant
-    points of the group (b, 1, m).
+    The place (m,), the place in the tie that a point is part of, the points and the relevant
+    points in the tie, and the relevant points before the tie.
     """
 
     place: Places
@@ -633,41 +542,38 @@ class _Rankings(NamedTuple):
     size: Places
     relevant: Places
     before: Places
-    total: Places
 
     @classmethod
-    def of(cls, relevant: Flags, stack: Array, starts: Places) -> _Rankings:
-        """Rank points whose groups begin at `starts`; `relevant` has the shape (b, m)."""
-        places = np.arange(relevant.shape[1])
-        sizes = np.diff(starts, append=len(places))
-        codes = np.broadcast_to(np.repeat(np.arange(len(starts)), sizes), stack.shape)
-        order = np.lexsort((-stack, codes), axis=-1)
-        begin, end = _runs(np.take_along_axis(stack, order, axis=2), starts)
+    def of(cls, relevant: Flags, stack: Array) -> _Ranking:
+        """Rank the points of a group; `relevant` has the shape (b, m)."""
+        order = np.argsort(-stack, axis=2, kind="stable")
+        begin, end = _runs(np.take_along_axis(stack, order, axis=2))
         ordered = np.take_along_axis(relevant[:, None, :], order, axis=2)
         sums = _running(ordered.astype(np.intp))
-        own_start = np.repeat(starts, sizes)
-        n_relevant = np.add.reduceat(relevant, starts, axis=1, dtype=np.intp)
         before, with_tie = (np.take_along_axis(sums, at, axis=2) for at in (begin, end))
-        return cls(
-            place=places - own_start,
-            inside=places - begin,
-            size=end - begin,
-            relevant=with_tie - before,
-            before=before - sums[..., own_start],
-            total=np.repeat(n_relevant, sizes, axis=1)[:, None, :],
-        )
+        place = np.arange(stack.shape[2])
+        return cls(place, place - begin, end - begin, with_tie - before, before)
 
 
-def _average_precision(ranked: _Rankings, k: float) -> Array:
-    """Return the chance of a relevant point at each place times the precision there."""
+def _average_precision(
+    scores: Array, stack: Array, threshold: float, k: float
+) -> tuple[Array, Flags]:
+    """Add up the chance of a relevant point at each place times the precision there."""
+    relevant = scores > threshold
+    ranked, total = _Ranking.of(relevant, stack), relevant.sum(axis=1)
     # Among the others of a tie, the relevant ones are spread evenly over the places before.
     others = ranked.inside * (ranked.relevant - 1) / np.maximum(ranked.size - 1, 1)
     precision = (ranked.before + 1 + others) / (ranked.place + 1)
-    return ranked.relevant / ranked.size * precision / np.clip(ranked.total, 1, k)
+    counted = ranked.relevant / ranked.size * precision * (ranked.place < k)
+    return counted.sum(axis=2) / np.clip(total, 1, k)[:, None], total > 0
 
 
-def _reciprocal_rank(ranked: _Rankings, k: float) -> Array:
-    """Return the chance that the first relevant point is at each place, over the place."""
+def _reciprocal_rank(
+    scores: Array, stack: Array, threshold: float, k: float
+) -> tuple[Array, Flags]:
+    """Add up the chance that the first relevant point is at each place, over the place."""
+    relevant = scores > threshold
+    ranked = _Ranking.of(relevant, stack)
     irrelevant = ranked.size - ranked.relevant
     possible = (ranked.before == 0) & (ranked.relevant > 0) & (ranked.inside <= irrelevant)
     # All places before, in the tie, are irrelevant: C(irrelevant, inside) / C(size, inside).
@@ -679,32 +585,5 @@ def _reciprocal_rank(ranked: _Rankings, k: float) -> Array:
         + log_factorials[ranked.size - ranked.inside]
     )
     first = none_before * ranked.relevant / (ranked.size - ranked.inside)
-    return np.where(possible, first, 0.0) / (ranked.place + 1)
-
-
-def _mean_relevance(
-    contribution: Callable[[_Rankings, float], Array],
-    scores: ArrayLike,
-    predictions: ArrayLike,
-    groups: ArrayLike | None,
-    k: int | None,
-    threshold: float,
-    empty: float | None,
-) -> Array | float:
-    """Return the mean over groups of the contributions of all places."""
-    _check_places(k)
-    rows, stack, shape = _rows_and_stack(scores, predictions)
-    n_points = rows.shape[1]
-    if groups is None:
-        order, starts = np.arange(n_points), np.zeros(min(n_points, 1), dtype=np.intp)
-    else:
-        members = [np.asarray(group) for group in _groups(groups, n_points, smallest=1)]
-        sizes = np.array([len(group) for group in members], dtype=np.intp)
-        order, starts = np.concatenate(members), np.cumsum(sizes) - sizes
-    relevant = rows[:, order] > threshold
-    ranked = _Rankings.of(relevant, stack[..., order], starts)
-    last = np.inf if k is None else k
-    counted = np.where(ranked.place < last, contribution(ranked, last), 0.0)
-    values = np.add.reduceat(counted, starts, axis=2)
-    counts = np.logical_or.reduceat(relevant, starts, axis=1)
-    return _result(_mean_of_groups(values, counts, empty), stack, shape)
+    counted = np.where(possible & (ranked.place < k), first, 0.0) / (ranked.place + 1)
+    return counted.sum(axis=2), relevant.sum(axis=1) > 0

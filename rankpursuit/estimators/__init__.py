@@ -18,6 +18,11 @@ from rankpursuit.estimators.dictionaries import (
     PairDictionary,
     UnionDictionary,
 )
+from rankpursuit.estimators.inspection import (
+    ContributionsDisplay,
+    FunctionsDisplay,
+    PathDisplay,
+)
 from rankpursuit.estimators.io import load_model
 from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.pursuit import (

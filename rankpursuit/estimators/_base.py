@@ -729,28 +729,30 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             return X[:, self.basis_]
         return self._kernel(X, self.X_basis_, self.gamma_)
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Array:
         """Predict the utility of new points, block by block.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        groups : array-like of shape (m,), optional
+            Labels of the groups that features are scaled in, if ``scale="group"``. Default: the
+            points are one group.
 
         Returns
         -------
         ndarray of shape (m,)
             In single precision if `X` is, and in double otherwise.
         """
-        return self._predict(self._new_points(X))
+        X = self._new_points(X, groups)
+        n_columns = max(np.size(self.coef_), X.shape[1])
+        return predict_blocks(X, n_columns, lambda part: self._values(self._scaled(part)))
 
-    def _predict(self, X: Any) -> Array:
+    def _values(self, X: Any) -> Array:
+        """Return the values of the function at checked and scaled points, shape (m,)."""
         if isinstance(self.kernel, str) and self.kernel == "linear" and not self._of_functions:
-            weights = self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_
-            return predict_blocks(X, len(weights), lambda part: self._scaled(part) @ weights)
-        n_basis = len(self.coef_)
-        return predict_blocks(
-            X, n_basis, lambda part: self._basis_values(self._scaled(part)) @ self.coef_
-        )
+            return X @ (self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_)
+        return self._basis_values(X) @ self.coef_
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file, without pickle; needs the package `skops`.

@@ -21,7 +21,6 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import (
     CALLABLE,
@@ -42,7 +41,6 @@ from rankpursuit.estimators._base import (
     draw_candidates,
     group_labels,
     integer,
-    predict_blocks,
     random_generator,
     resolve_gamma,
     several,
@@ -53,12 +51,14 @@ from rankpursuit.estimators.dictionaries import (
     make_dictionary,
     products_of,
 )
+from rankpursuit.estimators.inspection import PathDisplay, explain, summarise
 from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
     RankingPursuit,
 )
+from rankpursuit.estimators.scorers import ndcg
 from rankpursuit.estimators.semi_supervised import (
     SemiSupervisedRankingPursuit,
     ViewSetup,
@@ -69,7 +69,6 @@ from rankpursuit.metrics import (
     kendall_tau,
     mean_average_precision,
     mean_reciprocal_rank,
-    ndcg_error,
     pairwise_accuracy,
     squared_error,
 )
@@ -85,6 +84,7 @@ from rankpursuit.solvers import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 Numbers = Sequence[float] | NDArray[np.floating]
@@ -131,14 +131,10 @@ def _r2(scores: Array, predictions: Array, groups: NDArray | None) -> Any:
     return 1.0 - squared_error(scores, predictions) / variance
 
 
-def _ndcg(*data: Any, k: int | None = None) -> Any:
-    return 1.0 - ndcg_error(*data, k=k)
-
-
 _TOP_METRICS: dict[str, Metric] = {
     "map": mean_average_precision,
     "mrr": mean_reciprocal_rank,
-    "ndcg": _ndcg,
+    "ndcg": ndcg,
 }
 """Metrics of all places, or of the first k with the suffix ``@k``."""
 _METRICS: dict[str, Metric] = {
@@ -513,23 +509,8 @@ class _PathCV(KernelEstimator):
         self._check_kernel_values(stack)
         return stack
 
-    def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Array:
-        """Predict the utility of new points with the chosen model.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-        groups : array-like of shape (m,), optional
-            Labels of the groups that features are scaled in, if ``scale="group"``. Default: the
-            points are one group.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            In single precision if `X` is, and in double otherwise.
-        """
-        X, model = self._new_points(X, groups), self.best_estimator_
-        return predict_blocks(X, X.shape[1], lambda part: model.predict(self._scaled(part)))
+    def _values(self, X: Array) -> Array:
+        return self.best_estimator_.predict(X)
 
     @available_if(lambda self: hasattr(self._estimator, "staged_predict"))
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
@@ -548,6 +529,43 @@ class _PathCV(KernelEstimator):
         X = self._new_points(X, groups).astype(np.float64, copy=False)
         yield from self.best_estimator_.staged_predict(self._scaled(X))
 
+    @available_if(lambda self: hasattr(self._estimator, "explain"))
+    def explain(
+        self, X: ArrayLike, over: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> pd.DataFrame:
+        """Return what each function adds to predictions, or to the lead over other points.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        over : array-like of shape (m, n_features) or (1, n_features), optional
+            Explain ``f(x) - f(z)``, why x is above z, for the points z of `over`.
+        groups : array-like of shape (m,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each point and function, with the function in words, its kind, the names of
+            its features, its centre in the units of `X`, and its contribution. The contributions
+            to a point add up to its prediction, or to the difference of both.
+        """
+        return explain(self, X, over, groups)
+
+    @available_if(lambda self: hasattr(self._estimator, "explain"))
+    def summary(self) -> pd.DataFrame:
+        """Return the functions in the order of their choice, and what each adds.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each function, with its kind, the names of its features, its centre in the
+            units of `X`, its coefficient, and the fraction of the training cost that is explained
+            with all functions so far; after a cross-validation also the score with these, and what
+            the function added to it.
+        """
+        return summarise(self)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.
 
@@ -563,40 +581,7 @@ class _PathCV(KernelEstimator):
         -------
         matplotlib Axes
         """
-        check_is_fitted(self)
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(6.0, 3.8), layout="constrained")
-        table, chosen = self.cv_results_, dict(self.best_params_)
-        axis = "n_basis" if "n_basis" in chosen else "alpha"
-        at = chosen.pop(axis)
-        rows = np.full(len(table["mean_test_score"]), True)
-        for name, value in chosen.items():
-            rows &= table[f"param_{name}"] == value
-        columns = (f"param_{axis}", "mean_test_score", "standard_error")
-        values, mean, error = (table[column][rows] for column in columns)
-        band: dict[str, Any] = {"color": "#1f6fb2", "alpha": 0.2, "linewidth": 0}
-        ax.fill_between(values, mean - error, mean + error, label="one standard error", **band)
-        marker = "." if len(values) < 30 else ""
-        ax.plot(values, mean, color="#1f6fb2", marker=marker, label="mean")
-        if self.selection == "sparsest":
-            best = choose_row(table, "best")
-            least = table["mean_test_score"][best] - table["standard_error"][best]
-            line: dict[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1}
-            ax.axhline(least, label="best minus its standard error", **line)
-        ax.plot(at, self.best_score_, "o", color="#c0392b", label=f"chosen: {at:.4g}")
-        ax.set_xlabel("number of basis functions")
-        if axis == "alpha":
-            ax.set_xscale("log")
-            ax.set_xlabel("alpha (weight of the regulariser)")
-        shown = {n: v if isinstance(v, str) else f"{v:.3g}" for n, v in chosen.items()}
-        ax.set_title(", ".join(f"{name} = {value}" for name, value in shown.items()))
-        ax.set_ylabel(self.scoring if isinstance(self.scoring, str) else _name_of(self.scoring))
-        ax.grid(color="0.9")
-        ax.set_axisbelow(True)
-        ax.legend(frameon=False)
-        return ax
+        return PathDisplay.from_estimator(self, ax=ax).ax_
 
 
 def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
@@ -1105,7 +1090,7 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     >>> import pandas as pd
     >>> table = pd.DataFrame(model.cv_results_)
     >>> table.groupby("param_dictionary").mean_test_score.max().round(2).to_dict()
-    {'additive': 0.93, 'kernel': 0.93, 'pairs': 0.93}
+    {'additive': 0.93, 'kernel': 0.94, 'pairs': 0.93}
     """
 
     _estimator = RankingPursuit

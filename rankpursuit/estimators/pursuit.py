@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,7 @@ from rankpursuit.estimators._base import (
     warn_if_flat,
 )
 from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary, products_of
+from rankpursuit.estimators.inspection import explain, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
@@ -58,6 +59,9 @@ from rankpursuit.solvers import (
     ridge_rows,
     sum_rows,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Block = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
 """Points, their scores, and their groups; a block holds all rows of its groups."""
@@ -287,23 +291,6 @@ class _Pursuit(KernelEstimator):
         self.scaler_ = self.scaler_ if self.scale else None
         return chosen
 
-    def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Array:
-        """Predict the utility of new points, block by block.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-        groups : array-like of shape (m,), optional
-            Labels of the groups that features are scaled in, if ``scale="group"``. Default: the
-            points are one group.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            In single precision if `X` is, and in double otherwise.
-        """
-        return self._predict(self._new_points(X, groups))
-
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
 
@@ -321,6 +308,41 @@ class _Pursuit(KernelEstimator):
         values = self._basis_values(self._scaled(X))
         for coef in self.staged_coef_:
             yield values @ coef
+
+    def explain(
+        self, X: ArrayLike, over: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> pd.DataFrame:
+        """Return what each function adds to predictions, or to the lead over other points.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        over : array-like of shape (m, n_features) or (1, n_features), optional
+            Explain ``f(x) - f(z)``, why x is above z, for the points z of `over`.
+        groups : array-like of shape (m,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each point and function, with the function in words, its kind, the names of
+            its features, its centre in the units of `X`, and its contribution. The contributions
+            to a point add up to its prediction, or to the difference of both.
+        """
+        return explain(self, X, over, groups)
+
+    def summary(self) -> pd.DataFrame:
+        """Return the functions in the order of their choice, and what each adds.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each function, with its kind, the names of its features, its centre in the
+            units of `X`, its coefficient, and the fraction of the training cost that is explained
+            with all functions so far; after a cross-validation also the score with these, and what
+            the function added to it.
+        """
+        return summarise(self)
 
     # Learning from blocks. Everything is computed on a copy of the model, which takes its place at
     # the end: a block that is refused leaves the model as it was.

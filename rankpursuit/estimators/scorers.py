@@ -99,7 +99,7 @@ def ndcg_scorer(
     (array([0.83, 0.71, 0.73]), array([0.75, 0.72, 0.78]))
     """
     error_of_empty = None if empty is None else 1.0 - empty
-    metric = partial(_ndcg, k=k, gain=gain, discount=discount, empty=error_of_empty)
+    metric = partial(ndcg, k=k, gain=gain, discount=discount, empty=error_of_empty)
     return _scorer(metric, grouped)
 
 
@@ -186,7 +186,8 @@ def _agreement(
     return 1.0 - disagreement_error(scores, prediction, groups, ties=ties)
 
 
-def _ndcg(scores: Array, prediction: Array, groups: NDArray | None = None, **options: Any) -> Any:
+def ndcg(scores: Array, prediction: Array, groups: NDArray | None = None, **options: Any) -> Any:
+    """Return the NDCG, one minus its error."""
     return 1.0 - ndcg_error(scores, prediction, groups, **options)
 
 

@@ -70,7 +70,8 @@ class SemiSupervisedRankingPursuit(RankerMixin):
     """Ranking pursuit with several functions that agree with each other on unscored points.
 
     Each view has its own function. All fit the scored points, and the pursuit also lowers
-    `nu` times the squared disagreement of every two of them on the pairs of unscored points.
+    `nu` times the squared disagreement of every two of them on the pairs of unscored points. The
+    prediction is their mean.
 
     Parameters
     ----------
@@ -368,26 +369,11 @@ class SemiSupervisedRankingPursuit(RankerMixin):
             return _side_by_side(self._view_values(part), self.coef_)
 
         X = self._new_points(X)
-        return predict_blocks(X, sum(map(len, self.coef_)), values, self.n_views)
+        return predict_blocks(X, np.size(self.coef_), values, self.n_views)
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict with the mean of the views' functions.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            In single precision if `X` is, and in double otherwise.
-        """
-
-        def values(part: Array) -> Array:
-            return _side_by_side(self._view_values(part), self.coef_).mean(axis=1)
-
-        X = self._new_points(X)
-        return predict_blocks(X, sum(map(len, self.coef_)), values)
+    def _values(self, X: Array) -> Array:
+        """Return the mean of the views' functions."""
+        return _side_by_side(self._view_values(X), self.coef_).mean(axis=1)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions in each view.

@@ -82,16 +82,9 @@ class GrowingBasis:
 
     def __init__(self, batch: tuple[int, ...], n_rows: int, capacity: int) -> None:
         self._rows = np.zeros((*batch, capacity, n_rows))
-        self._whole = self._directions = np.zeros((*batch, capacity, capacity))
-        self._running: Indices | None = None  # None: all
+        self.directions = np.zeros((*batch, capacity, capacity))  # T
+        self._running: slice | Indices = slice(None)
         self.size = 0
-
-    @property
-    def directions(self) -> Array:
-        """The matrices T of all problems, shape (*batch, capacity, capacity)."""
-        if self._running is not None:
-            self._whole[self._running] = self._directions
-        return self._whole
 
     def append(self, columns: Array, squared_norms: Array | None = None) -> Array:
         """Append one column, (*batch, n_rows), to each problem; return the new unit vectors.
@@ -115,9 +108,10 @@ class GrowingBasis:
         q = left * scale[..., None]
         self._rows[..., p, :] = q
         if p:
-            earlier = np.matmul(self._directions[..., :p, :p], along[..., None])[..., 0]
-            self._directions[..., :p, p] = earlier * -scale[..., None]
-        self._directions[..., p, p] = scale
+            triangle = self.directions[self._running, ..., :p, :p]
+            earlier = np.matmul(triangle, along[..., None])[..., 0]
+            self.directions[self._running, ..., :p, p] = earlier * -scale[..., None]
+        self.directions[self._running, ..., p, p] = scale
         self.size += 1
         return q
 
@@ -126,10 +120,7 @@ class GrowingBasis:
         rows = np.empty((len(kept), *self._rows.shape[1:]))
         rows[:, : self.size] = self._rows[kept, : self.size]
         self._rows = rows
-        if self._running is not None:
-            self._whole[self._running] = self._directions
-        self._running = kept if self._running is None else self._running[kept]
-        self._directions = self._directions[kept]
+        self._running = kept if isinstance(self._running, slice) else self._running[kept]
 
 
 def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:

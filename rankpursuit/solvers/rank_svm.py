@@ -283,20 +283,31 @@ def _interior_step(
 # The squared hinge loss: Newton's method on stacks of small problems, warm-started along C
 #
 # The n x n systems are dense, so the pairs are too: a slack is kept for every two points, biased
-# by minus infinity where they make no pair. All that does not depend on C is computed once for
-# each point that the method reaches, and reused for the next C.
+# by minus infinity where they make no pair.
 
 
 def _squared_hinge_path(
     kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Solve for rising C, each from the solution of the one before."""
+    """Solve for rising C, each from the solution of the one before; solved problems wait."""
     coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
     bounds = np.empty((len(kernel), len(Cs), 2))
-    problems = _Problems.of(np.ascontiguousarray(kernel), pairs)
+    problems = _Problems.of(kernel, pairs)
     points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
-        bounds[:, c] = _descend(problems, points, float(Cs[c]), tol, max_iter)
+        live, C = np.arange(len(kernel)), float(Cs[c])
+        own, now, reached = problems, points, points.bounds(C)
+        bounds[:, c] = reached
+        for _ in range(max_iter):
+            unsolved = (_gap(reached) > tol).nonzero()[0]
+            if not len(unsolved):
+                break
+            if len(unsolved) < len(live):
+                live, reached = live[unsolved], reached[unsolved]
+                own, now = own.take(unsolved), now.take(unsolved)
+            now, reached = _step(own, now, reached, C)
+            points.put(live, now)
+            bounds[live, c] = reached
         coefficients[:, c] = points.coefficients
     return coefficients, bounds[..., 0], _gap(bounds)
 
@@ -325,41 +336,20 @@ class _Points(NamedTuple):
         """Return the objective and that of the dual variables ``2C w_ij t_ij``, shape (b, 2)."""
         # An active pair has t_ij = 1 - (f_i - f_j), so that sum w_ij t_ij^2 = sum w_ij t_ij - g' f.
         norm, along, pulled, slack = self.sums.T
-        bounds = np.empty((len(norm), 2))
-        bounds[:, 0] = 0.5 * norm + C * (slack - along)
-        bounds[:, 1] = C * (slack + along) - (2.0 * C * C) * pulled
-        return bounds
-
-
-class _Systems(NamedTuple):
-    """The Newton systems of b problems except for C, reused while their active pairs stay.
-
-    `product`, (b, n, n), is ``-(L K)'`` with a diagonal that is overwritten for each C from
-    `diagonal`, (b, n). `right`, (b, n), is ``-sum w_ij (e_i - e_j)`` of the active pairs. `stale`,
-    (b,), is true if the active pairs have changed.
-    """
-
-    product: Array
-    diagonal: Array
-    right: Array
-    stale: Flags
+        dual = C * (slack + along) - (2.0 * C * C) * pulled
+        return np.stack([0.5 * norm + C * (slack - along), dual], axis=1)
 
 
 class _Problems(NamedTuple):
-    """Kernels (b, n, n) of b problems, their pairs as dense matrices, and memory to work in.
+    """Kernels (b, n, n) of b problems, and their pairs as dense matrices.
 
     `bias`, (b, n, n) or (1, n, n), is 1 where i is preferred to j, minus infinity elsewhere;
-    `weights` has its shape, and None stands for ones. `places`, (b,), has the indices of the
-    problems in `systems`.
+    `weights` has its shape, and None stands for ones.
     """
 
     kernel: Array
     bias: Array
     weights: Array | None
-    ones: Array
-    work: tuple[Array, Array]
-    systems: _Systems
-    places: Index
 
     @classmethod
     def of(cls, kernel: Array, pairs: Sequence[OrderedPairs]) -> _Problems:
@@ -370,43 +360,31 @@ class _Problems(NamedTuple):
             each = (1.0 if own.weights is None else own.weights for own in pairs)
             weights = np.stack([own.matrix(w, 0.0) for own, w in zip(pairs, each, strict=True)])
         bias = np.stack([own.matrix(1.0, -np.inf) for own in pairs])
-        b, n, _ = kernel.shape
-        work = np.empty(kernel.shape), np.empty(kernel.shape)
-        systems = _Systems(
-            np.empty((b, n, n)), np.empty((b, n)), np.empty((b, n)), np.ones(b, dtype=bool)
-        )
-        return cls(kernel, bias, weights, np.ones(n), work, systems, np.arange(b))
+        return cls(np.ascontiguousarray(kernel), bias, weights)
 
     def take(self, which: Index) -> _Problems:
-        """Return some of the problems; they work in the same memory."""
-        bias, weights = self.bias, self.weights
+        kernel, bias, weights = self.kernel[which], self.bias, self.weights
         if len(bias) > 1:
-            bias = bias.take(which, axis=0)
-            weights = None if weights is None else weights.take(which, axis=0)
-        work = self.work[0][: len(which)], self.work[1][: len(which)]
-        kernel, places = self.kernel.take(which, axis=0), self.places[which]
-        return _Problems(kernel, bias, weights, self.ones, work, self.systems, places)
+            bias, weights = bias[which], None if weights is None else weights[which]
+        return _Problems(kernel, bias, weights)
 
     def evaluate(self, coefficients: Array) -> _Points:
-        kernel, bias, weights, ones, slack = *self[:4], self.work[0]
-        values = function_values(kernel, coefficients)
+        values = function_values(self.kernel, coefficients)
         # f_j - f_i as a product of matrices: its two terms are exact, and it is faster than a
         # difference of rows and columns.
         b, n = values.shape
-        left, right = np.ones((b, n, 2)), np.ones((b, 2, n))
+        left, right, ones = np.ones((b, n, 2)), np.ones((b, 2, n)), np.ones(n)
         np.negative(values, out=left[:, :, 1])
         right[:, 0] = values
-        np.matmul(left, right, out=slack)
-        slack += bias
+        slack = np.matmul(left, right)
+        slack += self.bias
         np.maximum(slack, 0.0, out=slack)
-        if weights is not None:
-            slack *= weights
-        products = np.empty((b, 4, n))
-        of_preferred = np.matmul(slack, ones, out=products[:, 3])
+        if self.weights is not None:
+            slack *= self.weights
+        of_preferred = np.matmul(slack, ones)
         pull = of_preferred - np.matmul(ones, slack)
-        np.multiply(coefficients, values, out=products[:, 0])
-        np.multiply(pull, values, out=products[:, 1])
-        np.multiply(pull, function_values(kernel, pull), out=products[:, 2])
+        along = pull * function_values(self.kernel, pull)
+        products = np.stack([coefficients * values, pull * values, along, of_preferred], axis=1)
         return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
 
     def minimum(self, active: Flags, C: float) -> Array:
@@ -415,53 +393,19 @@ class _Problems(NamedTuple):
         With the Laplacian L of these pairs, ``(I / 2C + L K) a = sum w_ij (e_i - e_j)``. NaN if
         that system is singular.
         """
-        product, diagonal, right, stale = self.systems
-        changed = stale[self.places].nonzero()[0]
-        if len(changed):
-            self._multiply(changed, active)
-            stale[self.places[changed]] = False
-        _diagonal(product)[self.places] = diagonal[self.places] - 0.5 / C
-        solved = right[self.places]
-        # In Fortran order a system is its transpose: LAPACK needs no more than one copy.
-        for own, factor in zip(solved, product[self.places].swapaxes(1, 2), strict=True):
+        graph = active.astype(np.float64) if self.weights is None else active * self.weights
+        ones = np.ones(graph.shape[1])
+        of_preferred, of_other = np.matmul(graph, ones), np.matmul(ones, graph)
+        minus_laplacian = graph + graph.swapaxes(1, 2)
+        np.einsum("bii->bi", minus_laplacian)[...] = -(of_preferred + of_other)
+        systems = np.matmul(self.kernel.swapaxes(1, 2), minus_laplacian)  # -(L K)'
+        np.einsum("bii->bi", systems)[...] -= 0.5 / C
+        solved = of_other - of_preferred
+        # In Fortran order a system is its transpose: LAPACK needs no copy.
+        for own, factor in zip(solved, systems.swapaxes(1, 2), strict=True):
             if lapack.dgesv(factor, own, overwrite_a=1, overwrite_b=1)[3]:
                 own[:] = np.nan
         return solved
-
-    def _multiply(self, which: Index, active: Flags) -> None:
-        """Update the systems of some problems."""
-        graph, minus_laplacian = (work[: len(which)] for work in self.work)
-        np.copyto(graph, active[which])
-        if self.weights is not None:
-            graph *= self.weights[which] if len(self.weights) > 1 else self.weights
-        of_preferred, of_other = np.matmul(graph, self.ones), np.matmul(self.ones, graph)
-        np.add(graph, graph.swapaxes(1, 2), out=minus_laplacian)
-        np.negative(of_preferred + of_other, out=_diagonal(minus_laplacian))
-        systems, places = self.systems, self.places[which]
-        kernel = self.kernel if len(which) == len(self.kernel) else self.kernel[which]
-        np.matmul(kernel.swapaxes(1, 2), minus_laplacian, out=graph)
-        systems.product[places], systems.diagonal[places] = graph, _diagonal(graph)
-        systems.right[places] = of_other - of_preferred
-
-
-def _descend(problems: _Problems, points: _Points, C: float, tol: float, max_iter: int) -> Array:
-    """Move all points to a gap of at most `tol`; return their bounds, shape (b, 2).
-
-    Solved problems leave the batch.
-    """
-    result = bounds = points.bounds(C)
-    live, now = np.arange(len(bounds)), points
-    for _ in range(max_iter):
-        unsolved = (_gap(bounds) > tol).nonzero()[0]
-        if not len(unsolved):
-            break
-        if len(unsolved) < len(live):
-            live, bounds = live[unsolved], bounds[unsolved]
-            problems, now = problems.take(unsolved), now.take(unsolved)
-        now, bounds = _step(problems, now, bounds, C)
-        points.put(live, now)
-        result[live] = bounds
-    return result
 
 
 def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tuple[_Points, Array]:
@@ -483,19 +427,11 @@ def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tupl
         lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
         reached.put(lost, points.take(lost))
         new_bounds[lost] = bounds[lost]
-    changed = (reached.active != points.active).any(axis=(1, 2))
-    problems.systems.stale[problems.places] = changed
     return reached, new_bounds
 
 
 def _gap(bounds: Array) -> Array:
     return 1.0 - bounds[..., 1] / bounds[..., 0]
-
-
-def _diagonal(matrices: Array) -> Array:
-    """Return a view of the diagonals of contiguous matrices of shape (b, n, n)."""
-    b, n, _ = matrices.shape
-    return matrices.reshape(b, n * n)[:, :: n + 1]
 
 
 # Pairs by the order of their points' values, for linear functions
