@@ -478,6 +478,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Types that training points may keep; others become the first."""
     _partly_scored: ClassVar[bool] = False
     """Whether points may have no score, which NaN marks."""
+    _takes_weights: ClassVar[bool] = True
+    """Whether the cost is a squared loss, which samples may weigh."""
     _has_linear_form: ClassVar[bool] = False
     """Whether a linear kernel is solved in the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
@@ -670,11 +672,20 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         scaler = vars(self).get("scaler_")
         return X if scaler is None else scaler.transform(X)
 
-    def _preferences(self, labels: NDArray) -> Preferences:
+    def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
         """Return the quadratic form of points with these labels, which a regression ignores."""
-        return Pointwise(len(labels))
+        return Pointwise(len(labels), sample_weight)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit to scores.
 
         Parameters
@@ -683,16 +694,39 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Scores.
         groups : array-like of shape (n,), optional
-            Ignored: a regression method does not compare points.
+            Ignored, unless ``scale="group"``: a regression method does not compare points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Positive weights of the samples. Default: all 1.
 
         Returns
         -------
         self
         """
         X, y = self._check_data(X, y)
-        labels = group_labels(groups, len(y))
+        labels = resolve_groups(groups, qid, group, len(y))
         X = self._scale_training(X, labels) if self.scale else X
-        return self._fit(X, y, self._preferences(labels))
+        own = self._check_sample_weight(sample_weight, len(y))
+        return self._fit(X, y, self._preferences(labels, own))
+
+    def _check_sample_weight(self, sample_weight: ArrayLike | None, n_points: int) -> Any:
+        """Return positive weights of the samples, None if there are none."""
+        if sample_weight is None:
+            return None
+        if not self._takes_weights:
+            raise ValueError(
+                f"{type(self).__name__} takes no sample_weight; RankRLS and RankingPursuit do"
+            )
+        weights = check_weights("sample_weight", sample_weight, "sample")
+        if weights.shape != (n_points,):
+            raise ValueError(
+                f"sample_weight must have one number for each of the {n_points} samples; got the "
+                f"shape {weights.shape}"
+            )
+        return weights
 
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         """Fit to checked scores in a quadratic form."""
@@ -791,11 +825,11 @@ class RankerMixin(KernelEstimator):
     # A pipeline always offers sample weights, and fails if its last step has never heard of them.
     __metadata_request__score: ClassVar = {"groups": True, "sample_weight": None}
 
-    def _preferences(self, labels: NDArray) -> Preferences:
+    def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
         """Return all pairs inside each group, of which there may be none."""
         weight = self.group_weight
         if isinstance(weight, str):
-            return GroupPreferences(labels, weight)
+            return GroupPreferences(labels, weight, sample_weight)
         distinct = np.unique(labels).tolist()
         missing = [label for label in distinct if label not in weight]
         if missing:
@@ -803,7 +837,7 @@ class RankerMixin(KernelEstimator):
                 f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
             )
         values = check_weights("group_weight", [weight[label] for label in distinct], "group")
-        return GroupPreferences(labels, values)
+        return GroupPreferences(labels, values, sample_weight)
 
     def fit(
         self,
@@ -811,6 +845,9 @@ class RankerMixin(KernelEstimator):
         y: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Self:
@@ -823,6 +860,12 @@ class RankerMixin(KernelEstimator):
             Scores. May be left out with `pairs`.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Positive weights: a pair counts by the product of those of its samples.
         pairs : array-like of shape (p, 2), optional
             Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
             to sample j. A pair may occur more than once and in both directions. Indices are those
@@ -848,11 +891,15 @@ class RankerMixin(KernelEstimator):
                     "pass scores, or pairs of samples as pairs="
                 )
             X, y = self._check_data(X, y)
-            labels = group_labels(groups, len(y))
-            preferences = self._preferences(labels)
+            labels = resolve_groups(groups, qid, group, len(y))
+            own = self._check_sample_weight(sample_weight, len(y))
+            preferences = self._preferences(labels, own)
             self.n_groups_ = count_groups(preferences)
             X = self._scale_training(X, labels) if self.scale else X
             return self._fit(X, y, preferences)
+        if sample_weight is not None:
+            raise ValueError("sample_weight are those of scores; pass weights= of the pairs")
+        groups = next((one for one in (groups, qid, group) if one is not None), None)
         if y is None:
             X = self._check_points(X)
         else:
@@ -926,7 +973,7 @@ def check_weights(name: str, weights: ArrayLike, of_each: str) -> Array:
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be one finite number for each {of_each}") from None
     if not (np.isfinite(values).all() and (values > 0.0).all()):
-        raise ValueError(f"{name} must be positive finite numbers; leave out what has no weight")
+        raise ValueError(f"{name} must be positive finite numbers; leave out what has zero weight")
     low, high = values.min(initial=1.0), values.max(initial=1.0)
     if not (low >= 1.0 / LARGE and high <= LARGE and values.max() <= MOST_UNEVEN * values.min()):
         raise ValueError(

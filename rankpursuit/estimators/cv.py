@@ -39,10 +39,10 @@ from rankpursuit.estimators._base import (
     choice,
     count_groups,
     draw_candidates,
-    group_labels,
     integer,
     random_generator,
     resolve_gamma,
+    resolve_groups,
     several,
 )
 from rankpursuit.estimators.dictionaries import (
@@ -72,7 +72,7 @@ from rankpursuit.metrics import (
     pairwise_accuracy,
     squared_error,
 )
-from rankpursuit.preferences import GroupPreferences
+from rankpursuit.preferences import GroupPreferences, Preferences
 from rankpursuit.solvers import (
     MOST_BASIS,
     Agreement,
@@ -119,6 +119,13 @@ class Data:
     y: Array
     labels: NDArray
     splits: list[Split]
+    weights: Array | None = None
+
+    def form(self, model: Any, rows: Indices) -> Preferences:
+        """Return the quadratic form of a model over some points."""
+        if self.weights is None:
+            return model._preferences(self.labels[rows])
+        return model._preferences(self.labels[rows], self.weights[rows])
 
 
 # Metrics
@@ -392,7 +399,16 @@ class _PathCV(KernelEstimator):
     scoring: str | Metric
     selection: Selection
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose the parameters by cross-validation, and fit to all points with them.
 
         Parameters
@@ -404,19 +420,27 @@ class _PathCV(KernelEstimator):
             A label for each point, of a user or a query. Folds are made of whole groups, and a
             ranker compares only points with the same label. Default, and with one label for all:
             all points are compared, and folds are made of single points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the samples in the fits, where `fit` of the estimator takes them; the scores
+            of the folds are not weighted.
 
         Returns
         -------
         self
         """
         X, y = self._check_data(X, y)
-        labels = group_labels(groups, len(X))
+        labels = resolve_groups(groups, qid, group, len(X))
         plain = self._plain()
         plain._check_parameters()
         _check_learnable(plain, y, labels)
+        weights = plain._check_sample_weight(sample_weight, len(X))
         several_groups = bool(np.any(labels != labels[0]))
         splits = make_splits(self.cv, X, y, labels if several_groups else None)
-        data = Data(self._scale_training(X, labels), y, labels, splits)
+        data = Data(self._scale_training(X, labels), y, labels, splits, weights)
         table = join_tables(
             [
                 self._score_grid(clone(plain).set_params(**own), data, several_groups, own)
@@ -431,7 +455,8 @@ class _PathCV(KernelEstimator):
             for name, column in table.items()
             if name.startswith("param_") and column[row] == column[row]  # not NaN
         }
-        model = clone(plain).set_params(**self.best_params_).fit(data.X, y, labels)
+        model = clone(plain).set_params(**self.best_params_)
+        model.fit(data.X, y, labels, **({} if weights is None else {"sample_weight": weights}))
         self.best_estimator_ = model
         self.basis_, self.coef_ = model.basis_, model.coef_
         if not self._partly_scored:
@@ -625,7 +650,7 @@ def _alpha_paths(
             columns, new = X[train], X[None, test]
         else:
             columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
-        form = plain._preferences(data.labels[train])
+        form = data.form(plain, train)
         yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
 
 
@@ -649,7 +674,7 @@ def _subset_paths(
         columns, among, new = (
             search._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
         )
-        form = plain._preferences(data.labels[train])
+        form = data.form(plain, train)
         coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
         yield function_values(new, coef)
 
@@ -697,7 +722,7 @@ def _function_paths(
     for train, test in data.splits:
         values = np.empty((1, len(models), len(ridges), n_steps, len(test)))
         for place, model in enumerate(models):
-            form = model._preferences(data.labels[train])
+            form = data.form(model, train)
             gram = FunctionGram(columns[train], products_of(dictionary), form)
             path = model._function_path(gram, data.y[train], ridges, n_steps)
             chosen = [dictionary.columns(data.X[test], np.maximum(own, 0)) for own in path.selected]
@@ -719,7 +744,7 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
     """
 
     def gram(rows: Indices) -> GramSums:
-        return GramSums.of(columns[:, rows], data.y[rows], model._preferences(data.labels[rows]))
+        return GramSums.of(columns[:, rows], data.y[rows], data.form(model, rows))
 
     labels = data.labels if isinstance(model, RankerMixin) else np.arange(len(data.y))
     blocks = common_blocks(data.splits, labels)

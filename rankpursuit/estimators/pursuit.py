@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array
 
 from rankpursuit.estimators._base import (
@@ -347,6 +348,7 @@ class _Pursuit(KernelEstimator):
     # Learning from blocks. Everything is computed on a copy of the model, which takes its place at
     # the end: a block that is refused leaves the model as it was.
 
+    @available_if(lambda self: not (self._of_functions or self.scale))
     def partial_fit(
         self,
         X: ArrayLike,
@@ -900,11 +902,18 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
     ) -> None:
         self._set_parameters(locals())
 
-    def _preferences(self, labels: NDArray) -> Preferences:
-        return Blend(super()._preferences(labels), self.beta)
+    def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
+        return Blend(super()._preferences(labels, sample_weight), self.beta)
 
     def fit(  # type: ignore[override]
-        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Fit to scores, and to their order inside each group.
 
@@ -915,9 +924,16 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
             Scores.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Positive weights: a pair counts by the product of those of its samples.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y, groups)
+        labels = {"qid": qid, "group": group}
+        return super().fit(X, y, groups, **labels, sample_weight=sample_weight)

@@ -109,11 +109,14 @@ class FunctionGram:
         doubles = np.zeros((self._factors.shape[1],) * 2)
         if isinstance(form, GroupPreferences):
             ends = np.cumsum(form.sizes)
-            for end, size, scale in zip(ends, form.sizes, form.scale / form.sizes, strict=True):
+            own = np.ones(form.n_points) if form.row_weights is None else form.row_weights
+            for end, size, scale in zip(ends, form.sizes, form.scale / form.masses, strict=True):
                 rows = form.order[end - size : end]
-                singles += scale * np.square(self.values[rows].sum(axis=0, dtype=np.float64))
+                singles += scale * np.square(own[rows] @ self.values[rows])
                 if len(doubles):
-                    factors = self._factors[rows]
+                    factors = (
+                        self._factors[rows] * np.sqrt(own[rows]).astype(self.values.dtype)[:, None]
+                    )
                     doubles += scale * np.square(factors.T @ factors)
         elif isinstance(form, PairPreferences):
             for rows in _blocks(form.n_pairs, self.values.shape[1]):
@@ -147,14 +150,16 @@ def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 def _point_weights(form: Preferences) -> Array:
     """Return the weight of each point's square in the form, shape (n,)."""
     if isinstance(form, Blend):
-        return form.beta + (1.0 - form.beta) * _point_weights(form.preferences)
+        both = (_point_weights(part) for part in (form.pointwise, form.preferences))
+        return np.array([form.beta, 1.0 - form.beta]) @ np.stack([*both])
     if isinstance(form, GroupPreferences):
-        return form.scale[form.codes]
+        weights = form.scale[form.codes]
+        return weights if form.row_weights is None else weights * form.row_weights
     if isinstance(form, PairPreferences):
         ends, weights = form.ends.ravel(), np.repeat(form.weights, 2)
         return np.bincount(ends, weights, minlength=form.n_points).astype(np.float64)
     assert isinstance(form, Pointwise)
-    return np.ones(form.n_points)
+    return np.ones(form.n_points) if form.row_weights is None else form.row_weights
 
 
 def pursue_functions(

@@ -590,6 +590,7 @@ def choose_form(
     ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
     n_entries = n_rows * n_candidates
     can_be_cut = isinstance(ranking, Pointwise | GroupPreferences)
+    can_be_cut &= getattr(ranking, "row_weights", None) is None
     if not can_be_cut or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
         return "rows"
     if n_entries > ROWS_ENTRIES:
