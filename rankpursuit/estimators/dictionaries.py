@@ -398,9 +398,9 @@ def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.fl
                 "columns of a dictionary must return one value for each point and function, of the "
                 f"shape {(len(part), len(which))}; got {found.shape}"
             )
+        if not np.isfinite(found).all():
+            raise ValueError("columns of a dictionary must return finite values")
         values[start : start + step] = found
-    if not np.isfinite(values).all():
-        raise ValueError("columns of a dictionary must return finite values")
     return values
 
 

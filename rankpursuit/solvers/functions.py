@@ -63,14 +63,16 @@ class FunctionGram:
         self.values, self.form = values, form
         self.products = products
         factors = np.unique(products)
-        first = np.array_equal(factors, np.arange(len(factors)))
-        self._factors = values[:, : len(factors)] if first else values[:, factors]
+        first = np.array_equal(factors, np.arange(len(factors)))  # then no copy is needed
+        self._factors: slice | Indices = slice(len(factors)) if first else factors
+        self._n_factors = len(factors)
         self._pairs = tuple(np.searchsorted(factors, products).T)
         weights = _point_weights(form)
         squares, fourths = self._moments(weights), self._moments(np.square(weights), 4)
-        norms = np.maximum(squares - self._squared_means(form), 0.0)
+        norms = squares - self._squared_means(form)
         fewest = min(FEWEST_ROWS, len(values) / 20.0)
-        norms[np.square(norms) < fewest * fourths] = 0.0
+        rounding = 1e4 * np.finfo(values.dtype).eps * squares
+        norms[(norms <= rounding) | (np.square(norms) < fewest * fourths)] = 0.0
         self.norms = norms
 
     def column(self, number: int) -> Array:
@@ -89,16 +91,20 @@ class FunctionGram:
         return self.correlate(self.column(number))
 
     def _moments(self, weights: Array, power: int = 2) -> Array:
-        """Return the weighted sums of powers of all functions and products, shape (N + m,)."""
+        """Return the weighted sums of powers of all functions and products, shape (N + m,).
+
+        Fourth powers of functions are those of their deviations from the mean.
+        """
         singles = np.zeros(self.values.shape[1])
-        doubles = np.zeros((self._factors.shape[1],) * 2)
+        doubles = np.zeros((self._n_factors,) * 2)
+        mean = self.values.mean(axis=0) if power == 4 else 0.0
         for rows in _blocks(len(weights), self.values.shape[1]):
-            values, factors, own = self.values[rows], self._factors[rows], weights[rows]
-            if power > 1:
-                values, factors = values**power, factors**power
-            singles += own.astype(values.dtype) @ values
+            values, own = self.values[rows], weights[rows]
+            alone = values - mean if power == 4 else values
+            singles += own.astype(values.dtype) @ (alone**power if power > 1 else alone)
             if len(doubles):
-                doubles += weighted_gram(factors, own)
+                values = values**power if power > 1 else values
+                doubles += weighted_gram(values[:, self._factors], own)
         return np.concatenate([singles, doubles[self._pairs]])
 
     def _squared_means(self, form: Preferences) -> Array:
@@ -106,24 +112,25 @@ class FunctionGram:
         if isinstance(form, Blend):
             return (1.0 - form.beta) * self._squared_means(form.preferences)
         singles = np.zeros(self.values.shape[1])
-        doubles = np.zeros((self._factors.shape[1],) * 2)
+        doubles = np.zeros((self._n_factors,) * 2)
         if isinstance(form, GroupPreferences):
             ends = np.cumsum(form.sizes)
-            own = np.ones(form.n_points) if form.row_weights is None else form.row_weights
+            weights = np.ones(form.n_points) if form.row_weights is None else form.row_weights
             for end, size, scale in zip(ends, form.sizes, form.scale / form.masses, strict=True):
                 rows = form.order[end - size : end]
-                singles += scale * np.square(own[rows] @ self.values[rows])
+                values, own = self.values[rows], weights[rows]
+                singles += scale * np.square(own @ values)
                 if len(doubles):
-                    factors = (
-                        self._factors[rows] * np.sqrt(own[rows]).astype(self.values.dtype)[:, None]
-                    )
-                    doubles += scale * np.square(factors.T @ factors)
+                    squared = np.square(weighted_gram(values[:, self._factors], own))
+                    squared *= scale
+                    doubles += squared
         elif isinstance(form, PairPreferences):
             for rows in _blocks(form.n_pairs, self.values.shape[1]):
                 (one, two), weights = form.ends[rows].T, 2.0 * form.weights[rows]
-                singles += weights @ (self.values[one] * self.values[two])
+                values = self.values[one] * self.values[two]
+                singles += weights @ values
                 if len(doubles):
-                    doubles += weighted_gram(self._factors[one] * self._factors[two], weights)
+                    doubles += weighted_gram(values[:, self._factors], weights)
         return np.concatenate([singles, doubles[self._pairs]])
 
 
@@ -133,11 +140,12 @@ def weighted_gram(values: Values, weights: Array) -> Values:
     A difference of two symmetric products takes half the work of one product of two matrices.
     """
     found = np.zeros((values.shape[1],) * 2, dtype=values.dtype)
-    for sign in (1.0, -1.0):
+    for sign, combine in ((1.0, np.add), (-1.0, np.subtract)):
         own = np.flatnonzero(sign * weights > 0.0)
-        part = values[own]
-        part *= np.sqrt(np.abs(weights[own])).astype(values.dtype)[:, None]
-        found += sign * (part.T @ part)
+        if len(own):
+            part = values[own]
+            part *= np.sqrt(np.abs(weights[own])).astype(values.dtype)[:, None]
+            combine(found, part.T @ part, out=found)
     return found
 
 
