@@ -8,9 +8,10 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
-REFERENCE_USERS := 10 15 20 30 50 100 200 300
+FEATURES := user-20 user-30 user-50 user-100 user-200 user-300 items-300 \
+	set-20 set-30 set-50 set-100 set-200 set-300
 
-.PHONY: help run test data paper inferred inference ablations tables check check-full report bench docs \
+.PHONY: help run test data paper inferred inference interpretations ablations tables check check-full report bench docs \
 	lint format wheel clean
 
 help:  ## list the targets
@@ -46,11 +47,14 @@ inferred: $(READY)  ## the tables with the set-up that their figures are consist
 	$(BIN)/rp-run configs/inferred/*.yaml --output results/inferred $(OPTIONS)
 
 inference: $(READY)  ## infer the paper's set-up from its figures; resumable
-	@for number in $(REFERENCE_USERS); do \
-		$(BIN)/rp-run configs/inference/*.yaml --set protocol.reference_users=$$number \
-			--output results/inference/$$number $(OPTIONS) || exit 1; \
+	@for one in $(FEATURES); do \
+		$(BIN)/rp-run configs/inference/*.yaml --set protocol.fill_over=$${one%-*} \
+			--set protocol.reference_users=$${one#*-} --output results/inference/$$one $(OPTIONS) || exit 1; \
 	done
 	$(BIN)/python scripts/study.py inference
+
+interpretations: $(READY)  ## what each interpretation of the paper changes; resumable
+	$(BIN)/python scripts/study.py interpretations
 
 ablations: $(READY)  ## what is behind the claims that fail; resumable
 	$(BIN)/rp-run configs/ablations/*.yaml --output results/ablations $(OPTIONS)

@@ -54,6 +54,10 @@ class StoreError(RankpursuitError):
     """A store of results that cannot be used: locked, damaged, or of another config or data set."""
 
 
+class DamagedStoreError(StoreError):
+    """A store of results that cannot be read."""
+
+
 class RunError(RankpursuitError):
     """A run that cannot go on."""
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
 import yaml
+from matplotlib.figure import Figure
 
-from rankpursuit.experiments.methods import METHODS, METRICS
-from rankpursuit.experiments.names import shipped_experiments
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.check import check_results, load_expectations
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.figures import INK, WIDTH, figure_style, save
+from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.text import duration
@@ -54,15 +55,14 @@ def matrix() -> str:
     for folder, place in ((REFERENCE, ""), (INFERRED, "inferred/")):
         check = check_results(folder, load_expectations(ROOT / "configs" / place / "expected"))
         for number, run in runs(folder).items():
-            cells = [one for one in check.cells if one.table == number]
-            own = [one.verdict for one in check.claims if one.verdict.claim.tables[-1] == number]
+            cells = check.cells[check.cells["table"] == number]
+            counts = check.claims.loc[check.claims["table"] == number, "verdict"].value_counts()
             versions = run.provenance["packages"]
-            counts = Counter(verdict.outcome for verdict in own)
             row = [
                 f"[{number}]({place}{run.name}/tables.md)" + ", inferred" * bool(place),
                 f"`rp-run configs/{place}{run.name}.yaml`",
-                f"{sum(one.status == 'within tolerance' for one in cells)} of {len(cells)}",
-                ", ".join(f"{counts[x]} {x}" for x in get_args(Outcome) if counts[x]),
+                f"{(cells['status'] == 'within tolerance').sum()} of {len(cells)}",
+                ", ".join(f"{counts[x]} {x}" for x in get_args(Outcome) if x in counts),
                 duration(run.provenance["seconds"]),
                 run.provenance["commit"],
                 ", ".join(f"{name} {versions[name]}" for name in ("numpy", "scipy")),
@@ -98,47 +98,112 @@ def _verdict(judged: Verdict) -> tuple[str, str]:
     return f"{judged.outcome}, {share}", judged.size
 
 
-def fits() -> str:
-    """Return chi-squares of the text's set-up and of those that fit best, from inference.csv."""
-    setups = pd.read_csv(ROOT / "results" / "inference.csv")
+def _setups() -> dict[str, dict[int, Results]]:
+    """Return the runs of each set-up; tables that the inferred one leaves alone are the text's."""
+    return {"the text's set-up": runs(), "the inferred set-up": runs() | runs(INFERRED)}
+
+
+def story() -> str:
+    """Return how much reproduces in each set-up, and how good the mean rating is."""
+    lines = []
+    for setup, found in _setups().items():
+        off = [
+            is_within(measured - published, published_tolerance(metric))
+            for metric, _, _, measured, published in _each_cell(found)
+        ]
+        outcomes = Counter(one.outcome for one in judge_claims(list(found.values())))
+        claims = (
+            f"{outcomes['holds']} of {outcomes.total()} claims hold ({outcomes['partly']} partly)"
+        )
+        line = f"- **With {setup}** {sum(off)} of {len(off)} published figures are within tolerance"
+        lines.append(f"{line}, and {claims}.")
+    means = {number: _mean_errors(run) for number, run in runs().items()}
+    parts = []
+    for data, number in (("MovieLens", 3), ("Jester", 1)):
+        best = means[number].drop(list(runs()[number].baselines)).min()
+        parts.append(f"{means[number]['mean_rating']:.3f} on {data} (best method: {best:.3f})")
+    lines.append(
+        "- **A baseline without learning**, the mean rating of an item over the reference users "
+        f"who rated it, has an error of {' and '.join(parts)}. It never sees the user's scores."
+    )
+    return "\n".join(lines)
+
+
+def _each_cell(found: dict[int, Results]) -> Iterator[tuple[str, str, str, float, float]]:
+    """Yield metric, algorithm, group, measured and published error of each distinct cell."""
+    for number, run in found.items():
+        measured = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean()
+        for metric, label, group, published in published_tables()[number].each_cell():
+            yield metric, label, group, float(measured[metric, label, group]), published
+
+
+def _mean_errors(run: Results) -> pd.Series:
+    """Return the mean disagreement error of each algorithm over the groups."""
+    rows = run.repeats[run.repeats["metric"] == "disagreement"]
+    return rows.groupby("algorithm")["test_error"].mean()
+
+
+def baselines() -> str:
+    """Return the errors of the baselines and of the best method, group by group."""
     rows = []
-    for data, title in (("jester", "Jester"), ("movielens", "MovieLens")):
-        here = setups[setups["data"] == data]
-        keys = ["reference_users", "holdout", "power", "shared", "size"]
-        tables = list(dict.fromkeys(here["table"]))
-        chi = here.pivot_table(index=keys, columns="table", values="chi_square", dropna=False)
-        default = here.query("holdout == 0 and power.isna() and not shared and size == 'holdout'")
-        by_number = default.pivot(index="reference_users", columns="table", values="chi_square")
-        fitted = by_number[tables[0]].idxmin()
-        cells = here.drop_duplicates("table").set_index("table")["cells"]
-        best = chi[tables[0]].idxmin()
-        for words, number, values in (
-            ("the text's set-up", by_number.index.max(), by_number.loc[by_number.index.max()]),
-            ("the best number of reference users", fitted, by_number.loc[fitted]),
-            (f"the best of {len(chi)} set-ups", best[0], chi.loc[best]),
-        ):
-            there = [t for t in tables if pd.notna(values[t])]
-            shown = "; ".join(f"Table {t}: {values[t] / cells[t]:.1f}" for t in there)
-            rows.append([title, words, int(number), shown])
-    headers = ["data", "set-up", "reference users"]
-    headers += ["chi² per cell, the table that was fitted first"]
-    return markdown_columns(headers, rows, "llrl")
+    for number, run in ((number, run) for number, run in runs().items() if number != 5):
+        means = run.repeats.groupby(["algorithm", "group"])["test_error"].mean().unstack()
+        best = means.drop(list(run.baselines)).mean(axis=1).idxmin()
+        for label in (*run.baselines, best):
+            title = run.algorithms[label] + ", the best of the paper's methods" * (label == best)
+            errors = [f"{means.loc[label, group]:.3f}" for group in run.groups]
+            rows.append([published_tables()[number].title, title, *errors])
+    return markdown_columns(["experiment", "", *run.groups], rows, "llrrr")
+
+
+def draw_published(path: Path) -> None:
+    """Draw every measured disagreement error against the published one, in both set-ups."""
+    styles = [{"fc": "none", "ec": "#6f7782"}, {"fc": "#d1500a", "ec": "#d1500a", "alpha": 0.75}]
+    with figure_style():
+        figure = Figure(figsize=(WIDTH, 4.2))
+        panels = {"Jester": (1, 2, 5), "MovieLens": (3, 4)}
+        for axes, (title, numbers) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+            for (setup, found), style in zip(_setups().items(), styles, strict=True):
+                cells = [
+                    (published, measured)
+                    for metric, *_, measured, published in _each_cell(
+                        {n: found[n] for n in numbers}
+                    )
+                    if metric == "disagreement"
+                ]
+                axes.scatter(*zip(*cells, strict=True), s=28, label=setup, lw=1.1, **style)
+            baseline = _mean_errors(runs()[numbers[0]])["mean_rating"]
+            axes.axhline(
+                baseline, color="#00906a", ls="--", lw=1.2, label="mean rating, no learning"
+            )
+            low, high = axes.get_xlim()
+            axes.axline((low, low), slope=1, color=INK, lw=0.8)
+            axes.set(title=title, xlabel="published error", xlim=(low, high))
+        figure.axes[0].set_ylabel("measured error")
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        save(figure, path)
 
 
 def cells() -> str:
-    """Return for each table how many cells are within tolerance, and the mean deviation."""
+    """Return for each table how many distinct cells are within tolerance, and how far off."""
     expectations = load_expectations(ROOT / "configs" / "expected")
     rows = []
     for setup, folder in (("the text's", REFERENCE), ("inferred", INFERRED)):
         found = {number: one for number, one in expectations.items() if number in runs(folder)}
-        checked = pd.DataFrame(check_results(folder, found).cells)
+        checked = check_results(folder, found).cells
         for (number, metric), cells_of in checked.groupby(["table", "metric"]):
             off = cells_of["measured"] - cells_of["published"]
-            tolerance = expectations[number].tolerances[metric].tolerance
-            within = f"{(off.abs() <= tolerance + 1e-9).sum()} of {len(off)}"
+            tolerance = published_tolerance(metric)
+            within = f"{is_within(off, tolerance).sum()} of {len(off)}"
             row = [setup, number, metric.replace("_", " "), f"± {tolerance:g}", within]
             rows.append([*row, f"{off.mean():+.3f}", f"{off.abs().mean():.3f}"])
-    headers = ["set-up", "table", "error", "tolerance", "cells within"]
+        near = is_within(
+            checked["measured"] - checked["published"],
+            checked["metric"].map(published_tolerance),
+        )
+        rows.append([setup, "all", "", "", f"{near.sum()} of {len(near)}", "", ""])
+    headers = ["set-up", "table", "error", "tolerance", "distinct cells within"]
     headers += ["mean deviation", "mean size of it"]
     return markdown_columns(headers, rows, "lrlrrrr")
 
@@ -147,16 +212,16 @@ def headline() -> str:
     """Return the mean error over the three groups of each method and experiment."""
     columns = {number: run for number, run in runs().items() if number != 5}
     rows = []
-    for label, title in ((name, method.title) for name, method in METHODS.items()):
-        row = [title]
+    for label, method in METHODS.items():
+        row = [method.title + ", baseline, not in the paper" * method.baseline]
         for number, run in columns.items():
             rows_of = run.repeats[run.repeats["algorithm"] == label]
             published = published_tables()[number].cells["disagreement"].get(label, {})
             if rows_of.empty:
                 row.append("")
                 continue
-            mean = sum(published.values()) / len(published)
-            row.append(f"{rows_of['test_error'].mean():.3f} ({mean:.3f})")
+            known = f" ({sum(published.values()) / len(published):.3f})" if published else ""
+            row.append(f"{rows_of['test_error'].mean():.3f}{known}")
         if any(row[1:]):
             rows.append(row)
     headers = ["", *(published_tables()[number].title for number in columns)]
@@ -197,57 +262,8 @@ def equal_sizes() -> str:
     return markdown_columns(headers, rows, "rrrrr")
 
 
-def times() -> str:
-    """Return what each experiment is called, what it runs and how long that took."""
-    of_name = {run.name: (number, run) for number, run in runs().items()}
-    rows = []
-    for name in shipped_experiments():
-        if name in of_name:
-            number, run = of_name[name]
-            title = published_tables()[number].full_title
-            cores = run.provenance["machine"]["cores"]
-            rows.append(
-                [f"`{name}`", title, f"{duration(run.provenance['seconds'])} on {cores} cores"]
-            )
-    return markdown_columns(["experiment", "what it is", "time"], rows, "llr")
-
-
-def headline_of_both_tasks() -> str:
-    """Return the mean errors over the groups of Table 5, at ranking and at regression."""
-    run, published = runs()[5], published_tables()[5].cells
-    measured = run.repeats.groupby(["algorithm", "metric"])["test_error"].mean()
-    rows = []
-    for label in published["disagreement"]:
-        row = [METHODS[label].title]
-        for metric in run.metrics:
-            digits, figures = METRICS[metric].decimals, published[metric][label].values()
-            mean = sum(figures) / len(figures)
-            row.append(f"{measured[label, metric]:.{digits}f} ({mean:.{digits}f})")
-        rows.append(row)
-    headers = ["", *(METRICS[metric].title for metric in run.metrics)]
-    return markdown_columns(headers, rows, "l" + "r" * len(run.metrics))
-
-
-def verdicts() -> str:
-    """Return how many claims of the paper have each verdict, and what they say."""
-    judged = judge_claims(list(runs().values()))
-    found = {
-        outcome: [one.claim for one in judged if one.outcome == outcome]
-        for outcome in get_args(Outcome)
-        if any(one.outcome == outcome for one in judged)
-    }
-    counts = ", ".join(f"{outcome}: {len(claims)}" for outcome, claims in found.items())
-    lines = [f"**Of the paper's {len(judged)} claims about these tables: {counts}.**"]
-    for outcome, claims in found.items():
-        lines += ["", f"<details><summary>{outcome.capitalize()}</summary>", ""]
-        lines += [f"- {claim}" for claim in claims]
-        lines += ["", "</details>"]
-    return "\n".join(lines)
-
-
-MAKERS = (matrix, log, claims, fits, cells, headline, stopping, equal_sizes, times, verdicts)
+MAKERS = (matrix, log, claims, story, baselines, cells, headline, stopping, equal_sizes)
 PARTS: dict[str, Callable[[], str]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
-PARTS["headline-5"] = headline_of_both_tasks
 
 
 def with_part(text: str, name: str, content: str) -> str:
@@ -276,6 +292,7 @@ def main() -> None:
     for page in PAGES:
         write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
+    draw_published(ROOT / "results" / "published")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
 """Put the reference on record: ``python scripts/record.py --why "..."``.
 
 Writes ``configs/expected/NAME.yaml`` for each table in ``results/reference``, and
-``configs/inferred/expected/NAME.yaml`` for those in ``results/reference/inferred``: tolerances from
-the measured spread over users, every cell beyond them as a known deviation, and the verdict on
-every claim. Appends when and why to ``results/reference/log.yaml``. Only after results were
-changed on purpose; `scripts/pages.py` then writes the pages.
+``configs/inferred/expected/NAME.yaml`` for those in ``results/reference/inferred``: every distinct
+cell beyond the tolerance as a known deviation, and the verdict on every claim. Appends when and why
+to ``results/reference/log.yaml``. Only after results were changed on purpose; `scripts/pages.py`
+then writes the pages.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import math
 from pathlib import Path
 from typing import Any
 
@@ -21,54 +20,35 @@ from pages import INFERRED, LOG, REFERENCE, ROOT, runs
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.check import load_expectations
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
 from rankpursuit.reporting.results import Results
 from rankpursuit.writing import write_atomically
-
-N_USERS = 3000
 
 HEAD = """\
 # What rp-check expects of the results of {config}.yaml. Written by scripts/record.py.
 #
-# tolerances: how far a cell may lie from the published one. Two means of 3,000 users each, the
-#   paper's and ours, differ by chance by up to three standard errors, 3 * sqrt(2 / 3000) times the
-#   standard deviation over users; half of the last digit that the paper prints is added.
-# known_deviations: measured values of the cells that lie further off. They may move by `pinned`; a
-#   larger change in either direction fails, also one towards the paper.
+# known_deviations: measured values of the cells outside the tolerance of published.yaml. They may
+#   move by one unit of the last digit that the paper prints; more in either direction fails, also
+#   towards the paper.
 # recomputed: relative tolerance of a single repeat that is computed again (results/exact.md). It is
 #   set by hand and kept.
 # claims: verdicts on record for the claims of published.yaml.
 """
 
 
-def tolerance(run: Results, metric: str) -> dict[str, Any]:
-    """Return the tolerance of a metric and where it comes from."""
-    users = run.users[run.users["metric"] == metric]
-    spread = users.groupby(["algorithm", "group"])["error"].std().max()
-    digits = METRICS[metric].decimals
-    chance, half = 3 * math.sqrt(2 / N_USERS) * spread, 0.5 * 10.0**-digits
-    reason = (
-        f"standard deviation over users up to {spread:.{digits}f}, so {chance:.{digits + 1}f}, "
-        f"and {half:g} for rounding"
-    )
-    return {"tolerance": math.ceil((chance + half) * 10**digits) / 10**digits, "reason": reason}
-
-
 def expectation(run: Results, config: str, verdicts: dict[str, str], recomputed: Any) -> str:
     """Return the text of the file of one table."""
     table = published_tables()[run.table or 0]
-    tolerances = {metric: tolerance(run, metric) for metric in table.cells}
     means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean()
     known: dict[str, dict[str, dict[str, float]]] = {}
     for metric, label, group, published in table.each_cell():
         measured = round(means[metric, label, group], METRICS[metric].decimals + 1)
-        if abs(means[metric, label, group] - published) > tolerances[metric]["tolerance"] + 1e-9:
+        off = means[metric, label, group] - published
+        if not is_within(off, published_tolerance(metric)):
             known.setdefault(metric, {}).setdefault(label, {})[group] = float(measured)
     content: dict[str, Any] = {
         "config": config,
         "table": table.number,
-        "tolerances": tolerances,
-        "pinned": {metric: 10.0 ** -METRICS[metric].decimals for metric in table.cells},
         "recomputed": recomputed,
         "known_deviations": known,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import click
-from studies import ablations, candidates, defaults, inference, letor, readings
+from studies import ablations, candidates, defaults, inference, interpretations, letor
 
 main = click.Group(
     help=__doc__,
@@ -14,7 +14,7 @@ main = click.Group(
         "defaults": defaults.main,
         "inference": inference.main,
         "letor": letor.main,
-        "readings": readings.main,
+        "interpretations": interpretations.main,
     },
 )
 

@@ -1,5 +1,6 @@
 """Made-up results of a run, written as files like those of ``rp-run``."""
 
+import hashlib
 import itertools
 import json
 
@@ -25,6 +26,9 @@ def write_results(
     basis=None,
     leave_out=lambda row: False,
     data="jester",
+    sealed=False,
+    baselines=None,
+    config=None,
 ):
     """Write the files of a run whose errors are known.
 
@@ -36,11 +40,14 @@ def write_results(
     basis: {label: number of basis functions}, of 40 points; 20 for sparse methods.
     data: the name of the data set, which is not read.
     leave_out: of rows of repeats.csv, those that are not there yet.
+    baselines: {label: mean error} of baselines to add.
+    config: the resolved config of an experiment, in place of a small one.
+    sealed: whether the provenance has the checksums of the files, as that of every run.
     """
     cells = published_tables()[table or 1].cells
-    labels = list(next(iter(cells.values())))
-    errors, basis = errors or {}, basis or {}
-    config = {
+    labels = [*next(iter(cells.values())), *(baselines or {})]
+    errors, basis = (baselines or {}) | (errors or {}), basis or {}
+    config = config or {
         "name": folder.name,
         "table": table,
         "data": {"name": data},
@@ -61,7 +68,7 @@ def write_results(
     for group, repeat, (at, label), metric in itertools.product(
         GROUPS, range(1, repeats + 1), enumerate(labels), cells
     ):
-        published = cells[metric][label][group]
+        published = cells[metric].get(label, {}).get(group)
         mean = errors.get((metric, label, group), errors.get(label, published))
         turn = repeat // 2 if at % 2 else repeat
         error = mean + 0.002 * (-1) ** repeat + noise * (at + 1) * (-1) ** turn
@@ -75,12 +82,19 @@ def write_results(
             ]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-    (folder / "provenance.json").write_text(json.dumps({"commit": "made up"}))
     write_csv(folder / "repeats.csv", rows)
     write_csv(folder / "users.csv.gz", users)
     keys = [{key: row[key] for key in ("group", "repeat", "algorithm", "metric")} for row in rows]
     point = {"axis": "width", "value": 1, "holdout_error": 0.4}
     write_csv(folder / "curves.csv", [key | point for key in keys])
+    provenance = {"commit": "made up"}
+    if sealed:
+        contents = {path.name: path.read_bytes() for path in folder.iterdir()}
+        provenance["files"] = {
+            name: {"sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in contents.items()
+        }
+    (folder / "provenance.json").write_text(json.dumps(provenance))
     return folder
 
 

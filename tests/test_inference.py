@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 from studies import inference
-from studies.inference import Grid, Rule, cells_of
+from studies.inference import Features, Grid, Rule, cells_of
 
 from rankpursuit.reporting.published import published_tables
 
-WIDTHS, LAMBDAS = (1.0, 2.0, 4.0), tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5, 7))
+WIDTHS, LAMBDAS = (1.0, 2.0, 4.0), tuple(2.0**power for power in (-4, -2, 0, 2, 4, 6))
 N_UNITS = 6
 AXES = {
     "rls": {"width": WIDTHS, "lambdas": LAMBDAS},
@@ -42,10 +42,11 @@ def by_hand(grids, rule, group):
             at = LAMBDAS.index(2.0**rule.power)
             for label in ("rls", "sparse_rank_rls"):
                 allowed[label] = {point for point in allowed[label] if point[-1] == at}
-        if rule.shared:
+        if rule.shared != "none":
             lowest = {
                 label: [min(sums[label][p] for p in points if p[0] == w) for w in range(3)]
                 for label, points in allowed.items()
+                if rule.shared == "all" or label != "rls"
             }
             total = [sum(one[w] / min(one) for one in lowest.values()) for w in range(3)]
             width = int(np.argmin(total))
@@ -65,10 +66,11 @@ def by_hand(grids, rule, group):
     [
         Rule(),
         Rule(holdout=1),
-        Rule(holdout=3, shared=True),
-        Rule(power=3),
+        Rule(holdout=3, shared="all"),
+        Rule(shared="ranking"),
+        Rule(power=2),
         Rule(size="pursuit"),
-        Rule(2, -1, shared=True, size="pursuit"),
+        Rule(2, 0, shared="all", size="pursuit"),
     ],
     ids=str,
 )
@@ -80,7 +82,7 @@ def test_a_rule_chooses_as_one_would_by_hand(grids, rule):
 
 
 def test_every_rule_is_there_once_and_the_default_is_one_of_them():
-    assert len(set(inference.RULES)) == len(inference.RULES) == 96
+    assert len(set(inference.RULES)) == len(inference.RULES) == 84
     assert inference.DEFAULT in inference.RULES
 
 
@@ -98,7 +100,7 @@ def test_chi_square_is_in_standard_errors_of_both_means_and_of_rounding():
     total = 0.0
     for metric, group, label in cells.keys:
         own = users[(users["group"] == group) & (users["algorithm"] == label)]["error"]
-        total += 0.005**2 / (own.var() * (1 / 80 + 1 / 3000) + 0.001**2 / 12)
+        total += 0.005**2 / (own.var() * (1 / 400 + 1 / 3000) + 0.001**2 / 12)
         assert metric == "disagreement"
     assert cells.chi_square() == pytest.approx(total)
     assert cells_of(1, errors_around(1, 0.0)).chi_square() == pytest.approx(0, abs=1e-20)
@@ -120,10 +122,11 @@ def test_published_errors_are_within_tolerance_and_make_the_comparisons_agree():
         assert agreeing == total > 0
 
 
-def test_the_number_of_reference_users_that_made_the_cells_is_found():
-    shifts = {10: 0.03, 20: 0.0, 300: -0.04}
+def test_the_features_that_made_the_cells_are_found():
+    shifts = {("user", 10): 0.03, ("user", 20): 0.0, ("set", 20): -0.04}
     setups = {
-        (number, Rule()): {3: cells_of(3, errors_around(3, shift))}
-        for number, shift in shifts.items()
+        (Features(*features), Rule()): {3: cells_of(3, errors_around(3, shift))}
+        for features, shift in shifts.items()
     }
-    assert inference.interval(setups, 3) == {10: 0.0, 20: 1.0, 300: 0.0}
+    found = inference.interval(setups, 3)
+    assert found == {("user", 10): 0.0, ("user", 20): 1.0, ("set", 20): 0.0}

@@ -16,12 +16,9 @@ from typing import IO, Any
 import click
 
 from rankpursuit import __version__
-from rankpursuit.errors import ClusterError, RankpursuitError
+from rankpursuit.errors import ConfigError, RankpursuitError
 from rankpursuit.experiments.names import closest_match, suggestion
 from rankpursuit.text import cut, one_line, visible
-
-LONGEST_PATH = 300
-"""Characters of a missing path that are shown."""
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -51,7 +48,7 @@ def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
     """Return the failure that a file or folder is missing, with a similar name or other advice."""
     similar = closest_match(path)
     advice = f"did you mean {similar}?" if similar else otherwise
-    return Failure(f"{cut(str(path), LONGEST_PATH)}: no such {what}{advice and f'; {advice}'}")
+    return Failure(f"{cut(str(path), 300)}: no such {what}{advice and f'; {advice}'}")
 
 
 class Failure(click.ClickException):
@@ -88,10 +85,9 @@ def terminable() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise Terminated(number)
 
-    numbers = [signal.SIGTERM, signal.SIGHUP]
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    main = threading.current_thread() is threading.main_thread()
+    both = (signal.SIGTERM, signal.SIGHUP) if main else ()
+    numbers = [number for number in both if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
         signal.signal(number, stop)
     try:
@@ -123,10 +119,9 @@ class _OneLineErrors(click.Command):
             raise Stopped(stop) from None
         except MemoryError as error:
             raise Failure(f"out of memory: ask for less, or use more memory ({error})") from error
-        except ClusterError as error:
-            raise Failure(*error.faults) from error
         except RankpursuitError as error:
-            raise Failure(str(error)) from error
+            faults = getattr(error, "faults", [str(error)])
+            raise Failure(*faults, exit_code=2 if isinstance(error, ConfigError) else 1) from error
         except OSError as error:
             if error.filename is not None:
                 raise Failure(f"{error.filename}: {error.strerror}") from error

@@ -50,7 +50,7 @@ def load_default() -> list[Results]:
     """Load the user's complete run of each published table, otherwise the reference run."""
     from rankpursuit.experiments.export import RunFolder
     from rankpursuit.reporting.results import load_results
-    from rankpursuit.reporting.tables import is_full_size, missing_notes
+    from rankpursuit.reporting.tables import config_changes, is_full_size, missing_notes
 
     own = {run.path.name: run.path for run in RunFolder.below(DEFAULT)}
     references = [load_results(run.path) for run in RunFolder.below(REFERENCE)]
@@ -72,7 +72,7 @@ def load_default() -> list[Results]:
                 ):
                     kind += f"; your run in {folder} is incomplete or of another table"
                 else:
-                    run, kind = found, "your run"
+                    run, kind = found, "your run" + ", changed" * bool(config_changes(found))
             except ResultsError as error:
                 kind += f"; your run cannot be read: {error}"
         runs.append(run)

@@ -28,7 +28,6 @@ from rankpursuit.cli._results import REFERENCE
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of expectations; default: configs/expected.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def main(
     results: Path | None,
     only: tuple[str, ...],
@@ -36,14 +35,13 @@ def main(
     n_jobs: int,
     inferred: bool,
     expected: Path | None,
-    as_json: bool,
 ) -> None:
     r"""Check RESULTS, a folder with the runs of the five tables; by default, results/reference.
 
-    Every cell must lie within the tolerance of its table around the published figure or, if it is a
-    known deviation, around the value on record. Every claim of the paper must have the verdict on
-    record. All five tables must be there, at full size: --only narrows the check. With --recompute,
-    the first repeats are also run again from the data, with the code as it is, and must agree with
+    Every distinct cell must lie within the tolerance around the published figure or, if it is a
+    known deviation, be the one on record. Every claim of the paper must have the verdict on record.
+    All five tables must be there, at full size: --only narrows the check. With --recompute, the
+    first repeats are also run again from the data, with the code as it is, and must agree with
     RESULTS; without the data that part is left out, and the command says so.
 
     The status is 0 if all is as expected, otherwise 1. Expectations: configs/expected/NAME.yaml.
@@ -54,8 +52,6 @@ def main(
       rp-check --recompute 1
       rp-check results --only jester_supervised
     """
-    import json
-
     from rankpursuit.reporting import check as checking
 
     folder = results or REFERENCE
@@ -70,7 +66,6 @@ def main(
     check = checking.check_results(folder, expectations, only=only)
     if recompute:
         checking.recompute(folder, expectations, check, repeats=recompute, only=only, n_jobs=n_jobs)
-    text = json.dumps(check.as_dict(), indent=2) if as_json else checking.check_text(check)
-    echo(text)
+    echo(checking.check_text(check))
     if not check.passed:
         raise SystemExit(1)

@@ -163,21 +163,15 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
         raise Failure(*missing, exit_code=2)
     from tqdm import tqdm
 
-    from rankpursuit.errors import ConfigError
-    from rankpursuit.experiments.store import Store
+    from rankpursuit.experiments.methods import load_plugins
+    from rankpursuit.experiments.run import open_store
 
-    try:
-        backend = make_backend(
-            options["backend"],
-            **{name: options[name] for name in ("n_jobs", "scheduler", "wait")},
-            tell=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
-        )
-        if options["plugins"]:
-            from rankpursuit.experiments.methods import load_plugins
-
-            load_plugins(options["plugins"])
-    except ConfigError as error:
-        raise Failure(*error.faults, exit_code=2) from error
+    backend = make_backend(
+        options["backend"],
+        **{name: options[name] for name in ("n_jobs", "scheduler", "wait")},
+        tell=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
+    )
+    load_plugins(options["plugins"])
     runs = [_prepare(path, options) for path in configs]
     names = [run.experiment.name for run in runs]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -187,7 +181,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
             folder = _folder(run, options)
             folder.check_store()
             if folder.has_store:
-                Store(folder.store, run.identity()).close()
+                open_store(run, folder).close()
     with backend as workers:
         for run in runs:
             workers.check(run.experiment.data)
@@ -206,27 +200,24 @@ def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
     """Return what to run of an experiment; refuse everything that cannot run."""
     from rankpursuit.cli.init import advice
-    from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
+    from rankpursuit.errors import ConfigError, DataError
     from rankpursuit.experiments.config import load_experiment
     from rankpursuit.experiments.run import Run
 
-    def failure(problems: list[str], **how: Any) -> Failure:
-        own = (f"{path}:", f"{path},")
-        return Failure(*(x if x.startswith(own) else f"{path}: {x}" for x in problems), **how)
-
+    experiment = None
     try:
         experiment = load_experiment(path, options["overrides"])
         if options["quick"]:
             experiment = experiment.at_most(_QUICK_USERS, _QUICK_REPEATS)
         with telling(f"{path}: reading the ratings, which takes longest the first time"):
             return Run.of(experiment, options["repeats"], options["only"], options["groups"])
-    except ConfigError as error:
-        raise failure(error.faults, exit_code=2) from error
-    except DataError as error:
-        enough = advice(experiment)
+    except (ConfigError, DataError) as error:
+        faults = getattr(error, "faults", None)
+        enough = advice(experiment) if experiment and isinstance(error, DataError) else None
+        own = (f"{path}:", f"{path},")
+        lines = [x if x.startswith(own) else f"{path}: {x}" for x in faults or [str(error)]]
         attempt = f"rp-run {path} {enough}" if enough else None
-        few = error.faults if isinstance(error, TooFewUsersError) else []
-        raise failure(few or [str(error)], exit_code=2 if few else 1, attempt=attempt) from error
+        raise Failure(*lines, exit_code=2 if faults else 1, attempt=attempt) from error
 
 
 def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list[Run]) -> bool:

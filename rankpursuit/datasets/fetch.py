@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
 import os
 import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
@@ -134,10 +134,10 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
     path : path, optional
         Where to find the files, as for the data set's own loader.
     """
+    if name in DATA_SETS:
+        return load_jester(path) if name == "jester" else load_movielens(path)
     if name not in NAMES:
         raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")
-    if name != "synthetic":
-        return load_jester(path) if name == "jester" else load_movielens(path)
     if path is not None:
         raise DataError("synthetic ratings are drawn, not read: give no path")
     return make_ratings()
@@ -185,27 +185,15 @@ def _read_spreadsheet(archive: Path) -> NDArray[np.float64]:
             sheet = xlrd.open_workbook(file_contents=content, logfile=log).sheet_by_index(0)
     except Exception as error:  # xlrd fails on damaged files in many ways
         raise DataError(f"{where} cannot be read as .xls ({error}); download it again") from error
-    if sheet.ncols != 101 or sheet.nrows == 0:
-        raise DataError(
-            f"{where} has {sheet.nrows} rows and {sheet.ncols} columns, expected 101 columns: the "
-            "number of jokes rated, then one column for each of the 100 jokes"
-        )
-    for row in range(sheet.nrows):
-        for column, kind in enumerate(sheet.row_types(row)):
-            if kind != xlrd.XL_CELL_NUMBER:  # text, a date or an error such as #DIV/0!
-                value = cut(repr(sheet.cell_value(row, column)), 40)
-                place = f"row {row + 1}, column {column + 1}"
-                raise DataError(f"{where}, {place}: {value} is not a number")
-    table = np.array([sheet.row_values(row) for row in range(sheet.nrows)], dtype=np.float64)
-    counts, ratings = table[:, 0], table[:, 1:]
-    rated = ratings != 99
-    for row, joke in np.argwhere(rated & ~(np.abs(ratings) <= 10)):
-        value = f"the rating {ratings[row, joke]:g} is outside -10 to 10"
-        raise DataError(f"{where}, row {row + 1}, joke {joke + 1}: {value}")
-    for row in np.flatnonzero(counts != rated.sum(axis=1)):
-        numbers = f"says {counts[row]:g} jokes were rated, but holds {rated[row].sum()} ratings"
-        raise DataError(f"{where}, row {row + 1}: {numbers}")
-    return ratings
+    rows = [sheet.row_values(number) for number in range(sheet.nrows)]
+    for number, (count, *ratings) in enumerate(rows):
+        kinds = set(sheet.row_types(number))  # #DIV/0! is not a number
+        rated = [rating for rating in ratings if rating != 99]
+        good = kinds == {xlrd.XL_CELL_NUMBER} and (len(ratings), len(rated)) == (100, count)
+        if not good or not all(-10 <= rating <= 10 for rating in rated):
+            expected = "the number of jokes rated, then 100 ratings from -10 to 10 or 99"
+            raise DataError(f"{where}, row {number + 1}: expected {expected}; download it again")
+    return np.array(rows, dtype=np.float64).reshape(-1, 101)[:, 1:]
 
 
 def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
@@ -228,28 +216,20 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
 
 
 def _parse_movielens(file: Path) -> Ratings:
-    import pandas as pd
-
     if file.suffix.lower() == ".zip":
         text, where = read_member(file, "ml-1m/ratings.dat"), f"{file}: ml-1m/ratings.dat"
     else:
         text, where = file.read_bytes(), str(file)
     if not text.strip():
         raise DataError(f"{where}: the file is empty")
-    # One regular expression checks every line, so that the fast parser cannot guess.
-    pattern = rb"\d{1,9}::\d{1,9}::\d{1,9}(?:::\d{1,18})?"
-    if not re.fullmatch(rb"(?:%b\r?\n)*(?:%b)?" % (pattern, pattern), text):
-        for number, line in enumerate(text.split(b"\n"), start=1):
-            if not re.fullmatch(pattern, line.removesuffix(b"\r")):
-                shown = line[:60].decode("latin-1")
-                raise DataError(
-                    f"{where}, line {number}: {shown!r} is malformed; expected "
-                    "user::movie::rating, or user::movie::rating::timestamp"
-                )
-    table = pd.read_csv(
-        io.BytesIO(text.replace(b"::", b":")), sep=":", header=None, names=range(4), dtype="Int64"
-    )
-    columns = (table[at].to_numpy(np.int64) for at in range(3))
+    pattern = re.compile(rb"(\d{1,9})::(\d{1,9})::(\d{1,9})(?:::\d{1,18})?")
+    rows = [pattern.fullmatch(line) for line in text.splitlines()]
+    if None in rows:
+        number = rows.index(None)
+        line = text.splitlines()[number][:60].decode("latin-1")
+        expected = "expected user::movie::rating, or user::movie::rating::timestamp"
+        raise DataError(f"{where}, line {number + 1}: {line!r} is malformed; {expected}")
+    columns = np.array([row.groups() for row in rows if row]).astype(np.int64).T
     try:
         return Ratings.from_arrays(*columns, name="movielens", bounds=MOVIELENS.bounds)
     except DataError as error:  # the rows are lines of this file
@@ -409,14 +389,13 @@ def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings
     # Change the number when the format or the result of a parser changes.
     key = hashlib.sha256(f"rankpursuit-table-2 {name} {digests}".encode()).hexdigest()
     path = cache_folder() / "tables" / f"{name}-{key[:16]}.npz"
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            fields = {field: stored[field] for field in ARRAYS}
-            table, checksum = Ratings(str(stored["name"]), **fields), str(stored["checksum"])
-        if checksum == f"{key} {table.checksum()}":
+    with (  # a damaged file can fail anywhere in zipfile, zlib and numpy
+        suppress(Exception),
+        np.load(path, allow_pickle=False) as stored,
+    ):
+        table = Ratings(str(stored["name"]), **{field: stored[field] for field in ARRAYS})
+        if str(stored["checksum"]) == f"{key} {table.checksum()}":
             return table
-    except Exception:  # a damaged file can fail anywhere in zipfile, zlib and numpy
-        pass
     table = parse()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,26 +6,28 @@ import codecs
 import csv
 import os
 import re
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankpursuit.datasets.blocks import existing_file, open_parquet
 from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
 from rankpursuit.text import cut
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
+_IDS = ["user", "item"]
 _LISTED = 10  # problems listed in one message
+_TYPES = r"u?int|float|double|(large_)?string|decimal|null"  # of the columns of a Parquet file
 _WORDS = {  # usual names of the columns
     "user": "user|reviewer|customer|person|member|uid",
     "item": "item|movie|film|joke|book|product|song|track|business|iid",
@@ -59,7 +61,7 @@ def load_ratings(
         Names of the three columns; without a header their numbers, by default 1, 2 and 3. Users
         and items may be numbers or text of up to 200 characters: ``7`` and ``07`` are different.
     separator : str, optional
-        Field separator of a text file, one character. Default: detected from the first lines.
+        Field separator of a text file, one ASCII character. Default: detected from the first lines.
     header : bool, default True
         Whether the first line of a text file has the names of the columns.
     encoding : str, default "utf-8"
@@ -91,72 +93,57 @@ def load_ratings(
     if file.suffix.lower() in PARQUET:
         if not header:
             raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
-        place, decimal, types = "row", ".", _id_types(file, columns)
-        rows = _read_parquet(file, columns)
+        rows, decimal, place = _read_parquet(file, columns), ".", "row {}".format
     else:
-        place, types = "line", [str, str]
-        with _open_text(file, encoding) as opened:
-            separator = _separator(file, list(islice(opened, 1000)), separator)
-        rows = _read_text(file, columns, separator, header, encoding)
+        rows, place = _read_text(file, columns, separator, header, encoding)
 
-    skipped: set[Any] = {str(word).strip() for word in missing}
-    skipped |= {value for value in map(_to_number, skipped) if value == value}
+    words = {str(word).strip() for word in missing}
     to_point = {ord("."): "?", ord(decimal): "."}
     low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
-    user_codes: dict[Any, int] = {}
-    item_codes: dict[Any, int] = {}
-    users, items, numbers, values = array("q"), array("q"), array("q"), array("d")
-    problems: list[tuple[int, str]] = []
-    n_problems = 0
-    for number, error, who, what, text in rows:
-        text = text.strip()
-        if text in skipped or not (text or str(who).strip() or str(what).strip()):
-            continue
-        value = _to_number(text.translate(to_point))
-        if value in skipped:
-            continue
-        if error:
-            pass
-        elif not low <= value <= high:
-            error = f"the rating {cut(text, 40)!r} is not a number from {low:g} to {high:g}"
-            error += f" with decimal {decimal!r}" if "," in text else ""
-        elif not (_is_id(who) and _is_id(what)):
-            column = columns[1 if _is_id(who) else 0]
-            error = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
-        else:
-            users.append(user_codes.setdefault(who, len(user_codes)))
-            items.append(item_codes.setdefault(what, len(item_codes)))
-            values.append(value)
-            numbers.append(number)
-            continue
-        n_problems += 1
-        if n_problems <= _LISTED:
-            problems.append((number, error))
-
-    user_ids, user_rows = _sort_ids(user_codes, users, types[0])
-    item_ids, item_rows = _sort_ids(item_codes, items, types[1])
-    pairs = user_rows * len(item_ids) + item_rows
-    _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-    if duplicates == "error" and len(first) < len(pairs):
-        again = np.setdiff1d(np.arange(len(pairs)), first)
-        n_problems += len(again)
-        for row in again[:_LISTED]:
-            who, what = user_ids[user_rows[row]], item_ids[item_rows[row]]
-            error = f"user {who} rated item {what} a second time; remove one, or set duplicates"
-            problems.append((numbers[row], error))
-    if n_problems:
-        listed = [f"{place} {at}: {error}" for at, error in sorted(problems)[:_LISTED]]
-        if n_problems == 1:
-            raise DataError(f"{file}, {listed[0]}")
-        if n_problems > _LISTED:
-            listed.append(f"and {n_problems - _LISTED:,} more")
-        raise DataError(f"{file}: {n_problems:,} problems: {'; '.join(listed)}")
-    if not values:
+    rows["text"] = rows["rating"].astype(object).map(lambda x: str(x).strip())
+    rows["rating"] = _each(rows["text"], lambda x: _to_number(x.translate(to_point)), float)
+    are_empty = [_each(rows[key], lambda x: not str(x).strip(), bool) for key in _IDS]
+    is_blank = np.logical_and.reduce([rows["text"] == "", *are_empty])
+    not_rated = [value for value in map(_to_number, words) if value == value]
+    rows = rows[~(is_blank | rows["text"].isin(words) | rows["rating"].isin(not_rated))]
+    if rows.empty:
         raise DataError(f"{file}: the file has no ratings")
-    means = np.bincount(inverse, values) / np.bincount(inverse)
-    scores = means if duplicates == "mean" else np.asarray(values)[first]
-    table = Ratings.from_arrays(user_rows[first], item_rows[first], scores, name=name or file.stem)
-    return replace(table, user_ids=user_ids, item_ids=item_ids)
+    has_ids = np.logical_and.reduce([_each(rows[key], _is_id, bool) for key in _IDS])
+    is_good = rows["rating"].between(low, high) & has_ids & (rows["error"] == "")
+    is_repeated = rows[is_good].duplicated(_IDS).reindex(rows.index, fill_value=False)
+    wrong = rows[~is_good | is_repeated] if duplicates == "error" else rows[~is_good]
+
+    def problem(row: Any) -> str:
+        if row.error:
+            return str(row.error)
+        if not low <= row.rating <= high:
+            hint = f" with decimal {decimal!r}" if "," in row.text else ""
+            bounds = f"not a number from {low:g} to {high:g}{hint}"
+            return f"the rating {cut(row.text, 40)!r} is {bounds}"
+        if not (_is_id(row.user) and _is_id(row.item)):
+            column = columns[1 if _is_id(row.user) else 0]
+            return f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
+        again = f"user {row.user} rated item {row.item} a second time"
+        return f"{again}; remove one, or set duplicates"
+
+    if len(wrong):
+        listed = [f"{place(row.Index)}: {problem(row)}" for row in wrong[:_LISTED].itertuples()]
+        if len(wrong) == 1:
+            raise DataError(f"{file}, {listed[0]}")
+        rest = [f"and {len(wrong) - _LISTED:,} more"] if len(wrong) > _LISTED else []
+        raise DataError(f"{file}: {len(wrong):,} problems: {'; '.join(listed + rest)}")
+    pairs = rows.groupby(_IDS, sort=False).ngroup()
+    means = np.bincount(pairs, rows["rating"]) / np.bincount(pairs)
+    first = ~is_repeated
+    scores = means if duplicates == "mean" else rows["rating"][first]
+    ids = (rows[key][first].to_numpy() for key in _IDS)
+    users, items = (x if x.dtype == object else x.astype(str) for x in ids)
+    return Ratings.from_arrays(users, items, scores, name=name or file.stem)
+
+
+def _each(values: pd.Series, function: Callable[[Any], Any], kind: type) -> pd.Series:
+    """Apply a function to each value, but only once to those that are equal."""
+    return values.map({value: function(value) for value in values.unique()}).astype(kind)
 
 
 def _column_names(given: dict[str, str | int], header: bool) -> list[str]:
@@ -174,62 +161,64 @@ def _column_names(given: dict[str, str | int], header: bool) -> list[str]:
     return names
 
 
-_Row = tuple[int, str, Any, Any, str]  # line or row from 1, error, user, item, rating
-
-
 def _read_text(
-    file: Path, columns: Sequence[str], separator: str, header: bool, encoding: str
-) -> Iterator[_Row]:
-    """Read the rows of a delimited text file."""
-    line = 1
+    file: Path, columns: Sequence[str], separator: str | None, header: bool, encoding: str
+) -> tuple[pd.DataFrame, Callable[[int], str]]:
+    """Read the rows of a text file; also return the function from their number to the line."""
+    import pandas as pd
+
     with _open_text(file, encoding) as opened:
-        try:
-            reader = csv.reader(opened, delimiter=separator, strict=True)
-            first = next(reader)
-            names = first if header else [str(at) for at in range(1, len(first) + 1)]
-            _check_columns(file, names, columns)
-            at_user, at_item, at_rating = map(names.index, columns)
-            width = len(names)
-            line = reader.line_num + 1 if header else 1
-            for fields in reader if header else chain([first], reader):
-                if len(fields) < width:
-                    fields += [""] * (width - len(fields))
-                error = f"{len(fields)} fields, not {width}" if len(fields) > width else ""
-                yield line, error, fields[at_user], fields[at_item], fields[at_rating]
-                line = reader.line_num + 1
-        except csv.Error as error:
-            reason = f"malformed: {error}; is a quotation mark not closed?"
-            raise DataError(f"{file}, line {line}: {reason}") from error
+        lines = list(islice(opened, 1000))
+    mark = _separator(file, lines, separator)
+    first = next(csv.reader(lines, delimiter=mark))
+    names = first if header else [str(at) for at in range(1, len(first) + 1)]
+    _check_columns(file, names, columns)
+    width, at = len(names), [*map(names.index, columns), "error"]
+    options: dict[str, Any] = {"header": None, "names": range(2 * width + 9), "index_col": False}
+    options |= {"dtype": object, "na_filter": False, "skip_blank_lines": False}
+    options |= {"sep": mark, "chunksize": 100_000}
+
+    def some_columns(part: pd.DataFrame) -> pd.DataFrame:
+        n_fields = width + (part.loc[:, width:] != "").sum(axis=1)
+        error = n_fields.map(f"{{}} fields, not {width}".format).where(n_fields > width, "")
+        return part.assign(error=error)[at]
+
+    try:
+        with _open_text(file, encoding) as opened:  # other columns may be long
+            rows = pd.concat(map(some_columns, pd.read_csv(opened, **options)))
+    except pd.errors.ParserError as error:
+        reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        reason = re.sub(r"row (\d+)", lambda row: f"line {int(row[1]) + 1}", reason)
+        raise DataError(f"{file}: {reason}; is a quotation mark not closed?") from error
+    rows.columns = pd.Index([*_IDS, "rating", "error"])
+
+    def line(row: int) -> str:
+        with _open_text(file, encoding) as opened:
+            reader = csv.reader(opened, delimiter=mark)
+            for _ in islice(reader, row):
+                pass
+            return f"line {reader.line_num + 1}"
+
+    return rows[int(header) :], line
 
 
-def _read_parquet(file: Path, columns: Sequence[str]) -> Iterator[_Row]:
-    """Read the rows of a Parquet file; missing values are empty."""
-    n_before = 0
-    with open_parquet(file) as parquet:
-        for batch in parquet.iter_batches(columns=list(columns)):
-            lists = [batch.column(column).to_pylist() for column in columns]
-            for number, fields in enumerate(zip(*lists, strict=True), start=n_before + 1):
-                who, what, rating = ("" if x is None or x != x else x for x in fields)
-                yield number, "", who, what, str(rating)
-            n_before += batch.num_rows
+def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read the rows of a Parquet file, numbered from 1; missing values are empty."""
+    import pandas as pd
 
-
-def _id_types(file: Path, columns: Sequence[str]) -> list[Any]:
-    """Return the numpy types of the columns of a Parquet file, `str` if they are not numbers.
-
-    Ids become text of the width that numpy gives to their type, on which checksums depend.
-    """
     with open_parquet(file) as parquet:
         schema = parquet.schema_arrow
-    _check_columns(file, schema.names, columns)
-    types = []
-    for column in columns:
-        kind = schema.field(column).type
-        kind = kind.value_type if str(kind).startswith("dictionary") else kind
-        if not re.match(r"u?int|float|double|(large_)?string|decimal|null", str(kind)):
-            raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
-        types.append(kind.to_pandas_dtype() if re.match("u?int|float|double", str(kind)) else str)
-    return types
+        _check_columns(file, schema.names, columns)
+        for kind, column in ((schema.field(column).type, column) for column in columns):
+            if not re.match(f"(dictionary<values=)?({_TYPES})", str(kind)):
+                raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
+        table = parquet.read(list(columns)).to_pandas()
+    rows = pd.DataFrame({"error": ""}, index=range(1, len(table) + 1))
+    for key, column in zip((*_IDS, "rating"), columns, strict=True):
+        values = pd.Series(np.asarray(table[column]), rows.index)
+        missing = values.isna()
+        rows[key] = values.astype(object).mask(missing, "") if missing.any() else values
+    return rows
 
 
 def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None:
@@ -254,14 +243,6 @@ def _to_number(text: str) -> float:
         return np.nan if "_" in text else float(text)  # Python takes 1_0 for 10
     except ValueError:
         return np.nan
-
-
-def _sort_ids(
-    codes: dict[Any, int], rows: array[int], dtype: Any
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the ids as text, ascending, and the position of each row's id in them."""
-    ids, ranks = np.unique(np.array(list(codes), dtype=dtype).astype(str), return_inverse=True)
-    return ids, ranks[np.asarray(rows, dtype=np.intp)]
 
 
 def guess_layout(
@@ -306,8 +287,8 @@ def guess_layout(
 def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
     """Return the separator: as given, with which all lines have most fields, or by the suffix."""
     if given is not None:
-        if len(given) != 1 or given in '"\r\n':
-            raise DataError(f"separator: expected one character, got {given!r}")
+        if len(given) != 1 or given in '"\r\n' or not given.isascii():
+            raise DataError(f"separator: expected one ASCII character, got {given!r}")
         return given
     best, most = "", 2
     for candidate in "\t,;| :":

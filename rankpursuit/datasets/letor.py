@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+_Lines = list[tuple[str, bytes]]  # place and text of lines that hold a row, without comments
 
 _ROWS = 8192  # parsed at a time: scikit-learn's reader takes quadratic time in the rows
 _EXPECTED = "expected 'grade qid:query feature:value feature:value ... # comment'"
@@ -156,13 +157,6 @@ def letor_blocks(
     return Blocks(read)
 
 
-class _Line(NamedTuple):
-    """A line that holds a row, without its comment, and where it is."""
-
-    place: str
-    text: bytes
-
-
 def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[Path]:
     """Return the files; raise an error if they or the options cannot be used."""
     if n_features is not None:
@@ -176,7 +170,7 @@ def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[
     return files
 
 
-def _read_lines(files: list[Path]) -> Iterator[_Line]:
+def _read_lines(files: list[Path]) -> Iterator[tuple[str, bytes]]:
     """Read the lines of files, compressed by gzip or not, that are not blank or a comment."""
     for file in files:
         n_rows = 0
@@ -187,23 +181,26 @@ def _read_lines(files: list[Path]) -> Iterator[_Line]:
                     text = line.removeprefix(b"\xef\xbb\xbf").partition(b"#")[0].rstrip()
                     if text:
                         n_rows += 1
-                        yield _Line(f"{file}, line {number}", text + b"\n")
+                        yield f"{file}, line {number}", text + b"\n"
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise DataError(f"{file}: gzip file truncated or damaged ({error})") from error
         if not n_rows:
             raise DataError(f"{file}: the file holds no rows")
 
 
-def _read_queries(files: list[Path], rows: int) -> Iterator[list[_Line]]:
+def _read_queries(files: list[Path], rows: int) -> Iterator[_Lines]:
     """Read lines of as many whole queries as fit into `rows` rows, but of at least one."""
     seen = set()
-    held: list[_Line] = []
-    for query, lines in groupby(_read_lines(files), _query_id):
+    held: _Lines = []
+    ids = re.compile(rb"\sqid:(\d+)\s")
+    for query, lines in groupby(_read_lines(files), lambda line: ids.findall(line[1])[:1]):
         group = list(lines)
-        if query in seen:
+        if not query:
+            raise DataError(f"{group[0][0]}: no query id; {_EXPECTED}")
+        if (number := int(query[0])) in seen:
             reason = "continues after another one; sort the rows by query, or use load_letor"
-            raise DataError(f"{group[0].place}: query {query} {reason}")
-        seen.add(query)
+            raise DataError(f"{group[0][0]}: query {number} {reason}")
+        seen.add(number)
         if held and len(held) + len(group) > rows:
             yield held
             held = []
@@ -211,19 +208,12 @@ def _read_queries(files: list[Path], rows: int) -> Iterator[list[_Line]]:
     yield held
 
 
-def _query_id(line: _Line) -> int:
-    found = re.search(rb"\sqid:(\d+)\s", line.text)
-    if found is None:
-        raise DataError(f"{line.place}: no query id; {_EXPECTED}")
-    return int(found[1])
-
-
-def _parse(lines: list[_Line], n_features: int | None, dtype: DTypeLike, sparse: bool) -> Letor:
+def _parse(lines: _Lines, n_features: int | None, dtype: DTypeLike, sparse: bool) -> Letor:
     """Parse lines; raise DataError for the first that is malformed."""
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file
 
-    text = io.BytesIO(b"".join(line.text for line in lines))
+    text = io.BytesIO(b"".join(text for _, text in lines))
     try:
         X, y, groups = load_svmlight_file(text, dtype=dtype, query_id=True, zero_based=False)
         if len(groups) < len(y):
@@ -232,7 +222,7 @@ def _parse(lines: list[_Line], n_features: int | None, dtype: DTypeLike, sparse:
             raise ValueError(f"a number is not finite, or too large for {np.dtype(dtype)}")
     except (ValueError, OverflowError) as error:
         if len(lines) == 1:
-            raise DataError(f"{lines[0].place}: malformed: {error}; {_EXPECTED}") from error
+            raise DataError(f"{lines[0][0]}: malformed: {error}; {_EXPECTED}") from error
         middle = len(lines) // 2
         _parse(lines[:middle], n_features, dtype, sparse)
         return _parse(lines[middle:], n_features, dtype, sparse)
@@ -240,7 +230,7 @@ def _parse(lines: list[_Line], n_features: int | None, dtype: DTypeLike, sparse:
         entry = int(np.argmax(X.indices >= n_features))
         row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
         reason = f"but there are {n_features} features; set n_features"
-        raise DataError(f"{lines[row].place}: feature {X.indices[entry] + 1}, {reason}")
+        raise DataError(f"{lines[row][0]}: feature {X.indices[entry] + 1}, {reason}")
     indices, ends = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     X = sp.csr_array((X.data, indices, ends), shape=(len(y), n_features or X.shape[1]))
     X.eliminate_zeros()

@@ -75,13 +75,11 @@ def run_experiment(
     from rankpursuit.experiments.backends import make_backend
     from rankpursuit.experiments.config import load_experiment, parse_experiment
     from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.methods import load_plugins
     from rankpursuit.experiments.run import Run, run_session
 
     backend = make_backend(n_jobs=n_jobs)
-    if plugins:
-        from rankpursuit.experiments.methods import load_plugins
-
-        load_plugins(plugins)
+    load_plugins(plugins)
     if isinstance(config, Mapping):
         if overrides:
             raise ConfigError(["overrides: change the mapping itself"])

@@ -14,8 +14,8 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import lru_cache
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -51,20 +51,17 @@ def make_backend(
 
     Raises a `ConfigError` if the options do not fit the backend.
     """
-    problems = []
-    if name == "dask":
-        if not scheduler:
-            problems.append("--backend dask needs --scheduler, e.g. tcp://HOST:8786")
-        if n_jobs is not None:
-            problems.append("--n-jobs is for this machine; a cluster has its own workers")
-    else:
-        given = {"--scheduler": scheduler, "--wait": wait}
-        problems += [f"{key} needs --backend dask" for key, x in given.items() if x is not None]
-        if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
-            problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}")
+    dask, given = name == "dask", {"--scheduler": scheduler, "--wait": wait}
+    problems = [f"{x} needs --backend dask" for x in given if given[x] is not None and not dask]
+    if dask and not scheduler:
+        problems.append("--backend dask needs --scheduler, e.g. tcp://HOST:8786")
+    if dask and n_jobs is not None:
+        problems.append("--n-jobs is for this machine; a cluster has its own workers")
+    if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
+        problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}")
     if problems:
         raise ConfigError(problems)
-    if name == "dask":
+    if dask:
         return Dask(str(scheduler), tell, WAIT if wait is None else wait)
     return Local(-1 if n_jobs is None else n_jobs)
 
@@ -76,12 +73,21 @@ def _packed(experiment: Experiment) -> Any:
     return json.dumps(experiment.resolved()), plugin_sources()
 
 
-def _evaluate(packed: Any, job: Job) -> UnitResult:
-    """Evaluate a job in a worker process of this machine."""
+def _evaluate(packed: Any, job: Job, facts: dict[str, str] | None = None) -> UnitResult:
+    """Evaluate a job in a worker; if `facts` are given, only if they hold there."""
     from rankpursuit.experiments.config import experiment_from
     from rankpursuit.experiments.evaluate import evaluate_unit
 
-    return evaluate_unit(experiment_from(*packed), *job)
+    experiment = experiment_from(*packed)
+    if facts is not None:
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(limits=1)  # for good: threads would lift each other's limit
+        experiment = experiment.model_copy(update={"data": _found_here(experiment.data)})
+        with _loading:  # threads of one worker share one table
+            if _facts(experiment.data) != facts:
+                raise RunError("a worker differs from the client")
+    return evaluate_unit(experiment, *job)
 
 
 class Local:
@@ -110,7 +116,10 @@ class Local:
         import joblib
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-        watch = {"initializer": _end_with, "initargs": (os.getpid(),)} if self.count() > 1 else {}
+        watch = {}
+        if self.count() > 1:
+            _start_tracker()
+            watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
         parallel: Any = joblib.Parallel(self._n_jobs, return_as="generator_unordered", **watch)
         warnings.filterwarnings("ignore", ".* tasks which were still being processed", UserWarning)
         results = executor = None
@@ -150,11 +159,8 @@ def _deferred(*numbers: signal.Signals) -> Iterator[None]:
     Ctrl-C reaches all processes of a terminal, but it is for the run to end its workers, and not
     before each of them has read its first job.
     """
-    from multiprocessing import resource_tracker
-
     came: list[int] = []
     handlers: dict[signal.Signals, Any] = {}
-    resource_tracker.ensure_running()  # its start unblocks signals
     # A signal that this thread blocks reaches Python through another one, such as BLAS's.
     if threading.current_thread() is threading.main_thread():
         for number in numbers:
@@ -169,6 +175,33 @@ def _deferred(*numbers: signal.Signals) -> Iterator[None]:
             signal.signal(number, handler)
         for late in dict.fromkeys(came):
             signal.raise_signal(late)
+
+
+def _start_tracker() -> None:
+    """Start joblib's resource tracker, without standard error now and if it is started again.
+
+    What it reports of a run that was killed, or if it was killed itself, it has cleaned up already.
+    """
+    from multiprocessing.resource_tracker import ensure_running
+
+    from joblib.externals.loky.backend import resource_tracker
+
+    tracker: Any = resource_tracker._resource_tracker
+
+    def launch() -> None:
+        kept = os.dup(2)
+        try:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), 2)
+            type(tracker)._launch(tracker)
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+    tracker._launch = launch
+    warnings.filterwarnings("ignore", "resource_tracker: process died unexpectedly", UserWarning)
+    ensure_running()  # the start of either unblocks signals
+    resource_tracker.ensure_running()
 
 
 def _end_with(run: int) -> None:
@@ -199,15 +232,23 @@ class Dask:
 
         try:
             from distributed import Client
+            from distributed.core import rpc
+            from distributed.security import Security
         except ImportError as error:
             message = "a cluster needs Dask, here and on its workers"
             raise RunError(f"{message}: pip install 'rankpursuit[dask]'") from error
         for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # our errors say it in one line
+
+        async def server_type() -> str:
+            arguments = Security().get_connection_args("client")
+            async with rpc(self._address, connection_args=arguments) as server:
+                return str((await server.identity())["type"]).lower()
+
         try:  # a client would wait forever for the answer of a server of another kind
-            kind = asyncio.run(asyncio.wait_for(_server_type(self._address), _CONNECT_SECONDS))
-            if kind != "Scheduler":
-                raise ValueError(f"this is the address of a {kind.lower()}")
+            kind = asyncio.run(asyncio.wait_for(server_type(), _CONNECT_SECONDS))
+            if kind != "scheduler":
+                raise ValueError(f"this is the address of a {kind}")
             self._client = Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except Exception as error:  # other servers and bad addresses fail in many ways
             reason = str(error) or f"no answer in {_CONNECT_SECONDS} seconds"
@@ -215,13 +256,12 @@ class Dask:
                 f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`, "
                 f"or correct the address, such as tcp://HOST:8786 ({reason})"
             ) from error
-        try:
+        with ExitStack() as stack:
+            stack.push(self.__exit__)
             with suppress(KeyError):  # a scheduler may have no dashboard
                 self._tell(f"dashboard: {self._client.dashboard_link}")
             self._wait_until(self.count, interval=0.2)
-        except BaseException:
-            self.__exit__()
-            raise
+            stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -242,9 +282,7 @@ class Dask:
             found: dict[str, Any] = {f"worker {address}": x for address, x in reports.items()}
             try:
                 found["the scheduler"] = self._client.run_on_scheduler(_versions)
-            except OSError:
-                raise
-            except Exception as error:  # it lacks the package
+            except ImportError as error:
                 found["the scheduler"] = error
         remedies = {
             "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
@@ -252,15 +290,14 @@ class Dask:
         }
         problems = []
         for who, facts in sorted(found.items()):
-            if isinstance(facts, RankpursuitError):
-                problems.append(f"{who}: {facts}; {remedies['data']}")
-            elif isinstance(facts, Exception):  # Dask hides the kind of error of an import
-                package = f"rankpursuit[dask]=={here['rankpursuit']}"
-                problems.append(f"{who}: {facts}; it needs the package: pip install '{package}'")
-            else:
-                for name in [name for name in facts if facts[name] != here[name]]:
-                    remedy = remedies.get(name, "install the version of this machine on it")
-                    problems.append(f"{who}: {name} {facts[name]}, here {here[name]}: {remedy}")
+            if isinstance(facts, Exception):  # Dask hides the kind of error of an import
+                package = f"pip install 'rankpursuit[dask]=={here['rankpursuit']}'"
+                remedy = remedies["data"] if isinstance(facts, RankpursuitError) else package
+                problems.append(f"{who}: {facts}; {remedy}")
+                continue
+            for name in [name for name in facts if facts[name] != here[name]]:
+                remedy = remedies.get(name, "install the version of this machine on it")
+                problems.append(f"{who}: {name} {facts[name]}, here {here[name]}: {remedy}")
         if problems:
             raise ClusterError(problems)
 
@@ -278,8 +315,9 @@ class Dask:
         loop: Any = self._client.loop
 
         def submit(number: int) -> list[Any]:
-            arguments = [(packed, facts, job) for job in islice(waiting, number)]
-            return list(self._client.map(_evaluate_remotely, arguments, key="u", pure=False))
+            some = list(islice(waiting, number))
+            evaluate = partial(_evaluate, packed, facts=facts)
+            return list(self._client.map(evaluate, some, key="u", pure=False))
 
         with self._scheduler():
             pending = as_completed(submit(OUTSTANDING), loop=loop)
@@ -301,8 +339,8 @@ class Dask:
 
     def _wait_until(self, happened: Callable[[], object], interval: float = 0.005) -> None:
         """Wait for something that workers do, as long as there are workers."""
-        looked = empty_since = time.monotonic()
-        told = False
+        looked, empty_since = time.monotonic(), None
+        remedy = f"dask worker --nthreads 1 {self._address}"
         while not happened():
             time.sleep(interval)
             now = time.monotonic()
@@ -310,17 +348,15 @@ class Dask:
                 continue
             looked = now
             if self.count():
-                empty_since, told = now, False
-                continue
-            remedy = f"dask worker --nthreads 1 {self._address}"
-            if now - empty_since >= self._wait:
+                empty_since = None
+            elif empty_since is None:
+                empty_since = now
+                self._tell(f"no worker, waiting {self._wait:g} seconds for one: {remedy}")
+            if empty_since is not None and now - empty_since >= self._wait:
                 raise RunError(
                     f"the cluster had no worker for {self._wait:g} seconds; start one ({remedy}); "
                     f"{_RESUME}, with a longer --wait if need be"
                 )
-            if not told:
-                self._tell(f"no worker, waiting {self._wait:g} seconds for one: {remedy}")
-                told = True
 
     @contextmanager
     def _scheduler(self) -> Iterator[None]:
@@ -329,25 +365,14 @@ class Dask:
 
         try:
             yield
-        except RankpursuitError:
-            raise
         except Exception as error:
             lost = isinstance(error, OSError | CancelledError) or self._client.status != "running"
-            if not lost:
+            if isinstance(error, RankpursuitError) or not lost:
                 raise
             raise RunError(
                 f"the scheduler at {self._address} is gone, or dropped the run; {_RESUME}, with "
                 "another --scheduler, or on this machine without --backend and --scheduler"
             ) from error
-
-
-async def _server_type(address: str) -> str:
-    from distributed.core import rpc
-    from distributed.security import Security
-
-    arguments = Security().get_connection_args("client")
-    async with rpc(address, connection_args=arguments) as server:
-        return str((await server.identity())["type"])
 
 
 _loading = threading.Lock()
@@ -381,30 +406,6 @@ def _report(data: DataSpec) -> dict[str, str]:
     return _facts(_found_here(data))
 
 
-def _evaluate_remotely(arguments: tuple[Any, dict[str, str], Job]) -> UnitResult:
-    """Evaluate a job, if everything that its results depend on is as it is with the client."""
-    from rankpursuit.experiments.config import experiment_from
-    from rankpursuit.experiments.evaluate import evaluate_unit
-
-    packed, facts, job = arguments
-    _limit_threads()
-    experiment = experiment_from(*packed)
-    data = _found_here(experiment.data)
-    with _loading:  # threads of one worker share one table
-        same = _facts(data) == facts
-    if not same:
-        raise RunError("a worker differs from the client")
-    return evaluate_unit(experiment.model_copy(update={"data": data}), *job)
-
-
-@lru_cache(maxsize=1)
-def _limit_threads() -> None:
-    """Limit BLAS for good: units in several threads would lift each other's limit."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(limits=1)
-
-
 def _found_here(data: DataSpec) -> DataSpec:
     """Look in the usual places of this machine for data that is not at the client's path."""
     from rankpursuit.datasets.fetch import data_folders
@@ -414,6 +415,6 @@ def _found_here(data: DataSpec) -> DataSpec:
         return data
     if data.name != "ratings":
         return data.model_copy(update={"path": None})
-    candidates = [folder / Path(path).name for folder in data_folders()]
-    found = next((file for file in candidates if file.is_file()), None)
-    return data.model_copy(update={"path": str(found)}) if found else data
+    found = [folder / Path(path).name for folder in data_folders()]
+    here = [str(file) for file in found if file.is_file()]
+    return data.model_copy(update={"path": here[0]}) if here else data

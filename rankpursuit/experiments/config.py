@@ -40,6 +40,7 @@ from rankpursuit.experiments.grids import (
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
+    N_BASIS,
     MethodOptions,
     MissingOptions,
     grid_axes,
@@ -398,6 +399,9 @@ class KernelSpec(Section):
     """Meaning of a width: sigma in exp(-d^2 / (2 sigma^2)), or gamma in exp(-gamma d^2)."""
     widths: PositiveGrid = expand({"base": 2, "from": -15, "to": 15})
     """The widths to choose from."""
+    shared: Literal["none", "all", "ranking"] = "none"
+    """Whether all methods share one width: none, each has its own; all, that of the lowest sum of
+    their errors, each relative to its lowest; ranking, likewise over the ranking methods only."""
 
 
 class Experiment(Section):
@@ -423,6 +427,9 @@ class Experiment(Section):
     """The errors to report."""
     tuning: Tuning = "reported"
     """Hold-out error by which parameters are chosen: the reported one, or the method's own."""
+    tuning_on: Literal["group", "user"] = "group"
+    """Where parameters are chosen: on the hold-out users of the group, or for each test user by
+    cross-validation inside the user's own scored items."""
     offset: Literal["raw", "training_mean"] = "raw"
     """Squared error of a rank-only method: of f, or of f shifted to the training mean."""
     repeats: Count = 10
@@ -441,7 +448,25 @@ class Experiment(Section):
     def _can_run(self) -> Self:
         if excess := self.excess_work(self.repeats):
             raise InvalidValue(("repeats", excess))
+        if (
+            self.tuning_on == "user"
+            and self.protocol.sizes(self.protocol.test_user_bounds[0])[1] < 4
+        ):
+            message = "expected group: a user needs four scored items or more for cross-validation"
+            raise InvalidValue(("tuning_on", message))
+        pursuits = [x for x, o in self.algorithms.items() if N_BASIS.key in o.grid()]
+        for label, options in self.algorithms.items():
+            source = options.sized_by
+            if source is not None and (source not in pursuits or self.algorithms[source].sized_by):
+                message = f"expected an algorithm with n_basis of its own, got {short_repr(source)}"
+                raise InvalidValue((("algorithms", label, "size_from"), message))
         return self
+
+    @property
+    def has_joint_choices(self) -> bool:
+        """Whether the parameters of an algorithm depend on the errors of others."""
+        sized = any(options.sized_by for options in self.algorithms.values())
+        return sized or self.kernel.shared != "none"
 
     def excess_work(self, repeats: int) -> str | None:
         """Return an error message if a number of repeats makes too much work."""

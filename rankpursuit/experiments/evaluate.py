@@ -3,7 +3,8 @@
 A unit is a pure function of its arguments and of the data set, which each process loads once: it
 gives the same numbers on any machine, in any order, alone or among others.
 
-The point of a grid with the lowest mean hold-out error is chosen. Of points that tie, the simplest
+The point of a grid with the lowest mean hold-out error is chosen: over the hold-out users or, with
+``tuning_on: user``, over folds of a test user's own scored items. Of points that tie, the simplest
 model is chosen: the one with fewer basis functions, then the more regularised one (larger lambda,
 larger ridge, smaller C, larger nu), then the smoother one (larger sigma, smaller gamma), last the
 one with the larger beta. `Axis.precedence` has this order.
@@ -12,8 +13,8 @@ one with the larger beta. `Axis.precedence` has this order.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,12 +33,15 @@ from rankpursuit.experiments.methods import (
     GridValues,
     MethodOptions,
     find_axis,
+    grid_axes,
     predict_grid,
 )
 from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 
 Array = NDArray[np.float64]
+FOLDS = 5
+"""Folds of a user's own scored items, of at least two items each, with ``tuning_on: user``."""
 
 
 @dataclass(frozen=True, order=True)
@@ -119,29 +123,57 @@ class UnitResult:
 def evaluate_unit(
     experiment: Experiment, unit: Unit, labels: tuple[str, ...], choices: Choices
 ) -> UnitResult:
-    """Evaluate algorithms on the users of a unit; test users need the choices for every label."""
+    """Evaluate algorithms on the users of a unit.
+
+    Test users need the choices for every label, unless they are made for each user.
+    """
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
-    widths = _widths(experiment, labels, choices)
+    tasks = tasks_of(experiment, unit)
     with _threadpools().limit(limits=1):
-        for tasks in in_stacks(tasks_of(experiment, unit), len(widths)):
-            problem = Problem.of(tasks, widths, experiment.kernel.parameter)
-            for label, result in results.items():
-                if label in failures:
-                    continue
-                begun = time.perf_counter()
-                try:
-                    if unit.role == "holdout":
-                        _add_holdout_users(experiment, label, problem, result)
-                    else:
-                        _add_test_users(experiment, label, problem, widths, choices[label], result)
-                except Exception as error:  # of one algorithm; the others go on
-                    users = "user " if len(tasks) == 1 else "one of the users "
-                    users += ", ".join(str(task.user) for task in tasks)
-                    failures[label] = f"{users}: {type(error).__name__}: {error}"
-                result.seconds += time.perf_counter() - begun
+        if unit.role == "holdout":
+            _add_users(experiment, tasks, None, results, failures)
+        elif experiment.tuning_on == "group":
+            _add_users(experiment, tasks, choices, results, failures)
+        else:
+            for task in tasks:
+                own = {label: AlgorithmResult() for label in labels}
+                folds = task.folds(min(FOLDS, len(task.scored) // 2))
+                _add_users(experiment, folds, None, own, failures)
+                errors = {label: x.sums for label, x in own.items() if label not in failures}
+                chosen = choose_parameters(experiment, errors)
+                _add_users(experiment, [task], chosen, results, failures)
+                for label, result in results.items():
+                    result.seconds += own[label].seconds
     done = {label: result for label, result in results.items() if label not in failures}
     return UnitResult(unit, done, failures)
+
+
+def _add_users(
+    experiment: Experiment,
+    tasks: Sequence[Task],
+    choices: Choices | None,
+    results: Mapping[str, AlgorithmResult],
+    failures: dict[str, str],
+) -> None:
+    """Add the errors of users at the chosen points; without choices, over the whole grids."""
+    widths = _widths(experiment, results, choices or {})
+    for stacked in in_stacks(tasks, len(widths)):
+        problem = Problem.of(stacked, widths, experiment.kernel.parameter)
+        for label, result in results.items():
+            if label in failures:
+                continue
+            begun = time.perf_counter()
+            try:
+                if choices is None:
+                    _add_holdout_users(experiment, label, problem, result)
+                else:
+                    _add_test_users(experiment, label, problem, widths, choices[label], result)
+            except Exception as error:  # of one algorithm; the others go on
+                users = "user " if len(stacked) == 1 else "one of the users "
+                users += ", ".join(str(task.user) for task in stacked)
+                failures[label] = f"{users}: {type(error).__name__}: {error}"
+            result.seconds += time.perf_counter() - begun
 
 
 def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
@@ -167,7 +199,7 @@ def holdout_metrics(experiment: Experiment, label: str) -> set[str]:
     return set(experiment.metrics).union(*used)
 
 
-def _widths(experiment: Experiment, labels: tuple[str, ...], choices: Choices) -> tuple[float, ...]:
+def _widths(experiment: Experiment, labels: Iterable[str], choices: Choices) -> tuple[float, ...]:
     """Return all widths for hold-out users; for test users those chosen for some algorithm."""
     if not any(experiment.algorithms[label].has_width for label in labels):
         return experiment.kernel.widths[:1]
@@ -288,6 +320,60 @@ def joint_error(errors: Sequence[Array]) -> Array:
     if len(errors) == 1:
         return errors[0]
     return np.sum([error / (error.min() or error.mean() or 1.0) for error in errors], axis=0)
+
+
+def choose_parameters(
+    experiment: Experiment, errors: Mapping[str, Mapping[str, Array]]
+) -> dict[str, dict[str, Choice]]:
+    """Choose a point of the grid of each algorithm, for each metric to report.
+
+    `errors` has the mean, or the sum, of the hold-out errors over the grid of each algorithm, by
+    metric. Choices that depend on those of other algorithms need the errors of all of them.
+    """
+    kernel, algorithms = experiment.kernel, experiment.algorithms
+    found: dict[str, dict[str, Choice]] = {label: {} for label in errors}
+    for metric in experiment.metrics:
+        joint = {}
+        for label, own in errors.items():
+            used = criteria(algorithms[label].method, experiment.tuning, metric)
+            joint[label] = joint_error([own[name] for name in used])
+        if kernel.shared != "none":
+            _keep_one_width(joint, algorithms, kernel.shared)
+        # Algorithms with the size of another's model are chosen after it.
+        for label in sorted(joint, key=lambda label: algorithms[label].sized_by is not None):
+            options, error = algorithms[label], joint[label]
+            axes = grid_axes(options, kernel.widths)
+            if options.sized_by is not None:
+                size = found[options.sized_by][metric].values[N_BASIS.key]
+                error = _keep_nearest(error, axes, size)
+            choice = choose(error, axes, wide_is_smooth=kernel.parameter == "sigma")
+            holdout_error = float(errors[label][metric][choice.index])
+            found[label][metric] = replace(choice, holdout_error=holdout_error)
+    return found
+
+
+def _keep_one_width(
+    errors: dict[str, Array], algorithms: Mapping[str, MethodOptions], chosen_by: str
+) -> None:
+    """Set the errors of all widths to infinity, except for the one best for several methods."""
+    labels = [label for label in errors if algorithms[label].has_width]
+    deciding = labels
+    if chosen_by == "ranking":
+        deciding = [label for label in labels if METHODS[algorithms[label].method].rank_only]
+    by_width = [errors[label].reshape(len(errors[label]), -1).min(axis=1) for label in deciding]
+    best = joint_error(by_width).argmin()
+    for label in labels:
+        other = np.arange(len(errors[label])) != best
+        errors[label] = errors[label].copy()
+        errors[label][other] = np.inf
+
+
+def _keep_nearest(errors: Array, axes: Mapping[str, GridValues], size: Any) -> Array:
+    """Return errors with all sizes of the model set to infinity, except for the nearest."""
+    sizes = np.asarray(axes[N_BASIS.key], dtype=float)
+    other = np.arange(len(sizes)) != np.abs(sizes - size).argmin()
+    shape = [-1 if key == N_BASIS.key else 1 for key in axes]
+    return np.where(other.reshape(shape), np.inf, errors)
 
 
 def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: bool = True) -> Choice:

@@ -121,19 +121,6 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def blas() -> str:
-    """Return the BLAS libraries in use, with the kernels that they chose for the processor.
-
-    Kernels differ in how they round.
-    """
-    names = {
-        f"{x['internal_api']} {x.get('version')} {x.get('architecture') or ''}".strip()
-        for x in threadpool_info()
-        if x["user_api"] == "blas"
-    }
-    return ", ".join(sorted(names))
-
-
 def _packages() -> dict[str, str]:
     """Return the versions of all installed packages that rankpursuit depends on, by name."""
     versions: dict[str, str] = {}
@@ -149,6 +136,19 @@ def _packages() -> dict[str, str]:
             continue
     versions.pop("rankpursuit", None)
     return dict(sorted(versions.items()))
+
+
+def blas() -> str:
+    """Return the BLAS libraries in use, with the kernels that they chose for the processor.
+
+    Kernels differ in how they round.
+    """
+    names = {
+        f"{x['internal_api']} {x.get('version')} {x.get('architecture') or ''}".strip()
+        for x in threadpool_info()
+        if x["user_api"] == "blas"
+    }
+    return ", ".join(sorted(names))
 
 
 def _commit() -> str | None:

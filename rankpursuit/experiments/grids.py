@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -172,17 +171,9 @@ def _number(value: Any) -> Number:
     return value
 
 
-def _positive(value: Number) -> Number:
-    if value <= 0:
-        raise InvalidValue(f"expected a positive number, got {short_repr(value)}")
-    return value
-
-
 _Number = Annotated[Any, BeforeValidator(_number), WithJsonSchema({"type": "number"})]
 _Positive = Annotated[
-    _Number,
-    AfterValidator(_positive),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+    _Number, Field(gt=0), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
 ]
 
 

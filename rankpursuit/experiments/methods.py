@@ -126,6 +126,11 @@ class MethodOptions(Section):
         return self.model_copy(update={key: (value,) for key, value in point.items()})
 
     @property
+    def sized_by(self) -> str | None:
+        """Label of the algorithm that decides the size of the model, if it is another one."""
+        return getattr(self, "size_from", None)
+
+    @property
     def has_width(self) -> bool:
         """Whether the first axis of the grid is the width of the kernel."""
         return METHODS[self.method].has_width
@@ -172,6 +177,8 @@ class Method:
     """Whether it learns an order only: a constant added to its predictions changes nothing."""
     has_width: bool = True
     """Whether it uses the kernels of the problem, so that the width is an axis of its grid."""
+    baseline: bool = False
+    """Whether it is a baseline that the paper does not have: no claim depends on it."""
     plugin: str | None = None
     """The plug-in that registered it."""
 
@@ -487,6 +494,9 @@ class SparseOptions(MethodOptions):
 
     n_basis: BasisGrid
     """Sizes of the subset."""
+    size_from: str | None = None
+    """Algorithm whose chosen number of basis functions is the size of the subset, or the nearest of
+    `n_basis`; null: the size is chosen like the other parameters."""
     lambdas: PositiveGrid = Field(alias="lambda")
     """Weights of the regulariser."""
 
@@ -748,6 +758,44 @@ _SEMI = _semi_supervised, SemiSupervisedOptions, (RIDGE, NU, N_BASIS)
 _register("semi_supervised_ranking_pursuit", "SS Ranking Pursuit", *_SEMI)
 _CRRP = _combined, CombinedOptions, (BETA, RIDGE, N_BASIS)
 _register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
+
+
+@register_method(
+    "mean_rating",
+    title="Mean rating",
+    baseline=True,
+    has_width=False,
+    own=_SQUARED,
+    rank_only=False,
+)
+def _mean_rating(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
+    """Predict the mean of the reference users' ratings of an item; nothing is learnt."""
+    values = [
+        task.mean_ratings[np.concatenate([task.scored, task.unscored, task.test])[rows]]
+        for task in problem.tasks
+    ]
+    return GridPredictions(np.stack(values), np.array(0), problem.n_scored)
+
+
+@register_method(
+    "linear_rank_rls",
+    title="Linear RankRLS",
+    baseline=True,
+    has_width=False,
+    options=LeastSquaresOptions,
+    axes=(LAMBDA,),
+)
+def _linear_rank_rls(
+    problem: Problem, options: LeastSquaresOptions, rows: slice
+) -> GridPredictions:
+    scored = problem.features[:, : problem.n_scored].swapaxes(1, 2)
+    kernel = problem.features @ scored
+    form = _all_pairs(problem)
+    scores = problem.scores[:, : problem.n_scored]
+    coef = rls_path(kernel[:, : problem.n_scored], scores, options.lambdas, form)
+    n_features = problem.features.shape[2]
+    n_basis = np.array(min(problem.n_scored, n_features))
+    return GridPredictions(function_values(kernel[:, rows], coef), n_basis, problem.n_scored)
 
 
 # Any estimator

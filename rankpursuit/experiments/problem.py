@@ -157,9 +157,11 @@ class Problem:
 
 def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
     """Split tasks, in their order, into neighbours of one size with a moderate stack of kernels."""
-    for size, neighbours in groupby(tasks, key=lambda task: len(task.items)):
-        same_size = list(neighbours)
-        together = max(1, _STACKED // (n_widths * size * len(same_size[0].train)))
+    for sizes, neighbours in groupby(
+        tasks, key=lambda task: (len(task.train), len(task.test), len(task.scored))
+    ):
+        same_size, (n_train, n_test, _) = list(neighbours), sizes
+        together = max(1, _STACKED // (n_widths * (n_train + n_test) * n_train))
         for start in range(0, len(same_size), together):
             yield same_size[start : start + together]
 

@@ -7,7 +7,7 @@ task is the same whatever else runs, in which order, and in how many processes.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -57,7 +57,10 @@ class Protocol(Section):
     scored_share: Fraction | None = None
     """Fraction of the training items that keep their score; null: all of them (supervised)."""
     fill: Literal["median", "mean", "zero"] = "median"
-    """Replacement of a reference user's missing rating: over their own ratings."""
+    """Replacement of a reference user's missing rating, over the ratings of `fill_over`."""
+    fill_over: Literal["user", "items", "set"] = "user"
+    """Ratings of the reference user to fill with: all; those of the task's items; or those of its
+    training items and of its test items, each filled from itself. All if there are none."""
 
     @model_validator(mode="after")
     def _splits_every_user(self) -> Self:
@@ -117,6 +120,9 @@ class Task:
     """The d reference users, one for each feature."""
     features: NDArray[np.float64]
     """The reference users' ratings of the items, filled where there are none, shape (n, d)."""
+    mean_ratings: NDArray[np.float64]
+    """The mean rating of each item over the reference users who rated it, over all their ratings of
+    all items if nobody did, shape (n,)."""
     scores: NDArray[np.float64]
     """The user's ratings of the items."""
     train: NDArray[np.intp]
@@ -137,6 +143,19 @@ class Task:
         """Return a fresh generator for a purpose, such as ``"views"``: equal for equal purposes."""
         role = get_args(Role).index(self.role)
         return generator(self.seed, *self.group, self.repeat, role, self.user, purpose)
+
+    def folds(self, n_folds: int) -> list[Self]:
+        """Return tasks that each test a random part of the scored items and train on the others."""
+        parts = np.array_split(self.generator("folds").permutation(self.scored), n_folds)
+        return [
+            replace(
+                self,
+                train=np.setdiff1d(self.train, part),
+                test=np.sort(part),
+                scored=np.setdiff1d(self.scored, part),
+            )
+            for part in parts
+        ]
 
 
 def group_users(ratings: Ratings, bounds: Group) -> NDArray[np.intp]:
@@ -204,6 +223,10 @@ def build_task(
     shuffled = generator(*key, "split").permutation(len(items))
     train, test = np.sort(shuffled[:n_train]), np.sort(shuffled[n_train:])
     mixed = generator(*key, "scored").permutation(train)
+    rated = _rated(ratings, items, reference)
+    counts = np.count_nonzero(~np.isnan(rated), axis=1)
+    overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
+    sums = np.nansum(rated, axis=1)
     return Task(
         user=int(user),
         seed=seed,
@@ -212,7 +235,8 @@ def build_task(
         role=role,
         items=items,
         reference=reference,
-        features=_features(ratings, items, reference, protocol),
+        features=_filled(ratings, rated, reference, train, test, protocol),
+        mean_ratings=np.where(counts > 0, sums / np.maximum(counts, 1), overall),
         scores=scores,
         train=train,
         test=test,
@@ -221,26 +245,49 @@ def build_task(
     )
 
 
-def _features(
-    ratings: Ratings, items: NDArray[Any], reference: NDArray[Any], protocol: Protocol
-) -> NDArray[np.float64]:
-    """Return the reference users' ratings of the items, filled, of shape (n_items, n_reference)."""
-    features = np.zeros((len(items), len(reference)))
-    if protocol.fill != "zero":
-        own = ratings.medians if protocol.fill == "median" else ratings.means
-        features[:] = own[reference]
+def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the reference users' ratings of the items, shape (n, d); NaN where there are none."""
+    rated = np.full((len(items), len(reference)), np.nan)
     # The ratings of all reference users end to end: their places in the table, and their columns.
     counts = ratings.counts[reference]
     entries = np.repeat(ratings.offsets[reference] - np.cumsum(counts) + counts, counts)
     entries += np.arange(len(entries))
     columns = np.repeat(np.arange(len(reference)), counts)
     row_start = np.full(ratings.n_items, -1)  # where the row of an item begins
-    row_start[items] = np.arange(0, features.size, len(reference))
+    row_start[items] = np.arange(0, rated.size, len(reference))
     places = row_start.take(ratings.items.take(entries))
     shared = np.flatnonzero(places >= 0)
     places = places.take(shared) + columns.take(shared)
-    features.put(places, ratings.values.take(entries.take(shared)))
-    return features
+    rated.put(places, ratings.values.take(entries.take(shared)))
+    return rated
+
+
+def _filled(
+    ratings: Ratings,
+    rated: NDArray[np.float64],
+    reference: NDArray[Any],
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    protocol: Protocol,
+) -> NDArray[np.float64]:
+    """Return ratings with those that are missing filled as the protocol says."""
+    if protocol.fill == "zero":
+        return np.nan_to_num(rated)
+    own = (ratings.medians if protocol.fill == "median" else ratings.means)[reference]
+    if protocol.fill_over == "user":
+        return np.where(np.isnan(rated), own, rated)
+    filled = np.empty_like(rated)
+    for rows in (train, test) if protocol.fill_over == "set" else (slice(None),):
+        part = np.sort(rated[rows], axis=0)  # NaN last
+        counts = np.count_nonzero(~np.isnan(part), axis=0)
+        if protocol.fill == "mean":
+            values = np.nansum(part, axis=0) / np.maximum(counts, 1)
+        else:
+            columns = np.arange(part.shape[1])
+            values = part[np.maximum(counts - 1, 0) // 2, columns] + part[counts // 2, columns]
+            values /= 2
+        filled[rows] = np.where(np.isnan(rated[rows]), np.where(counts, values, own), rated[rows])
+    return filled
 
 
 def _possible_users(ratings: Ratings, protocol: Protocol) -> NDArray[np.intp]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any, Self
 
@@ -18,8 +19,15 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from rankpursuit.datasets.fetch import file_sha256
 from rankpursuit.datasets.ratings import Ratings
-from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
+from rankpursuit.errors import (
+    ConfigError,
+    DamagedStoreError,
+    RunError,
+    StoreError,
+    TooFewUsersError,
+)
 from rankpursuit.experiments.backends import Evaluate, Job
 from rankpursuit.experiments.config import Experiment, dump_yaml, ratings_of
 from rankpursuit.experiments.evaluate import (
@@ -28,11 +36,8 @@ from rankpursuit.experiments.evaluate import (
     Choice,
     Unit,
     UnitResult,
-    choose,
-    criteria,
+    choose_parameters,
     evaluate_unit,
-    holdout_metrics,
-    joint_error,
 )
 from rankpursuit.experiments.export import Row, RunFolder, provenance, write_csv
 from rankpursuit.experiments.grids import is_number
@@ -91,9 +96,13 @@ def make_plan(
     seed: int,
     repeats: int,
     groups: Sequence[Group],
+    tuning_on: str = "group",
     check: bool = True,
 ) -> Plan:
-    """List the units of some groups; `check` raises a `TooFewUsersError` with all problems."""
+    """List the units of some groups; `check` raises a `TooFewUsersError` with all problems.
+
+    If parameters are chosen for each user, there are no units of hold-out users.
+    """
     problems: list[str] = []
     for group in groups if check else ():
         try:
@@ -110,7 +119,8 @@ def make_plan(
         raise TooFewUsersError(*dict.fromkeys(problems))
     units: dict[tuple[Cell, Role], tuple[Unit, ...]] = {}
     for cell in (Cell(repeat, group) for repeat in range(repeats) for group in groups):
-        for role in ROLES:
+        units[cell, "holdout"] = ()
+        for role in ROLES if tuning_on == "group" else ROLES[1:]:
             drawn = draw_users(
                 ratings, protocol, seed=seed, group=cell.group, repeat=cell.repeat, role=role
             )
@@ -157,6 +167,11 @@ class Run:
         ]
         if excess := experiment.excess_work(repeats):
             problems.append(f"--repeats: {excess}")
+        if only and experiment.has_joint_choices:
+            problems.append(
+                "--only: the parameters of an algorithm depend on others (kernel.shared or "
+                "size_from): run all, or drop algorithms with --set algorithms.LABEL=null"
+            )
         if problems:
             raise ConfigError(problems)
         wanted = [group for name, group in names.items() if not groups or name in groups]
@@ -185,26 +200,34 @@ class Run:
         return {
             metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
             for metric in results[0].sums
+            if all(metric in result.sums for result in results)  # reused results may have more
         }
 
-    def choose(self, label: str, errors: Mapping[str, Array]) -> dict[str, Choice]:
-        """Return the choice of one algorithm for each metric, given its errors over the grid."""
-        spec, kernel = self.experiment.algorithms[label], self.experiment.kernel
-        axes = grid_axes(spec, kernel.widths)
-        found: dict[str, Choice] = {}
-        for metric in self.experiment.metrics:
-            used = criteria(spec.method, self.experiment.tuning, metric)
-            error = joint_error([errors[name] for name in used])
-            choice = choose(error, axes, wide_is_smooth=kernel.parameter == "sigma")
-            found[metric] = replace(choice, holdout_error=float(errors[metric][choice.index]))
-        return found
+    def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
+        """Return the choices of the algorithms whose hold-out users of a cell are done."""
+        errors = {
+            label: self.mean_errors(results, "holdout")
+            for label in self.labels
+            if (results := self.results(store, cell, "holdout", label))
+        }
+        if self.experiment.has_joint_choices and len(errors) < len(self.experiment.algorithms):
+            return {}
+        return choose_parameters(self.experiment, errors)
 
 
 def _plan(
     experiment: Experiment, repeats: int, groups: Sequence[Group], *, check: bool = True
 ) -> Plan:
     ratings, protocol, seed = ratings_of(experiment.data), experiment.protocol, experiment.seed
-    return make_plan(ratings, protocol, seed=seed, repeats=repeats, groups=groups, check=check)
+    return make_plan(
+        ratings,
+        protocol,
+        seed=seed,
+        repeats=repeats,
+        groups=groups,
+        tuning_on=experiment.tuning_on,
+        check=check,
+    )
 
 
 @dataclass(frozen=True)
@@ -218,6 +241,33 @@ class Outcome:
     failures: list[str]
     repeats: pd.DataFrame
     was_finished: bool
+
+
+def open_store(run: Run, folder: RunFolder) -> Store:
+    """Open the store of a run; raise a `StoreError` if it, or what is next to it, is of no use."""
+    folder.check_store()
+    try:
+        return Store(folder.store, run.identity())
+    except DamagedStoreError as error:
+        if not _is_complete(run, folder):
+            raise
+        keep = f"the results in {folder.path} are complete, and rp-tables and rp-report use them"
+        raise DamagedStoreError(f"{error}; {keep}: leave them as they are") from error
+
+
+def _is_complete(run: Run, folder: RunFolder) -> bool:
+    """Return whether the files of a folder hold the whole experiment, as a run wrote them."""
+    own = run.experiment
+    try:
+        facts = json.loads(folder.provenance.read_bytes())
+        files = facts["files"]
+        n_cells = len(own.protocol.groups) * max(facts["repeats"], own.repeats)
+        n_rows = n_cells * len(own.algorithms) * len(own.metrics)
+        is_whole = files[folder.repeats.name]["rows"] == n_rows
+        same = all(file_sha256(folder.path / name) == files[name]["sha256"] for name in files)
+        return is_whole and same and facts["digest"] == own.digest()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
 
 
 def run_session(
@@ -243,8 +293,7 @@ def run_session(
     try:
         if fresh:
             folder.clear()
-        folder.check_store()
-        with Store(folder.store, identity) as store:
+        with open_store(run, folder) as store:
             if store.n_damaged:
                 tell(f"{folder.store}: {store.n_damaged} damaged rows, which are computed again")
             remove_leftovers(folder.path, {path.name for path in folder.written})
@@ -320,10 +369,8 @@ def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iter
         if missing := tuple(label for label in run.labels if not store.has(unit, label)):
             yield unit, missing, {}
     for cell in test:
-        choices: dict[str, dict[str, Choice]] = {}  # of algorithms whose hold-out users are done
-        for label in run.labels:
-            if found := run.results(store, cell, "holdout", label):
-                choices[label] = run.choose(label, run.mean_errors(found, "holdout"))
+        by_user = run.experiment.tuning_on == "user"
+        choices = {label: {} for label in run.labels} if by_user else run.choices(store, cell)
         for unit in run.plan.of([cell], "test"):
             if missing := tuple(label for label in choices if not store.has(unit, label)):
                 yield unit, missing, {label: choices[label] for label in missing}
@@ -337,6 +384,7 @@ def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
     own = {"name", "table", "repeats", "metrics", "algorithms"}
     return (
         other.algorithms.get(label) == ours.algorithms[label]
+        and not ours.has_joint_choices
         and set(ours.metrics) <= set(other.metrics)
         and other.model_dump(exclude=own) == ours.model_dump(exclude=own)
     )
@@ -351,17 +399,9 @@ def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
     copied: list[UnitResult] = []
     with Store(folder.store, other.identity()) as lender:
         for unit in run.plan.all():
-            found: dict[str, AlgorithmResult] = {}
-            for label in labels:
-                result = None if store.has(unit, label) else lender.load(unit, label)
-                if result:
-                    test = unit.role == "test"
-                    wanted = set(ours.metrics) if test else holdout_metrics(ours, label)
-                    sums = {metric: x for metric, x in result.sums.items() if metric in wanted}
-                    users = [user for user in result.users if user.metric in wanted]
-                    found[label] = AlgorithmResult(sums, users, result.seconds)
-            if found:
-                copied.append(UnitResult(unit, found, {}))
+            missing = [label for label in labels if not store.has(unit, label)]
+            found = {label: result for label in missing if (result := lender.load(unit, label))}
+            copied += [UnitResult(unit, found, {})] if found else []
     store.save(*copied)
     return sum(len(result.unit.users) for result in copied)
 
@@ -408,10 +448,13 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
     curves: list[Row] = []
     timings: list[Row] = []
     columns = result_axes(run.experiment.algorithms.values())
+    by_user = run.experiment.tuning_on == "user"
+    unchosen = Choice((), {}, math.nan, ())
     for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
+        choices: dict[str, dict[str, Choice]] = {} if by_user else run.choices(store, cell)
         for label in run.labels:
             found = {role: run.results(store, cell, role, label) for role in ROLES}
-            if not all(found.values()):
+            if not found["test"] or not (by_user or label in choices):
                 continue
             spec = run.experiment.algorithms[label]
             key = {
@@ -419,8 +462,10 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
                 "repeat": cell.repeat + 1,
                 "algorithm": label,
             }
-            errors = {role: run.mean_errors(results, role) for role, results in found.items()}
-            for metric, choice in run.choose(label, errors["holdout"]).items():
+            test_errors = run.mean_errors(found["test"], "test")
+            holdout_errors = {} if by_user else run.mean_errors(found["holdout"], "holdout")
+            for metric in run.experiment.metrics:
+                choice = unchosen if by_user else choices[label][metric]
                 tested = [u for result in found["test"] for u in result.users if u.metric == metric]
                 repeats.append(
                     key
@@ -428,7 +473,7 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
                         "method": spec.method,
                         "metric": metric,
                         "test_error": float(np.mean([user.error for user in tested])),
-                        "holdout_error": choice.holdout_error,
+                        "holdout_error": "" if by_user else choice.holdout_error,
                         "n_users": len(tested),
                         **{axis.column: choice.values.get(axis.key, "") for axis in columns},
                         "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
@@ -443,19 +488,23 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
                 # Errors along one axis of the grid, the others as chosen.
                 axes = grid_axes(spec, run.experiment.kernel.widths)
                 for number, (axis, values) in enumerate(axes.items()):
-                    if not all(map(is_number, values)):
+                    if not all(map(is_number, values)) or (by_user and axis != N_BASIS.key):
                         continue  # words have no order
-                    point: list[Any] = list(choice.index)
-                    point[number] = slice(None)
-                    holdout = errors["holdout"][metric][tuple(point)]
-                    test = errors["test"][metric] if axis == N_BASIS.key else None
-                    for at, value in enumerate(values):
+                    holdout: Any = [""] * len(values)
+                    if not by_user:
+                        point: list[Any] = list(choice.index)
+                        point[number] = slice(None)
+                        holdout = holdout_errors[metric][tuple(point)].tolist()
+                    test: Any = [""] * len(values)
+                    if axis == N_BASIS.key:
+                        test = test_errors[metric].tolist()
+                    for value, at_holdout, at_test in zip(values, holdout, test, strict=True):
                         of_value = {
                             "metric": metric,
                             "axis": find_axis(axis).column,
                             "value": value,
-                            "holdout_error": float(holdout[at]),
-                            "test_error": "" if test is None else float(test[at]),
+                            "holdout_error": at_holdout,
+                            "test_error": at_test,
                         }
                         curves.append(key | of_value)
             for role, results in found.items():
@@ -486,5 +535,6 @@ def estimate(run: Run) -> float:
             seconds = (time.perf_counter() - begun) / len(few)
             total += seconds * len(plan.repeats) * sum(len(unit.users) for unit in units)
             if role == "holdout":
-                choices = {label: run.choose(label, x.sums) for label, x in results.items()}
+                sums = {label: result.sums for label, result in results.items()}
+                choices = choose_parameters(experiment, sums)
     return total

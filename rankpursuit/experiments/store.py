@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rankpursuit.errors import OutputError, StoreError
+from rankpursuit.errors import DamagedStoreError, OutputError, StoreError
 from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.writing import check_output
@@ -238,8 +238,9 @@ def _one_line_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _unreadable(path: Path, reason: str) -> StoreError:
-    return StoreError(f"{path} is not a readable store ({' '.join(reason.split())}): {_REMEDY}")
+def _unreadable(path: Path, reason: str) -> DamagedStoreError:
+    reason = " ".join(reason.split())
+    return DamagedStoreError(f"{path} is not a readable store ({reason}): {_REMEDY}")
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -1,8 +1,8 @@
 """The regression of the published numbers: cells, claims and recomputed repeats.
 
-``configs/expected/NAME.yaml`` holds what is expected of the results of one config: how far a cell
-may lie from the published one, the cells that are known to lie further off, the verdicts on the
-paper's claims, and how far a repeat that is computed again may lie from the reference.
+``configs/expected/NAME.yaml`` holds what is expected of the results of one config: the cells that
+are known to lie outside the tolerance around the published figures, the verdicts on the paper's
+claims, and how far a repeat that is computed again may lie from the reference.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -25,21 +25,18 @@ from rankpursuit.errors import DataNotFoundError, ResultsError
 from rankpursuit.experiments.config import load_experiment, ratings_of
 from rankpursuit.experiments.methods import AXES, METRICS
 from rankpursuit.experiments.names import shipped_folder
-from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.published import claims_about, published_tables
+from rankpursuit.reporting.claims import Outcome, judge_claims
+from rankpursuit.reporting.published import (
+    claims_about,
+    is_within,
+    published_tables,
+    published_tolerance,
+)
 from rankpursuit.reporting.results import Results, load_results, title_of
 from rankpursuit.reporting.tables import is_full_size, size_note
 
-Status = Literal["within tolerance", "known deviation", "unexpected", "missing"]
 KEY = ["metric", "algorithm", "group", "repeat"]
-NonNegative = Annotated[float, Field(ge=0)]
-
-
-class Tolerance(BaseModel, extra="forbid", frozen=True):
-    """How far the cells of a table may lie from the published ones, and why."""
-
-    tolerance: NonNegative
-    reason: Annotated[str, Field(min_length=1)]
+CELL = ["table", "metric", "algorithm", "group"]
 
 
 class Expectation(BaseModel, extra="forbid", frozen=True):
@@ -47,10 +44,7 @@ class Expectation(BaseModel, extra="forbid", frozen=True):
 
     config: str  # path below ``configs/``, without its ending
     table: int  # the published table that it reproduces
-    tolerances: dict[str, Tolerance]  # by metric, around the published figures
-    pinned: dict[str, NonNegative]
-    """By metric, how far a known deviation may move from the value on record."""
-    recomputed: dict[str, NonNegative]
+    recomputed: dict[str, Annotated[float, Field(ge=0)]]
     """Relative tolerance of a repeat that is computed again, by algorithm or ``default``."""
     known_deviations: dict[str, dict[str, dict[str, float]]]
     """Measured values on record, by metric, algorithm and group."""
@@ -62,45 +56,15 @@ class Expectation(BaseModel, extra="forbid", frozen=True):
         return Path(self.config).name
 
 
-@dataclass(frozen=True)
-class CellCheck:
-    """A cell of a published table: `tolerance` is around `target`."""
-
-    table: int
-    metric: str
-    algorithm: str
-    group: str
-    published: float
-    measured: float | None
-    target: float
-    tolerance: float
-    status: Status
-
-    @property
-    def passed(self) -> bool:
-        """Return whether the cell is as expected."""
-        return self.status in ("within tolerance", "known deviation")
-
-
-@dataclass(frozen=True)
-class ClaimCheck:
-    """The verdict on a claim and the one on record."""
-
-    verdict: Verdict
-    expected: Outcome | None
-
-    @property
-    def passed(self) -> bool:
-        """Return whether the verdict is the one on record."""
-        return self.verdict.outcome == self.expected
-
-
 @dataclass
 class Check:
-    """Outcome of a check."""
+    """Outcome of a check; every frame has a column ``passed``."""
 
-    cells: list[CellCheck] = field(default_factory=list)
-    claims: list[ClaimCheck] = field(default_factory=list)
+    cells: pd.DataFrame
+    """A row for each distinct published cell: `CELL`, ``published``, ``measured``, ``target`` and
+    the ``tolerance`` around it, ``status``."""
+    claims: pd.DataFrame
+    """A row for each claim: ``id``, ``table``, ``verdict``, ``expected``, ``because``."""
     recomputed: dict[str, pd.DataFrame] = field(default_factory=dict)
     """For each config, the cells computed again, see `compare_repeats`."""
     problems: list[str] = field(default_factory=list)
@@ -110,32 +74,8 @@ class Check:
     @property
     def passed(self) -> bool:
         """Return whether everything is as expected and nothing is missing."""
-        again = all(frame["passed"].all() for frame in self.recomputed.values())
-        checks: list[CellCheck | ClaimCheck] = [*self.cells, *self.claims]
-        return again and not self.problems and all(one.passed for one in checks)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {
-            "passed": self.passed,
-            "problems": self.problems,
-            "notes": self.notes,
-            "cells": [asdict(one) for one in self.cells],
-            "claims": [
-                {
-                    "id": one.verdict.claim.id,
-                    "verdict": one.verdict.outcome,
-                    "expected": one.expected,
-                    "because": one.verdict.reason,
-                    "mean_difference": [asdict(size) for size in one.verdict.sizes],
-                    "evidence": [asdict(evidence) for evidence in one.verdict.evidence],
-                }
-                for one in self.claims
-            ],
-            "recomputed": {
-                name: frame.to_dict("records") for name, frame in self.recomputed.items()
-            },
-        }
+        frames = (self.cells, self.claims, *self.recomputed.values())
+        return not self.problems and all(frame["passed"].all() for frame in frames)
 
 
 def load_expectations(folder: Path) -> dict[int, Expectation]:
@@ -162,33 +102,17 @@ def expectation_folder(*, inferred: bool = False) -> Path:
     return shipped_folder() / ("inferred/expected" if inferred else "expected")
 
 
-def published_tolerances() -> dict[tuple[int, str], float]:
-    """Return the tolerance around the published figures by table and metric."""
-    return {
-        (number, metric): one.tolerance
-        for number, expected in load_expectations(expectation_folder()).items()
-        for metric, one in expected.tolerances.items()
-    }
-
-
 def _run_folders(
     folder: Path, expectations: Mapping[int, Expectation], only: Sequence[str]
 ) -> dict[int, Path]:
-    """Return the folder of each table to check: `folder` is one of them or holds all of them."""
-    names = [one.name for one in expectations.values()]
+    """Return the folder of each table to check: all, or `only` those with these names."""
+    names = {number: one.name for number, one in expectations.items()}
     for name in only:
-        if name not in names:
-            raise ResultsError(f"--only {name}: no such table; there are {', '.join(names)}")
-    if not (folder / "repeats.csv").is_file():
-        return {
-            number: folder / one.name
-            for number, one in expectations.items()
-            if not only or one.name in only
-        }
-    table = load_results(folder).table
-    if table is None or table not in expectations:
-        raise ResultsError(f"{folder}: reproduces no published table, so there is nothing to check")
-    return {table: folder}
+        if name not in names.values():
+            raise ResultsError(
+                f"--only {name}: no such table; there are {', '.join(names.values())}"
+            )
+    return {number: folder / name for number, name in names.items() if not only or name in only}
 
 
 def check_results(
@@ -196,68 +120,71 @@ def check_results(
 ) -> Check:
     """Check runs against the paper and against what is on record.
 
-    `folder` has a folder for each config, such as ``results/reference``, or is that of one run.
-    Every table of `expectations` must be there; `only` narrows the check to these configs.
+    `folder` has a folder for each config, such as ``results/reference``. Every table of
+    `expectations` must be there; `only` narrows the check to these configs.
     """
-    check = Check()
+    problems: list[str] = []
     runs: dict[int, Results] = {}
     paths = _run_folders(folder, expectations, only)
     for number, path in paths.items():
         if not path.is_dir():
-            check.problems.append(f"Table {number}: no results in {path}")
+            problems.append(f"Table {number}: no results in {path}")
             continue
         run = load_results(path)
         if run.table != number:
-            check.problems.append(f"{path}: of Table {run.table}, expected Table {number}")
+            problems.append(f"{path}: of Table {run.table}, expected Table {number}")
         elif not is_full_size(run):
-            check.problems.append(f"{path}: too small to check. {size_note(run)}")
+            problems.append(f"{path}: too small to check. {size_note(run)}")
         else:
             runs[number] = run
-            check.cells += check_cells(run, expectations[number])
-            for metric in published_tables()[number].cells:
-                if not _has_tolerance(expectations[number], metric):
-                    check.problems.append(f"Table {number}: no tolerance on record for {metric}")
     on_record = {name: v for one in expectations.values() for name, v in one.claims.items()}
-    check.claims = [
-        ClaimCheck(verdict, on_record.get(verdict.claim.id))
-        for verdict in judge_claims(list(runs.values()))
-        if not verdict.absent
-    ]
-    judged = {one.verdict.claim.id for one in check.claims}
+    verdicts = [one for one in judge_claims(list(runs.values())) if not one.absent]
+    judged = {one.claim.id for one in verdicts}
     for claim in claims_about(expectations):
         if not set(claim.tables) <= expectations.keys():
             continue
         if claim.id not in on_record:
-            check.problems.append(f"claim {claim.id}: no verdict on record")
+            problems.append(f"claim {claim.id}: no verdict on record")
         elif claim.id not in judged and len(paths) == len(expectations):
-            check.problems.append(f"claim {claim.id}: not judged, since results are missing")
-    return check
+            problems.append(f"claim {claim.id}: not judged, since results are missing")
+    cells = [check_cells(run, expectations[number]) for number, run in runs.items()]
+    claims = pd.DataFrame(
+        {
+            "id": one.claim.id,
+            "table": one.claim.tables[-1],
+            "verdict": one.outcome,
+            "expected": on_record.get(one.claim.id),
+            "because": one.reason,
+            "passed": one.outcome == on_record.get(one.claim.id),
+        }
+        for one in verdicts
+    )
+    nothing = pd.DataFrame(columns=[*CELL, "passed"])
+    return Check(
+        pd.concat(cells) if cells else nothing, claims if verdicts else nothing, problems=problems
+    )
 
 
-def _has_tolerance(expected: Expectation, metric: str) -> bool:
-    return metric in expected.tolerances and metric in expected.pinned
-
-
-def check_cells(run: Results, expected: Expectation) -> list[CellCheck]:
-    """Compare every published cell of a run's table with what is expected of it."""
+def check_cells(run: Results, expected: Expectation) -> pd.DataFrame:
+    """Compare every distinct published cell of a run's table with what is expected of it."""
     means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean().to_dict()
-    cells = []
+    rows = []
     for metric, label, group, published in published_tables()[expected.table].each_cell():
-        if not _has_tolerance(expected, metric):
-            continue  # reported by `check_results`
         known = expected.known_deviations.get(metric, {}).get(label, {}).get(group)
-        status: Status = "within tolerance"
-        target, tolerance = published, expected.tolerances[metric].tolerance
-        if known is not None:
-            status, target, tolerance = "known deviation", known, expected.pinned[metric]
+        status, target, tolerance = "within tolerance", published, published_tolerance(metric)
+        if known is not None:  # pinned to its last digit
+            status, target = "known deviation", known
+            tolerance = 10.0 ** -METRICS[metric].decimals
         measured = means.get((metric, label, group))
         if measured is None:
             status = "missing"
-        elif abs(measured - target) > tolerance + 1e-9:  # exactly at its tolerance is within it
+        elif not is_within(measured - target, tolerance):
             status = "unexpected"
-        cell = (expected.table, metric, label, group)
-        cells.append(CellCheck(*cell, published, measured, target, tolerance, status))
-    return cells
+        passed = status in ("within tolerance", "known deviation")
+        cell = (expected.table, metric, label, group, published, measured, target, tolerance)
+        rows.append((*cell, status, passed))
+    columns = [*CELL, "published", "measured", "target", "tolerance", "status", "passed"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def recompute(
@@ -336,44 +263,41 @@ def compare_repeats(
 def check_text(check: Check) -> str:
     """Return the outcome as tables and lines for the terminal."""
     parts = []
-    for number in dict.fromkeys(one.table for one in check.cells):
-        rows = [_cell_row(one) for one in check.cells if one.table == number]
+    for number, cells in check.cells.groupby("table"):
+        rows = [_cell_row(one) for one in cells.itertuples()]
         heads = ["", "published", "measured", "diff.", "expected", "status"]
         sides = ("left", *["right"] * 4, "left")
         text = tabulate(rows, heads, disable_numparse=True, colalign=sides)
         parts.append(f"{published_tables()[number].full_title}\n{text}")
-    if check.claims:
-        rows = [
-            [one.verdict.claim.id, one.verdict.outcome, one.expected or "none", one.verdict.reason]
-            for one in check.claims
-        ]
-        parts.append("Claims\n" + tabulate(rows, ["claim", "verdict", "on record", "because"]))
+    if len(check.claims):
+        names = {"id": "claim", "verdict": "verdict", "expected": "on record", "because": "because"}
+        rows = check.claims[list(names)].rename(columns=names)
+        parts.append("Claims\n" + tabulate(rows, "keys", showindex=False, missingval="none"))
     for name, frame in check.recomputed.items():
         wrong = frame[~frame["passed"]].drop(columns="passed")
         head = f"{name}: {frame['passed'].sum()} of {len(frame)} cells computed again agree"
         head += f" with the reference; largest difference {frame['difference'].max():.1e}"
         rows = tabulate(wrong, "keys", showindex=False) if len(wrong) else ""
         parts.append(f"{head}\n{rows}".rstrip())
-    statuses = [one.status for one in check.cells]
-    counts = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
-    other = sum(not one.passed for one in check.claims)
-    again = sum(len(frame) for frame in check.recomputed.values())
-    moved = sum(int((~frame["passed"]).sum()) for frame in check.recomputed.values())
+    counts = check.cells["status"].value_counts() if len(check.cells) else {}
+    found = ", ".join(f"{count} {status}" for status, count in counts.items())
+    again = [frame["passed"] for frame in check.recomputed.values()]
     closing = [
         *(f"note: {note}" for note in check.notes),
         *(f"* {problem}" for problem in check.problems),
-        f"{len(statuses)} cells: {counts or 'none'}",
-        f"{len(check.claims)} claims: {other} not as on record",
-        f"{again} cells computed again: {moved} differ from the reference",
+        f"{len(check.cells)} distinct cells: {found or 'none'}",
+        f"{len(check.claims)} claims: {(~check.claims['passed']).sum()} not as on record",
+        f"{sum(map(len, again))} cells computed again: {sum((~one).sum() for one in again)} differ "
+        "from the reference",
         "check passed" if check.passed else "check FAILED",
     ]
     return "\n\n".join([*parts, "\n".join(closing)])
 
 
-def _cell_row(one: CellCheck) -> list[str]:
+def _cell_row(one: Any) -> list[str]:
     digits = METRICS[one.metric].decimals
     measured = difference = ""
-    if one.measured is not None:
+    if pd.notna(one.measured):
         measured = f"{one.measured:.{digits + 1}f}"
         difference = f"{one.measured - one.published:+.{digits + 1}f}"
     several = len(published_tables()[one.table].cells) > 1

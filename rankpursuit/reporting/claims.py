@@ -1,13 +1,13 @@
 """Verdicts on the claims of the paper, with the comparisons behind them.
 
-A rule yields every comparison that its claim makes, in every group. A test is Wilcoxon's over
-repeats, at p < 0.05 and uncorrected, as in the paper.
+A rule yields every comparison that its claim makes, in every group. All claims are judged alike: a
+claim holds if all its comparisons agree with it, holds partly if at least half of them do, and
+otherwise does not hold. It is undecided if an algorithm or a group has no results, or with fewer
+than six common repeats, where no test can be significant.
 
-A claim holds if all its comparisons agree with it. It holds partly if at least half of them do; if
-they all do, but are of means alone and may be chance together; or if it says that there is no
-difference and those found are small, as ``published.yaml`` declares. Otherwise it does not hold. It
-is undecided if an algorithm or a group has no results, or with fewer than six common repeats, where
-no test can be significant.
+Tests are Wilcoxon's over repeats, at p < 0.05 and uncorrected, as in the paper. A published saving
+of basis functions agrees if the 95% interval of the measured one contains it: a larger saving
+deviates like a smaller one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,18 @@ from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.published import Claim, claims_about, small_difference
 from rankpursuit.reporting.render import signed
 from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.statistics import LEAST_PAIRS, Comparison, compare, errors_by
-from rankpursuit.reporting.statistics import saving as basis_saving
+from rankpursuit.reporting.statistics import (
+    LEAST_PAIRS,
+    Comparison,
+    bootstrap_interval,
+    compare,
+    errors_by,
+    savings,
+)
 
 Outcome = Literal["holds", "partly", "does not hold", "undecided"]
 Rule = Callable[..., Iterator["Evidence"]]
+Agrees = Callable[[Comparison, str], bool]  # of a comparison by a metric
 
 BASIS = "basis functions"  # in place of a metric where numbers of basis functions are compared
 
@@ -65,17 +72,6 @@ class ClaimSize:
             mean, low, high = (signed(x, digits) for x in (self.mean, *self.interval))
         return f"{mean} ({low} to {high})"
 
-    @property
-    def side(self) -> int:
-        """-1 if the first side's figure is lower, 1 if it is higher, 0 if chance may decide."""
-        low, high = self.interval
-        return int(low > 0) - int(high < 0)
-
-    @property
-    def small(self) -> bool:
-        """Whether it counts as small."""
-        return self.metric != BASIS and abs(self.mean) < small_difference(self.metric)
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -95,28 +91,34 @@ class Verdict:
 
     @property
     def sizes(self) -> list[ClaimSize]:
-        """Size of the difference, for each metric."""
-        return _sizes(self.evidence)
+        """Size for each metric: the mean in each repeat that has all its comparisons."""
+        sizes = []
+        for metric in dict.fromkeys(one.metric for one in self.evidence):
+            differences = [one.differences for one in self.evidence if one.metric == metric]
+            by_repeat = pd.DataFrame(differences).dropna(axis=1).mean()
+            found = Comparison(np.asarray(by_repeat, dtype=float))
+            sizes.append(ClaimSize(metric, found.mean, found.interval))
+        return sizes
 
     @property
     def size(self) -> str:
         """Size of the difference, for each metric, as text."""
-        return "; ".join(_by_task(self.sizes, str))
+        return "; ".join(self._by_task(str))
 
     @property
     def sentence(self) -> str:
         """The finding in a plain sentence."""
         if not self.evidence:
             return f"It cannot be judged: {self.reason}."
-        text = " ".join(_by_task(self.sizes, partial(_sentence, self.claim)))
+        text = " ".join(self._by_task(partial(_sentence, self.claim)))
         return text[:1].upper() + text[1:]
 
-
-def _by_task(sizes: Sequence[ClaimSize], write: Callable[[ClaimSize], str]) -> list[str]:
-    """Return a text for each metric, after the name of its task if there are several."""
-    if len(sizes) == 1:
-        return [write(sizes[0])]
-    return [f"{METRICS[one.metric].task}: {write(one)}" for one in sizes]
+    def _by_task(self, write: Callable[[ClaimSize], str]) -> list[str]:
+        """Return a text for each metric, after the name of its task if there are several."""
+        sizes = self.sizes
+        if len(sizes) == 1:
+            return [write(sizes[0])]
+        return [f"{METRICS[one.metric].task}: {write(one)}" for one in sizes]
 
 
 def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
@@ -138,47 +140,34 @@ def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
         evidence = tuple(RULES[claim.rule](*runs, **claim.options))
     except Undecided as error:
         return Verdict(claim, "undecided", (), str(error), runs)
-    agreeing = sum(one.agrees for one in evidence)
-    reason = f"{agreeing} of {len(evidence)} comparisons agree"
-    return Verdict(claim, _outcome(claim, evidence), evidence, reason, runs)
-
-
-def _outcome(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
-    against = [one for one in evidence if not one.agrees]
-    if not against:
-        # Means may all be lower by chance: then the sentence says that nothing differs.
-        by_chance = claim.rule == "lower_mean" and not any(s.side for s in _sizes(evidence))
-        return "partly" if by_chance else "holds"
-    all_small = claim.rule in OF_NO_DIFFERENCE and all(_sizes([one])[0].small for one in against)
-    return "partly" if all_small or 2 * len(against) <= len(evidence) else "does not hold"
-
-
-def _sizes(evidence: Sequence[Evidence]) -> list[ClaimSize]:
-    """Return the size for each metric: the mean in each repeat that has all its comparisons."""
-    sizes = []
-    for metric in dict.fromkeys(one.metric for one in evidence):
-        differences = [one.differences for one in evidence if one.metric == metric]
-        by_repeat = pd.DataFrame(differences).dropna(axis=1).mean()
-        found = Comparison(np.asarray(by_repeat, dtype=float))
-        sizes.append(ClaimSize(metric, found.mean, found.interval))
-    return sizes
+    agreeing, number = sum(one.agrees for one in evidence), len(evidence)
+    outcome: Outcome = "partly" if 2 * agreeing >= number else "does not hold"
+    outcome = "holds" if agreeing == number else outcome
+    return Verdict(claim, outcome, evidence, f"{agreeing} of {number} comparisons agree", runs)
 
 
 def _sentence(claim: Claim, size: ClaimSize) -> str:
-    first, second = claim.between
-    if claim.rule == "sparser":
-        fraction = f"{abs(size.mean):.0%} {'more' if size.mean > 0 else 'fewer'}"
-        said = f"the paper says {claim.options['saving']:.0%} fewer"
-        return f"{first} has {fraction} basis functions than {second}; {said}."
-    if not size.side:
-        return f"the errors of {first} and {second} do not differ beyond chance."
-    word = "lower" if size.side < 0 else "higher"
-    by = "which is small" if size.small else "which is not small"
+    (first, second), (low, high) = claim.between, size.interval
+    if size.metric == BASIS:
+        return f"{first} {_saving_text(-size.mean, -high, -low, second, claim.options['saving'])}."
+    if low <= 0 <= high:
+        return f"the errors of {first} and {second} do not differ significantly."
+    word = "lower" if size.mean < 0 else "higher"
+    small = abs(size.mean) < small_difference(size.metric)
     figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
-    return f"the error of {first} is {word} than that of {second} by {figure}, {by}."
+    by = f"{figure}, which is {'small' if small else 'not small'}"
+    return f"the error of {first} is {word} than that of {second} by {by}."
 
 
-def _pairwise(agrees: Callable[[Comparison], bool]) -> Rule:
+def _saving_text(mean: float, low: float, high: float, other: str, published: float) -> str:
+    """Return a measured saving, its interval and the published one in words."""
+    return (
+        f"uses {abs(mean):.1%} {'more' if mean < 0 else 'fewer'} basis functions than {other} "
+        f"(95% interval of the saving: {low:.0%} to {high:.0%}; paper: {published:.0%})"
+    )
+
+
+def _pairwise(agrees: Agrees) -> Rule:
     """Return a rule that compares each of `first` with each of `second`, in each group."""
 
     def rule(
@@ -190,8 +179,14 @@ def _pairwise(agrees: Callable[[Comparison], bool]) -> Rule:
     return rule
 
 
-def _significantly_lower(found: Comparison) -> bool:
+def _significantly_lower(found: Comparison, _: str) -> bool:
     return found.significant and found.mean < 0
+
+
+def _comparable(found: Comparison, metric: str) -> bool:
+    """Return whether the first is not significantly worse, or only by a small difference."""
+    worse = found.significant and found.mean > 0
+    return not worse or found.mean < small_difference(metric)
 
 
 def indistinguishable(
@@ -202,7 +197,7 @@ def indistinguishable(
         for pair in itertools.combinations(family, 2):
             means = _common_errors(run, metric, group, pair).mean()
             worse, better = sorted(pair, key=means.__getitem__, reverse=True)
-            yield _compare(run, metric, group, worse, better, lambda found: not found.significant)
+            yield _compare(run, metric, group, worse, better, lambda one, _: not one.significant)
 
 
 def does_not_outperform(
@@ -210,10 +205,8 @@ def does_not_outperform(
 ) -> Iterator[Evidence]:
     """On each metric, the algorithm is not significantly better than the best specialist."""
     for (metric, others), group in itertools.product(specialists.items(), run.groups):
-        best = str(_common_errors(run, metric, group, [label, *others])[others].mean().idxmin())
-        yield _compare(
-            run, metric, group, label, best, lambda found: not _significantly_lower(found)
-        )
+        best = _best(run, metric, group, label, others)
+        yield _compare(run, metric, group, label, best, lambda *one: not _significantly_lower(*one))
 
 
 def near_specialists(
@@ -223,41 +216,29 @@ def near_specialists(
     # "Almost as well" has no number in the paper; this rule needs none.
     for metric, group in itertools.product(specialists, run.groups):
         rest = [other for key in specialists if key != metric for other in specialists[key]]
-        own = specialists[metric]
-        best = str(_common_errors(run, metric, group, [label, *own])[own].mean().idxmin())
-        means = _common_errors(run, metric, group, [label, best, *rest]).mean()
-        other = means[rest].min()
-        text = (
-            f"{group}, {metric}: {means[label]:.4g}; specialists {means[best]:.4g}, "
-            f"others {other:.4g}"
-        )
-        agrees = bool(means[label] - means[best] < other - means[label])
-        pair = _common_errors(run, metric, group, [label, best])
-        yield Evidence(agrees, text, metric, (pair[label] - pair[best]).to_dict())
+        best = _best(run, metric, group, label, specialists[metric])
+        errors = _common_errors(run, metric, group, [label, best, *rest])
+        own, nearest = errors[label].mean(), errors[best].mean()
+        other = errors[rest].mean().min()
+        text = f"{group}, {metric}: {own:.4g}; specialists {nearest:.4g}, others {other:.4g}"
+        differences = (errors[label] - errors[best]).to_dict()
+        yield Evidence(bool(own - nearest < other - own), text, metric, differences)
 
 
 def sparser(
     run: Results, *, first: list[str], second: list[str], saving: float
 ) -> Iterator[Evidence]:
-    """Each of the first has fewer basis functions than each of the second: the mean over groups."""
-    rows = run.repeats[run.repeats["metric"] == "disagreement"]
-    numbers = rows.pivot_table(
-        index=["repeat", "group"], columns="algorithm", values="basis_functions"
-    )
+    """Each of the first uses so many fewer basis functions than each of the second."""
     for one, two in itertools.product(first, second):
         for group in run.groups:
             _common_errors(run, "disagreement", group, [one, two])  # raises if there are too few
-        found = basis_saving(run, "disagreement", one, two)
-        if found is None:
+        saved = savings(run, "disagreement", one, two)
+        if saved is None:
             raise Undecided(f"{title_of(two)} has no basis functions to compare with")
-        text = (
-            f"{title_of(one)} has {signed(-100 * found, 1)}% basis functions to {title_of(two)}; "
-            f"said: {signed(-100 * saving, 0)}%"
-        )
-        more = (numbers[one] / numbers[two] - 1).dropna().groupby("repeat").mean()
-        by_repeat = {int(repeat): float(mean) for repeat, mean in more.items()}
-        # The paper's percentages are multiples of five: half a step less still counts.
-        yield Evidence(found >= saving - 0.025, text, BASIS, by_repeat)
+        low, high = bootstrap_interval(saved)
+        text = f"{title_of(one)} {_saving_text(saved.mean(), low, high, title_of(two), saving)}"
+        agrees = round(low, 2) <= saving <= round(high, 2)  # the paper has whole percent
+        yield Evidence(agrees, text, BASIS, (-saved).to_dict())
 
 
 def costs_more(
@@ -277,25 +258,16 @@ def costs_more(
 
 RULES: dict[str, Rule] = {  # by their names in published.yaml
     "outperforms": _pairwise(_significantly_lower),
-    "comparable": _pairwise(lambda found: not (found.significant and found.mean > 0)),
-    "lower_mean": _pairwise(lambda found: found.mean < 0),
+    "comparable": _pairwise(_comparable),
     "indistinguishable": indistinguishable,
     "does_not_outperform": does_not_outperform,
     "near_specialists": near_specialists,
     "sparser": sparser,
     "costs_more": costs_more,
 }
-OF_NO_DIFFERENCE = {"comparable", "indistinguishable", "does_not_outperform"}
 
 
-def _compare(
-    run: Results,
-    metric: str,
-    group: str,
-    one: str,
-    two: str,
-    agrees: Callable[[Comparison], bool],
-) -> Evidence:
+def _compare(run: Results, metric: str, group: str, one: str, two: str, agrees: Agrees) -> Evidence:
     """Compare two algorithms of a group over repeats."""
     errors = _common_errors(run, metric, group, [one, two])
     found = compare(errors[one], errors[two])
@@ -304,7 +276,12 @@ def _compare(
         f"{prefix}{group}: {title_of(one)} minus {title_of(two)} {found.mean:+.4f}, "
         f"p = {found.p_value:.3f}"
     )
-    return Evidence(agrees(found), text, metric, (errors[one] - errors[two]).to_dict())
+    return Evidence(agrees(found, metric), text, metric, (errors[one] - errors[two]).to_dict())
+
+
+def _best(run: Results, metric: str, group: str, label: str, others: list[str]) -> str:
+    """Return which of the others has the lowest error in the repeats that all have."""
+    return str(_common_errors(run, metric, group, [label, *others])[others].mean().idxmin())
 
 
 def _common_errors(run: Results, metric: str, group: str, labels: Sequence[str]) -> pd.DataFrame:

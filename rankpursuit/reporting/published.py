@@ -7,7 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
+from numpy.typing import ArrayLike
 from pydantic import BaseModel
 
 from rankpursuit.text import counted
@@ -20,6 +22,8 @@ class PublishedTable(NamedTuple):
     title: str
     cells: dict[str, dict[str, dict[str, float]]]
     """Published errors, ``cells[metric][algorithm][group]``."""
+    printed_before: frozenset[tuple[str, str]] = frozenset()
+    """Metric and algorithm of the rows that are those of an earlier table, printed again."""
 
     @property
     def full_title(self) -> str:
@@ -30,12 +34,13 @@ class PublishedTable(NamedTuple):
         """Return a published error, or None if the table has no such cell."""
         return self.cells.get(metric, {}).get(label, {}).get(group)
 
-    def each_cell(self) -> Iterator[tuple[str, str, str, float]]:
-        """Yield metric, algorithm, group and published error of every cell."""
+    def each_cell(self, *, distinct: bool = True) -> Iterator[tuple[str, str, str, float]]:
+        """Yield metric, algorithm, group and published error; if `distinct`, only new cells."""
         for metric, rows in self.cells.items():
             for label, row in rows.items():
-                for group, value in row.items():
-                    yield metric, label, group, value
+                if not (distinct and (metric, label) in self.printed_before):
+                    for group, value in row.items():
+                        yield metric, label, group, value
 
 
 class Claim(BaseModel, extra="forbid", frozen=True):
@@ -74,13 +79,19 @@ def _read() -> dict[str, Any]:
 @cache
 def published_tables() -> dict[int, PublishedTable]:
     """Return the tables of the paper by number."""
-    groups, tables = _read()["groups"], {}
+    groups = _read()["groups"]
+    tables: dict[int, PublishedTable] = {}
     for number, table in _read()["tables"].items():
         cells = {
             metric: {label: dict(zip(groups, row, strict=True)) for label, row in rows.items()}
             for metric, rows in table["cells"].items()
         }
-        tables[number] = PublishedTable(number, table["title"], cells)
+        before = frozenset(
+            (metric, label)
+            for metric, earlier in table.get("printed_before", {}).items()
+            for label in tables[earlier].cells[metric]
+        )
+        tables[number] = PublishedTable(number, table["title"], cells, before)
     return tables
 
 
@@ -99,6 +110,16 @@ def claims_about(tables: Iterable[int | None]) -> list[Claim]:
 def published_size() -> Size:
     """Return the size of the paper's experiments."""
     return Size(**_read()["size"])
+
+
+def published_tolerance(metric: str) -> float:
+    """Return how far a measured error may lie from the published one to count as the same."""
+    return float(_read()["tolerance"][metric])
+
+
+def is_within(difference: ArrayLike, tolerance: ArrayLike) -> Any:
+    """Return whether differences are within a tolerance; exactly at it is within."""
+    return np.abs(difference) <= np.add(tolerance, 1e-9)
 
 
 def small_difference(metric: str) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
 from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat, tabulate
 
 from rankpursuit.writing import write_atomically
@@ -21,7 +20,6 @@ Blocks = dict[str, dict[str, tuple["Value", ...]]]
 
 _TEXT_ROW = DataRow("", "  ", "")
 _TEXT = TableFormat(None, Line("", "-", "  ", ""), None, None, _TEXT_ROW, _TEXT_ROW, 0, None)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets evaluate cells that begin like this
 _OF_GROUP = ("paper", "diff.")  # columns that belong to the group before them
 
 
@@ -55,7 +53,7 @@ class Table:
     @property
     def caption(self) -> str:
         """Title and subject."""
-        return f"{self.title} on {self.subject}" if self.subject else self.title
+        return " on ".join(filter(None, (self.title, self.subject)))
 
     @property
     def heading(self) -> str:
@@ -107,7 +105,6 @@ def _text(table: Table, width: int | None) -> str:
             _TEXT,
         )
         for part in parts
-        if part
     ]
     title = textwrap.wrap(table.heading, width) if width else [table.heading]
     notes = [
@@ -165,24 +162,18 @@ def _tabulate(
 
 
 def to_csv(tables: Sequence[Table]) -> str:
-    """Return every number of the tables in full precision, one per line.
-
-    An apostrophe precedes words that a spreadsheet would take for a formula.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["table", "part", "row", "column", "quantity", "value"])
+    """Return every number of the tables in full precision, one per line."""
+    rows = []
     for table in tables:
-        for heading, rows in table.blocks.items():
-            for name, values in rows.items():
+        for heading, block in table.blocks.items():
+            for name, values in block.items():
                 column = ""
                 for own, value in zip(table.columns, values, strict=True):
                     column = column if own in _OF_GROUP and column else own
-                    for quantity, number in value.numbers.items():
-                        words = [table.id, heading, name, column, quantity]
-                        safe = [f"'{word}" if word.startswith(_FORMULA) else word for word in words]
-                        writer.writerow([*safe, number])
-    return text.getvalue()
+                    words = table.id, heading, name, column
+                    rows += [(*words, quantity, x) for quantity, x in value.numbers.items()]
+    columns = ["table", "part", "row", "column", "quantity", "value"]
+    return pd.DataFrame(rows, columns=columns).to_csv(index=False)
 
 
 _PACKAGES = r"\usepackage{adjustbox, array, booktabs}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,22 +19,19 @@ from rankpursuit import __version__
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting import figures as fig
 from rankpursuit.reporting import tables as tab
-from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.published import published_size, published_tables
+from rankpursuit.reporting.published import (
+    is_within,
+    published_tables,
+    published_tolerance,
+)
 from rankpursuit.reporting.render import Table
 from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.statistics import proposed_algorithm
+from rankpursuit.reporting.statistics import best_method, compare_columns, errors_by
+from rankpursuit.text import counted
 from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: what was measured"
-
-VERBS: dict[Outcome, tuple[str, str]] = {  # for one claim and for several
-    "holds": ("holds", "hold"),
-    "partly": ("holds partly", "hold partly"),
-    "does not hold": ("does not hold", "do not hold"),
-    "undecided": ("is undecided", "are undecided"),
-}
 
 
 class Topic(NamedTuple):
@@ -50,9 +48,9 @@ class RunSection(NamedTuple):
     name: str
     title: str
     table: int | None = None
-    finding: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # hold for all its tables
+    finding: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()  # hold for all its tables
     topics: Sequence[Topic] = ()
     provenance: Sequence[tuple[str, str]] = ()
 
@@ -60,8 +58,8 @@ class RunSection(NamedTuple):
 class Summary(NamedTuple):
     """The first section of the report: what was run, what was found, and a figure of it."""
 
-    tried: tuple[str, ...] = ()
-    found: tuple[str, ...] = ()
+    tried: Sequence[str] = ()
+    found: Sequence[str] = ()
     figure: fig.CaptionedFigure | None = None
 
 
@@ -77,8 +75,7 @@ def write_report(
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
     progress = tqdm(results, desc="report", unit="run", disable=None, leave=False)
     sections = [run_section(run) for run in progress]
-    synthetic = any(run.is_synthetic for run in results)
-    title = TITLE + ", with SYNTHETIC ratings" * synthetic
+    title = TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in results)
     page = render_report(sections, judge_claims(results), summarise(results), title)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode())
@@ -120,7 +117,6 @@ def render_report(
         verdicts=verdicts,
         in_abstract=[one for one in verdicts if "Abstract" in one.claim.sections],
         counts={outcome: counts[outcome] for outcome in get_args(Outcome)},
-        verbs=VERBS,
         claim_notes=tab.claim_notes(),
     )
 
@@ -137,13 +133,9 @@ def _powers(text: str) -> Markup:
 
 def run_section(results: Results) -> RunSection:
     """Return the section about a run."""
-    size, readings, full = (
-        tab.size_note(results),
-        tab.readings_note(results),
-        tab.is_full_size(results),
-    )
-    warnings = (*tab.synthetic_notes(results), *tab.missing_notes(results))
-    in_paper = "" if results.table is None else f" (Table {results.table} of the paper)"
+    size, config = tab.size_note(results), tab.config_note(results)
+    warnings = tab.warnings(results)
+    full = tab.is_full_size(results)
     figures = list(fig.draw_figures(results))
 
     def drawn(*kinds: str) -> list[fig.CaptionedFigure]:
@@ -153,29 +145,23 @@ def run_section(results: Results) -> RunSection:
         Topic("Errors", [tab.error_table(results, compare=True)], drawn("sparsity")),
         Topic("How sparse the solutions are", [tab.sparsity_table(results)]),
         Topic(
-            "Parameters and their effect", [tab.parameter_table(results)], drawn("basis", "width")
+            "Parameters and their effect",
+            [table for table in (tab.parameter_table(results),) if table.blocks],
+            drawn("basis", "width"),
         ),
-        Topic("Differences between methods", (), drawn("paired")),
         Topic("Significance tests", tab.wilcoxon_tables(results)),
     )
+    provenance = pd.json_normalize(results.provenance, sep=" ").iloc[0].items()
     return RunSection(
         name=results.name,
-        title=tab.subject_of(results) + in_paper,
+        title=tab.title_of_run(results),
         table=results.table,
         finding=finding(results),
         warnings=warnings if full else (size, *warnings),
-        notes=(size, readings) if full else (readings,),
+        notes=(size, config) if full else (config,),
         topics=[topic for topic in topics if topic.tables or topic.figures],
-        provenance=list(_flatten(results.provenance)),
+        provenance=[(str(key), str(value)) for key, value in provenance],
     )
-
-
-def _flatten(mapping: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in mapping.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{key} ")
-        else:
-            yield f"{prefix}{key}", str(value)
 
 
 # Sentences from the data
@@ -189,85 +175,96 @@ def summarise(runs: Sequence[Results]) -> Summary:
         if run.table is None or by_table.setdefault(run.table, run) is not run:
             others.append(run)
     reproduced = list(by_table.values())
-    cells = _deviations(reproduced)
+    cells = pd.concat([_deviations(run) for run in reproduced]) if reproduced else pd.DataFrame()
     found = []
     if len(cells):
-        lower = sum(
-            round(one.difference, METRICS[one.metric].decimals) < 0 for one in cells.itertuples()
-        )
+        lower = int((cells["rounded"] < 0).sum())
         found = [f"{_count_near(cells)} {lower} of the {len(cells)} are lower than published."]
     return Summary(
-        tried=tuple(_tried(reproduced, others)),
-        found=(*found, *(sentence for run in others for sentence in _best(run))),
+        tried=[
+            f"{tab.title_of_run(run)}: {counted(len(run.methods), 'method')}"
+            + f", {counted(len(run.baselines), 'baseline')}" * bool(run.baselines)
+            + f", {tab.measured_size(run)} in each group of users."
+            for run in (*reproduced, *others)
+        ],
+        found=[
+            *found,
+            *(sentence for run in others for sentence in _best(run)),
+            *_against_baselines(runs),
+        ],
         figure=fig.overview(reproduced),
     )
 
 
-def finding(run: Results) -> tuple[str, ...]:
+def finding(run: Results) -> list[str]:
     """Return sentences on how near a run came to its published table, if it has one."""
     sentences = []
-    for metric, cells in _deviations([run]).groupby("metric", sort=False):
+    for metric, cells in _deviations(run).groupby("metric", sort=False):
         task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
         mean = cells["difference"].mean()
         size = f"{abs(mean):.{METRICS[metric].decimals}f} {'lower' if mean < 0 else 'higher'}"
         sentences.append(
             f"{task}{_count_near(cells)} On average, the error is {size} than published."
         )
-    return tuple(sentences)
+    return sentences
 
 
-def _deviations(runs: Sequence[Results]) -> pd.DataFrame:
-    """Return metric, difference (measured minus published) and tolerance of each cell."""
-    tolerances = published_tolerances()
-    rows = [
-        (metric, difference, tolerances[run.table, metric])
-        for run in runs
-        for metric in run.metrics
-        for difference in tab.published_cells(run, metric).eval("mean - published")
-        if run.table is not None
-    ]
-    return pd.DataFrame(rows, columns=["metric", "difference", "tolerance"])
+def _deviations(run: Results) -> pd.DataFrame:
+    """Return the differences, measured minus published, of the distinct cells of a table."""
+    frames = []
+    for metric in run.metrics:
+        cells = tab.published_cells(run, metric, distinct=True)
+        off = (cells["mean"] - cells["published"]).astype(float)
+        near = is_within(off, published_tolerance(metric)) if len(off) else False
+        rounded = off.round(METRICS[metric].decimals)
+        frames.append(cells.assign(metric=metric, difference=off, near=near, rounded=rounded))
+    return pd.concat(frames)
 
 
 def _count_near(cells: pd.DataFrame) -> str:
-    near = int((cells["difference"].abs() <= cells["tolerance"] + 1e-9).sum())
-    return f"{near} of {len(cells)} published errors come out within sampling error."
-
-
-def _tried(reproduced: Sequence[Results], others: Sequence[Results]) -> Iterator[str]:
-    if reproduced:
-        methods = {label for run in reproduced for label in run.algorithms}
-        numbers = _join([str(run.table) for run in reproduced])
-        tables = "Table" if len(reproduced) == 1 else "Tables"
-        yield f"{tables} {numbers} of the paper, run again with {len(methods)} methods."
-        small = [f"Table {run.table}" for run in reproduced if not tab.is_full_size(run)]
-        if small:
-            yield f"Smaller than the paper's {published_size()}: {_join(small)}."
-        else:
-            yield f"At the paper's size or more: {published_size()} in each group of users."
-    for run in others:
-        size = tab.measured_size(run)
-        yield f"{run.name}: {len(run.algorithms)} methods, {size} in each group of users."
+    within = ", ".join(
+        f"{published_tolerance(metric):g} in {METRICS[metric].title}"
+        for metric in cells["metric"].unique()
+    )
+    count = f"{int(cells['near'].sum())} of {len(cells)}"
+    return f"{count} published errors are reproduced (within {within})."
 
 
 def _best(run: Results) -> Iterator[str]:
-    """Yield which method of a run has the lowest error, and that of the proposed one."""
+    """Yield which method of a run has the lowest error."""
     for metric in run.metrics:
         rows = run.repeats[run.repeats["metric"] == metric]
-        by_group = rows.groupby(["algorithm", "group"])["test_error"].mean()
-        means = by_group.groupby("algorithm").mean()
-        best, proposed = str(means.idxmin()), proposed_algorithm(run)
-        title, digits = METRICS[metric].title, METRICS[metric].decimals
-        text = f"{run.name}: the lowest {title}, mean over groups, is {means[best]:.{digits}f}"
-        text += f" ({title_of(best)})"
-        if proposed != best:
-            text += f"; {title_of(proposed)} has {means[proposed]:.{digits}f}"
-        yield f"{text}."
+        means = rows.pivot_table(index="group", columns="algorithm", values="test_error").mean()
+        means = means[[label for label in means.index if label in run.methods]]
+        if len(means):
+            best, title = str(means.idxmin()), METRICS[metric].title
+            figure = f"{means[best]:.{METRICS[metric].decimals}f} ({title_of(best)})"
+            yield f"{run.name}: the lowest {title}, mean over groups, is {figure}."
 
 
-def _join(items: Sequence[str]) -> str:
-    """Join items as English lists them."""
-    return " and ".join([*[", ".join(items[:-1])] * (len(items) > 1), items[-1]])
+def _against_baselines(runs: Sequence[Results]) -> Iterator[str]:
+    """Yield a sentence on how often a baseline has a lower error than every method, if any."""
+    rows = []
+    for run in runs:
+        metric, table = run.metrics[0], tab.published_table(run)
+        if table is not None and any(metric == one for one, _ in table.printed_before):
+            continue  # the same errors as in an earlier table
+        for group, label in itertools.product(run.groups, run.baselines):
+            best = best_method(run, metric, group)
+            found = best and compare_columns(errors_by(run, metric, group), label, best)
+            if found:
+                rows.append((title_of(label), found.mean < 0, found.mean < 0 and found.significant))
+    if rows:
+        counts = pd.DataFrame(rows, columns=["title", "lower", "significant"])
+        parts = (
+            f"{title} in {int(own['lower'].sum())} of {len(own)} groups of users (significantly in "
+            f"{int(own['significant'].sum())})"
+            for title, own in counts.groupby("title", sort=False)
+        )
+        yield (
+            "Baselines that are not in the paper have a lower error than its best method as "
+            f"follows: {', '.join(parts)}; Wilcoxon's test over repeats."
+        )
 
 
 def inline_svg(svg: str, name: str) -> str:

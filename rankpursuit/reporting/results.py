@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
@@ -17,7 +16,7 @@ import pandas as pd
 from rankpursuit.errors import ConfigError, ResultsError
 from rankpursuit.experiments.config import Experiment, parse_experiment, read_file
 from rankpursuit.experiments.export import RunFolder
-from rankpursuit.experiments.methods import AXES, METHODS
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.experiments.protocol import group_name
 
 NOTHING_COMPLETE = "no group, repeat and algorithm is complete yet: run rp-run until one is"
@@ -25,17 +24,16 @@ REWRITE = "run rp-run again to write it"
 
 KEY = ["group", "repeat", "algorithm", "metric"]
 _TEXT = ("group", "algorithm", "metric", "method", "on_edge", "axis")
-_LEAST = {"repeat": 1, "user": 0, "n_users": 1}  # columns of integers, with their lower bounds
-# The key of each table, which identifies a row; other columns that it must have; columns of numbers
-# that may have empty cells.
+_COUNTS = ("repeat", "n_users")  # positive integers
+# Of each table: the key, which identifies a row, the columns of numbers, and others.
 _COLUMNS: dict[str, tuple[list[str], list[str], list[str]]] = {
     "repeats": (
         KEY,
-        ["test_error", "n_users", "basis_functions", "basis_share", "on_edge"],
-        ["holdout_error", "basis_functions", "basis_share", *(one.column for one in AXES.values())],
+        ["repeat", "test_error", "n_users"],
+        ["basis_functions", "basis_share", "on_edge"],
     ),
-    "users": ([*KEY, "user"], ["error"], ["n_basis", "n_points", "n_test"]),
-    "curves": ([*KEY, "axis", "value"], ["holdout_error"], ["test_error"]),
+    "users": ([*KEY, "user"], ["repeat", "user", "error"], []),
+    "curves": ([*KEY, "axis", "value"], ["repeat", "value"], []),
 }
 
 
@@ -89,6 +87,20 @@ class Results:
         run = set(self.repeats["algorithm"])
         return {label: title for label, title in self.declared.items() if label in run}
 
+    @property
+    def baselines(self) -> dict[str, str]:
+        """Label and printed name of the algorithms with results that the paper does not have."""
+        methods = {label: spec.method for label, spec in self.experiment.algorithms.items()}
+        found = self.algorithms.items()
+        return {label: title for label, title in found if METHODS[methods[label]].baseline}
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """Label and printed name of the algorithms with results that are no baselines."""
+        return {
+            label: title for label, title in self.algorithms.items() if label not in self.baselines
+        }
+
 
 def title_of(label: str) -> str:
     """Return the printed name of an algorithm: the paper's, if its label is that of a method."""
@@ -110,8 +122,7 @@ def load_results(folder: str | Path) -> Results:
     Raises
     ------
     ResultsError
-        If a file is missing, invalid, inconsistent with the others, or not as the run wrote it.
-        Names the file and, if possible, the line.
+        If a file is missing, invalid, or not as the run wrote it. Names the file.
     """
     run = RunFolder(Path(folder))
     if not run.path.is_dir():
@@ -124,44 +135,47 @@ def load_results(folder: str | Path) -> Results:
             contents[path] = path.read_bytes()
         except FileNotFoundError as error:
             raise ResultsError(f"{path}: missing; {REWRITE}") from error
-    frames = {
-        name: _parse_table(path, contents[path], *_COLUMNS[name])
-        for name, path in zip(_COLUMNS, run.tables, strict=True)
-    }
+    try:
+        provenance = json.loads(contents.pop(run.provenance))
+        has_checksums = "files" in provenance  # older runs have none
+        checksums = {name: one["sha256"] for name, one in provenance.get("files", {}).items()}
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+        raise ResultsError(f"{run.provenance}: not readable: {error!r}; {REWRITE}") from error
+    for path, content in contents.items():
+        checksum = hashlib.sha256(content).hexdigest()
+        if has_checksums and checksums.get(path.name) != checksum:
+            where = run.provenance.name
+            raise ResultsError(
+                f"{path}: not what the run wrote: its SHA-256 is not in {where}; {REWRITE}"
+            )
     try:
         experiment = parse_experiment(read_file(run.config), lenient=True)
     except ConfigError as error:
         prefix = f"{run.config}: "
         faults = [prefix + fault.removeprefix(prefix) for fault in error.faults]
         raise ResultsError(f"{'; '.join(faults)}; {REWRITE}") from error
-    _check_agreement(run, experiment, **frames)
-    try:
-        provenance = json.loads(contents.pop(run.provenance))
-        checksums = {name: one["sha256"] for name, one in provenance.get("files", {}).items()}
-    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-        raise ResultsError(f"{run.provenance}: not readable: {error!r}; {REWRITE}") from error
-    for path, content in contents.items():
-        # older runs have no checksums
-        changed = checksums.get(path.name) != hashlib.sha256(content).hexdigest()
-        if changed and "files" in provenance:
-            where = run.provenance.name
-            raise ResultsError(
-                f"{path}: not what the run wrote: its SHA-256 is not in {where}; {REWRITE}"
-            )
+    declared = {
+        "group": [group_name(group) for group in experiment.protocol.groups],
+        "algorithm": experiment.algorithms,
+        "metric": experiment.metrics,
+    }
+    frames = {}
+    for name, path in zip(_COLUMNS, run.tables, strict=True):
+        frames[name] = _parse_table(path, contents[path], *_COLUMNS[name])
+        for column, names in declared.items():
+            unknown = ~frames[name][column].isin(names)
+            _refuse(path, unknown, f"its {column} is not in config.yaml")
     return Results(experiment=experiment, provenance=provenance, folder=run.path, **frames)
 
 
 def _parse_table(
-    path: Path, content: bytes, key: list[str], required: list[str], optional: list[str]
+    path: Path, content: bytes, key: list[str], numbers: list[str], others: list[str]
 ) -> pd.DataFrame:
-    """Parse a table of a run and check each of its rows."""
+    """Parse a table of a run and check its columns of numbers."""
     try:
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
-        if not content.endswith(b"\n"):
-            raise ResultsError(f"{path}: cut short, its last line has no end; {REWRITE}")
         frame = pd.read_csv(
             io.BytesIO(content),
+            compression="gzip" if path.suffix == ".gz" else None,
             dtype=dict.fromkeys(_TEXT, str),
             keep_default_na=False,  # an algorithm may be called NA
             na_values=[""],
@@ -171,22 +185,18 @@ def _parse_table(
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = " ".join(str(error).split())
         raise ResultsError(f"{path}: not readable as a table: {reason}; {REWRITE}") from error
-    missing = sorted({*key, *required} - set(frame.columns))
+    missing = sorted({*key, *numbers, *others} - set(frame.columns))
     if missing:
         raise ResultsError(f"{path}: lacks the columns {', '.join(missing)}; {REWRITE}")
     if frame.empty:
         raise ResultsError(f"{path}: has no rows; {REWRITE}")
-    for column in {*key, *required, *optional}.intersection(frame.columns).difference(_TEXT):
-        written, least = frame[column], _LEAST.get(column, 0)
-        numbers = pd.to_numeric(written, errors="coerce")
-        bad = ~(np.isfinite(numbers.astype(float)) & (numbers >= least))
-        if column in optional:
-            bad &= written.notna()
-        kind = "a number"
-        if column in _LEAST:
-            kind, bad = "an integer", bad | (numbers % 1 != 0) | (numbers > 2**53)
-        _refuse(path, bad, f"{column} is not {kind} of at least {least}", written)
-        frame[column] = numbers.astype(np.int64) if column in _LEAST else numbers
+    for column in numbers:
+        found = pd.to_numeric(frame[column], errors="coerce").astype(float)
+        bad, kind = ~(np.isfinite(found) & (found >= 0)), "a number of at least 0"
+        if column in _COUNTS:
+            bad, kind = bad | (found < 1) | (found % 1 != 0), "a positive integer"
+        _refuse(path, bad, f"{column} is not {kind}", frame[column])
+        frame[column] = found.astype(np.int64) if column in _COUNTS else found
     _refuse(path, frame.duplicated(key), f"an earlier line has the same {', '.join(key)}")
     return frame
 
@@ -198,48 +208,3 @@ def _refuse(path: Path, bad: Any, problem: str, values: pd.Series | None = None)
         row = int(np.argmax(bad))
         got = "" if values is None else f", got {str(values.iloc[row])[:40]!r}"
         raise ResultsError(f"{path}, line {row + 2}: {problem}{got}; {REWRITE}")
-
-
-def _check_agreement(
-    run: RunFolder,
-    experiment: Experiment,
-    repeats: pd.DataFrame,
-    users: pd.DataFrame,
-    curves: pd.DataFrame,
-) -> None:
-    """Check that the tables agree with the config and have the same, complete keys."""
-    declared = {
-        "group": [group_name(group) for group in experiment.protocol.groups],
-        "algorithm": list(experiment.algorithms),
-        "metric": list(experiment.metrics),
-    }
-    for path, frame in zip(run.tables, (repeats, users, curves), strict=True):
-        for column, names in declared.items():
-            _refuse(path, ~frame[column].isin(names), f"its {column} is not in config.yaml")
-    wanted = experiment.protocol.test_users
-    problem = f"n_users is not {wanted}, the test_users of config.yaml"
-    _refuse(run.repeats, repeats["n_users"] != wanted, problem)
-    keys = pd.MultiIndex.from_frame(repeats[KEY])
-    of_users = users.groupby(KEY)["error"].agg(["size", "mean"])
-    of_curves = curves.groupby(KEY).size()
-    # An algorithm without an axis of numbers has no curves.
-    curved = keys[keys.get_level_values("algorithm").isin(curves["algorithm"])]
-    for path, index, own in (
-        (run.users, of_users.index, keys),
-        (run.curves, of_curves.index, curved),
-    ):
-        _refuse_keys(path, own.difference(index))
-        _refuse_keys(run.repeats, index.difference(keys))
-    _refuse_keys(run.users, of_users.index[of_users["size"] < of_users["size"].max()])
-    means = of_users["mean"].reindex(keys)
-    differs = ~np.isclose(means, repeats["test_error"], rtol=1e-9, atol=1e-9)
-    problem = f"test_error is not the mean of the users' errors in {run.users.name}"
-    _refuse(run.repeats, differs, problem)
-
-
-def _refuse_keys(path: Path, lacking: pd.MultiIndex) -> None:
-    """Raise an error that names the first key that rows are missing of, if there is one."""
-    if len(lacking):
-        group, repeat, algorithm, metric = lacking[0]
-        names = f"{algorithm}, group {group}, repeat {repeat}, {metric}"
-        raise ResultsError(f"{path}: lacks rows of {names}; {REWRITE}")

@@ -1,4 +1,4 @@
-"""Paired comparisons: Wilcoxon's signed-rank test, Holm's correction, effect sizes, intervals.
+"""Paired comparisons: Wilcoxon's signed-rank test, Holm's correction, bootstrap intervals.
 
 Everything works on differences of the errors of two algorithms, on the same repeats or users.
 """
@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import bootstrap, rankdata, wilcoxon
+from scipy.stats import bootstrap, wilcoxon
 
 from rankpursuit.reporting.results import Results
 
@@ -34,11 +34,6 @@ class Comparison:
         return int(self.differences.size)
 
     @property
-    def n_zero(self) -> int:
-        """Number of pairs without a difference, which the test skips."""
-        return self.n_pairs - _nonzero(self.differences).size
-
-    @property
     def mean(self) -> float:
         """Mean difference: negative if the first algorithm has the lower error."""
         return float(self.differences.mean())
@@ -52,11 +47,6 @@ class Comparison:
     def p_value(self) -> float:
         """Two-sided p of Wilcoxon's signed-rank test."""
         return signed_rank_p(self.differences)
-
-    @property
-    def effect(self) -> float:
-        """Matched-pairs rank-biserial correlation, from -1 (the first always lower) to 1."""
-        return rank_biserial(self.differences)
 
     @property
     def significant(self) -> bool:
@@ -82,17 +72,6 @@ def signed_rank_p(differences: ArrayLike) -> float:
     untied = np.unique(np.abs(kept)).size == kept.size
     method = "exact" if untied and kept.size <= 50 else "approx"
     return float(wilcoxon(kept, zero_method="wilcox", correction=False, method=method).pvalue)
-
-
-def rank_biserial(differences: ArrayLike) -> float:
-    """Return the matched-pairs rank-biserial correlation; 0 if there is no difference.
-
-    The sum of the ranks of positive differences minus that of negative ones, over the sum of all;
-    zeros are skipped, ties share the mean of their ranks.
-    """
-    kept = _nonzero(differences)
-    ranks = rankdata(np.abs(kept))
-    return float(np.sum(np.sign(kept) * ranks) / ranks.sum()) if kept.size else 0.0
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -150,23 +129,28 @@ def compare_columns(errors: pd.DataFrame, first: str, second: str) -> Comparison
 
 def proposed_algorithm(results: Results) -> str:
     """Return the label of the proposed algorithm: the last in the paper's order with results."""
-    return list(results.algorithms)[-1]
+    return list(results.methods or results.algorithms)[-1]
 
 
-def saving(results: Results, metric: str, label: str, other: str) -> float | None:
-    """Return the fraction of basis functions that an algorithm saves, mean over groups.
+def best_method(results: Results, metric: str, group: str) -> str | None:
+    """Return the label of the method with the lowest mean error; baselines are none."""
+    errors = errors_by(results, metric, group)
+    means = errors[[label for label in results.methods if label in errors]].mean()
+    return str(means.idxmin()) if len(means) else None
 
-    Only repeats that have both count; None if a group has none, or the other no basis functions.
+
+def savings(results: Results, metric: str, label: str, other: str) -> pd.Series | None:
+    """Return the fraction of basis functions that an algorithm saves, by repeat, mean over groups.
+
+    Only repeats in which every group has both count; None if there are none, or if the other has no
+    basis functions.
     """
     rows = results.repeats[results.repeats["metric"] == metric]
     table = rows.pivot_table(
-        index=["group", "repeat"], columns="algorithm", values="basis_functions"
+        index=["repeat", "group"], columns="algorithm", values="basis_functions"
     )
-    if label not in table or other not in table:
+    if label not in table or other not in table or not (table[other].dropna() > 0).all():
         return None
-    both = table.dropna(subset=[label, other])
-    means = pd.DataFrame({group: rows.mean() for group, rows in both.groupby("group")}).T
-    means = means.reindex(index=results.groups, columns=table.columns)
-    if not (means[other] > 0).all():
-        return None
-    return float((1 - means[label] / means[other]).mean())
+    saved = (1 - table[label] / table[other]).unstack("group").reindex(columns=results.groups)
+    means = saved.dropna().mean(axis=1)
+    return means if len(means) else None

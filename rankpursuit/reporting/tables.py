@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import get_args
+from functools import lru_cache
+from typing import Any, get_args
 
 import pandas as pd
 
 from rankpursuit.errors import ResultsError
-from rankpursuit.experiments.config import Experiment
-from rankpursuit.experiments.methods import AXES, METHODS, METRICS
+from rankpursuit.experiments.config import Experiment, load_experiment
+from rankpursuit.experiments.methods import AXES, METHODS, METRICS, grid_axes
+from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting import statistics as stats
 from rankpursuit.reporting.claims import Verdict
@@ -33,6 +36,7 @@ _PAIRS_NOTE = {
     "users": "A pair is a test user of a repeat; one person may be among the users of two repeats.",
 }
 _DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
+_TESTS = ("pairs", "difference", "95% interval", "p", "Holm")
 
 
 # The size of a run, and the notes under its tables
@@ -73,46 +77,87 @@ def missing_notes(results: Results) -> tuple[str, ...]:
     done = results.repeats.drop_duplicates(["algorithm", "group", "repeat"])["algorithm"]
     missing = {title: n_cells - int((done == label).sum()) for label, title in run.items()}
     if any(missing.values()):
-        if len(set(missing.values())) == 1:
-            missing = {"every algorithm": next(iter(missing.values()))}
         parts = (f"{title} lacks {number}" for title, number in missing.items() if number)
         notes.append(f"Incomplete: of {n_cells} groups and repeats, {', '.join(parts)}.")
     return tuple(notes)
 
 
-def synthetic_notes(results: Results) -> tuple[str, ...]:
-    """Return a note that the ratings are synthetic, if they are."""
-    return (SYNTHETIC_NOTE,) if results.is_synthetic else ()
+def warnings(results: Results) -> tuple[str, ...]:
+    """Return notes on synthetic ratings, a changed config, and what is missing."""
+    synthetic = (SYNTHETIC_NOTE,) if results.is_synthetic else ()
+    changes = config_changes(results)
+    listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
+    changed = (f"NOT the config as shipped: {listed}.",) if changes else ()
+    return (*synthetic, *changed, *missing_notes(results))
 
 
-def readings_note(results: Results) -> str:
-    """Return a line with the interpretations of the paper in force."""
-    experiment = results.experiment
-    parts = [
-        f"kernel width is {experiment.kernel.parameter}",
-        f"ties {experiment.ties}",
-        f"fill {experiment.protocol.fill}",
-        f"tuning {experiment.tuning}",
-    ]
-    if any(METRICS[metric].of_level for metric in results.metrics):
-        parts.append(f"offset {experiment.offset}")
-    titles: dict[str, dict[str, list[str]]] = {}  # by option and value
-    for label, title in results.algorithms.items():
-        spec = experiment.algorithms[label]
-        axes = {axis.key: axis.column for axis in METHODS[spec.method].axes}
-        for key in type(spec).model_fields:
-            value = getattr(spec, key)
-            if key == "method" or (key in axes and len(value) > 1):
-                continue  # chosen on the hold-out
-            option, value = (axes[key], value[0]) if key in axes else (key, value)
-            if isinstance(value, bool):
-                value = "yes" if value else "no"
-            text = f"{value:g}" if isinstance(value, float) else str(value)
-            titles.setdefault(option, {}).setdefault(text, []).append(title)
-    for option, values in titles.items():
-        for value, of in values.items():
-            parts.append(f"{option} {value}" + (f" ({', '.join(of)})" if len(values) > 1 else ""))
-    return f"Readings: {'; '.join(parts)}."
+# What differs from the shipped config
+
+
+@lru_cache(maxsize=32)
+def _load_shipped(name: str) -> Experiment:
+    return load_experiment(shipped_experiments()[name])
+
+
+def shipped_experiment(experiment: Experiment) -> Experiment | None:
+    """Return the shipped experiment of the same table or, without a table, of the same name."""
+    names = sorted(shipped_experiments(), key=lambda name: name != experiment.name)
+    if experiment.table is None:
+        names = [name for name in names if name == experiment.name]
+    found = map(_load_shipped, names)
+    return next((one for one in found if one.table == experiment.table), None)
+
+
+@lru_cache(maxsize=32)
+def config_changes(results: Results) -> dict[str, str]:
+    """Return what differs from the shipped config, ``{key: "shipped -> run"}``.
+
+    The name, the place of the data and the size are left out: `size_note` has the size.
+    """
+    shipped = shipped_experiment(results.experiment)
+    if shipped is None:
+        return {}
+    return dict(_differences(shipped.resolved(), results.experiment.resolved()))
+
+
+_NOT_COMPARED = ("name", "data.path", "repeats", "protocol.test_users")
+
+
+def _differences(
+    shipped: dict[str, Any], run: dict[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, str]]:
+    for key in shipped | run:
+        name, old, new = prefix + key, shipped.get(key), run.get(key)
+        if old == new or name in _NOT_COMPARED:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, f"{name}.")
+        elif key in shipped and key in run:
+            yield name, f"{_short(old)} -> {_short(new)}"
+        else:
+            yield name, "added" if key in run else "dropped"
+
+
+def _short(value: Any) -> str:
+    """Return a value of a config; of a long grid only its ends and its length."""
+    if isinstance(value, list):
+        texts = list(map(_short, value))
+        middle = ["..."] if len(texts) > 4 else texts[2:-1]
+        ends = texts if len(texts) < 3 else [*texts[:2], *middle, texts[-1]]
+        return f"[{', '.join(ends)}]" + f" ({len(texts)} values)" * (len(texts) > 4)
+    return _number_text(value) if isinstance(value, float) else json.dumps(value).strip('"')
+
+
+def config_note(results: Results) -> str:
+    """Return which config a run is of, and where interpretations of the paper are."""
+    shipped = shipped_experiment(results.experiment)
+    if shipped is None:
+        return "Config: config.yaml in the folder of the results."
+    changed = "with changes" if config_changes(results) else "as shipped"
+    return (
+        f"Config: {shipped.name}, {changed}; configs/README.md lists our interpretations of the "
+        "paper."
+    )
 
 
 # Titles
@@ -124,7 +169,7 @@ def published_table(results: Results) -> paper.PublishedTable | None:
 
 
 def subject_of(results: Results) -> str:
-    """Return the data of a run for captions; synthetic ratings and small runs are named."""
+    """Return the data of a run for captions, and what about the run is not the paper's."""
     published, data = published_table(results), results.experiment.data.name
     title = f"{_DATA_TITLES.get(data, data)}, experiment {results.name}"
     if published is not None:
@@ -132,20 +177,27 @@ def subject_of(results: Results) -> str:
     elif results.is_synthetic:
         title = results.name
     size = "" if is_full_size(results) else f", only {measured_size(results)}"
-    return title + ", SYNTHETIC ratings" * results.is_synthetic + size
+    keys = list(config_changes(results))
+    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+    changed = f", changed: {', '.join(keys[:3])}{more}" if keys else ""
+    return title + ", SYNTHETIC ratings" * results.is_synthetic + size + changed
+
+
+def title_of_run(results: Results) -> str:
+    """Return the subject of a run with the number of the published table."""
+    return Table("", "", (), {}, subject=subject_of(results), number=results.table).heading
 
 
 def _table(
-    results: Results, kind: str, title: str, columns: Sequence[str], blocks: Blocks, *notes: str
+    results: Results, kind: str, title: str, columns: Iterable[str], blocks: Blocks, *notes: str
 ) -> Table:
     """Return a table of a run; notes on synthetic data, size and missing results are added."""
-    coverage = (*synthetic_notes(results), size_note(results), *missing_notes(results))
     return Table(
         f"{results.name}-{kind}",
         title,
         tuple(columns),
-        blocks,
-        (*notes, *coverage),
+        {heading: rows for heading, rows in blocks.items() if rows},
+        (*notes, size_note(results), *warnings(results)),
         subject=subject_of(results),
         number=results.table,
     )
@@ -168,11 +220,18 @@ def _headings(results: Results, alone: str) -> dict[str, str]:
 
 
 def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blocks:
-    """Return a block for each metric, with ``row(metric, label)`` of each algorithm."""
-    return {
-        heading: {title: tuple(row(metric, label)) for label, title in results.algorithms.items()}
-        for metric, heading in _headings(results, "Method").items()
-    }
+    """Return blocks for each metric, with ``row(metric, label)`` of methods, then of baselines."""
+    blocks: Blocks = {}
+    for metric, heading in _headings(results, "Method").items():
+        for name, labels in _parts(results, heading).items():
+            blocks[name] = {title: tuple(row(metric, label)) for label, title in labels.items()}
+    return blocks
+
+
+def _parts(results: Results, heading: str) -> dict[str, dict[str, str]]:
+    """Return the algorithms under the headings of their blocks: methods, then baselines."""
+    task = f"{heading}: baseline" if len(results.metrics) > 1 else "Baseline"
+    return {heading: results.methods, f"{task}, not in the paper": results.baselines}
 
 
 def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
@@ -181,43 +240,45 @@ def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
     return rows.groupby(["algorithm", "group"])[column].agg(["mean", "std"]).dropna(subset="mean")
 
 
-def published_cells(results: Results, metric: str) -> pd.DataFrame:
-    """Return ``group``, ``algorithm``, ``mean`` and ``published`` of the published cells."""
-    cells = _statistics(results, metric, "test_error").reset_index()
+def published_cells(results: Results, metric: str, *, distinct: bool = False) -> pd.DataFrame:
+    """Return ``group``, ``algorithm``, ``mean`` and ``published`` of the published cells.
+
+    If `distinct`, without the cells that an earlier table of the paper has too.
+    """
     table = published_table(results)
-    published = [
-        None if table is None else table.value(metric, label, group)
-        for label, group in zip(cells["algorithm"], cells["group"], strict=True)
-    ]
-    cells["published"] = pd.Series(published, index=cells.index, dtype=float)
-    return cells.dropna(subset="published")
+    if table is None:
+        return pd.DataFrame(columns=["algorithm", "group", "mean", "published"])
+    cells = [(*one[1:], one[0]) for one in table.each_cell(distinct=distinct)]
+    found = pd.DataFrame(cells, columns=["algorithm", "group", "published", "metric"])
+    means = _statistics(results, metric, "test_error")["mean"].reset_index()
+    return found[found["metric"] == metric].merge(means, on=["algorithm", "group"])
 
 
 def error_table(results: Results, *, compare: bool = False) -> Table:
     """Return mean test errors and standard deviations over repeats, laid out as in the paper.
 
-    Parameters
-    ----------
-    results : Results
-    compare : bool
-        Whether to add the published error and the difference to it.
+    `compare` adds the published error and the difference to it.
     """
     published = published_table(results) if compare else None
     more = [] if published is None else ["paper", "diff."]
     cells = {metric: _statistics(results, metric, "test_error") for metric in results.metrics}
-    best = {metric: found["mean"].groupby("group").min() for metric, found in cells.items()}
+    best = {
+        metric: found["mean"].drop(list(results.baselines), errors="ignore").groupby("group").min()
+        for metric, found in cells.items()
+    }
 
     def row(metric: str, label: str) -> Iterator[Value]:
         digits = METRICS[metric].decimals
         for group in results.groups:
-            mean = known = None
+            mean = None
             if (label, group) in cells[metric].index:
                 mean, std = map(float, cells[metric].loc[(label, group)])
                 text = f"{mean:.{digits}f}"
                 spread, numbers = "", {"mean": mean}
                 if not math.isnan(std):
                     spread, numbers["standard_deviation"] = f" ± {std:.{digits}f}", std
-                yield Value(text, spread, text == f"{best[metric][group]:.{digits}f}", numbers)
+                lowest = f"{best[metric].get(group, math.inf):.{digits}f}"
+                yield Value(text, spread, float(text) <= float(lowest), numbers)
             else:
                 yield EMPTY
             if published is not None:
@@ -228,16 +289,18 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
 
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     measures = measures[:1].upper() + measures[1:]
-    table = _table(
+    return _table(
         results,
         "errors",
         measures,
         [name for group in results.groups for name in (group, *more)],
         _blocks(results, row),
-        f"{measures}, {_over_repeats(results)}; the best is marked.",
+        f"{measures}, {_over_repeats(results)}; the best method is marked"
+        + ", and a baseline that is as good or better" * bool(results.baselines)
+        + ".",
         *(["paper: the published figure; diff.: measured minus published."] if more else []),
+        config_note(results),
     )
-    return replace(table, notes=(*table.notes, readings_note(results)))
 
 
 def _value(quantity: str, number: float | None, write: Callable[[float], str]) -> Value:
@@ -263,8 +326,9 @@ def sparsity_table(results: Results) -> Table:
             else:
                 yield EMPTY
         for other in full:
-            saved = stats.saving(results, metric, label, other)
-            yield _value("saving", saved, lambda x: f"{signed(-100 * x, 0)}%")
+            saved = stats.savings(results, metric, label, other)
+            mean = None if saved is None else float(saved.mean())
+            yield _value("saving", mean, lambda x: f"{signed(-100 * x, 0)}%")
 
     specs = (results.experiment.algorithms[label] for label in results.algorithms)
     unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
@@ -272,11 +336,10 @@ def sparsity_table(results: Results) -> Table:
         results,
         "sparsity",
         "Sparsity",
-        [*results.groups, *(f"to {results.algorithms[label]}" for label in full)],
+        [*results.groups, *(f"vs {results.algorithms[label]}" for label in full)],
         _blocks(results, row),
-        f"Fraction of the training points used as basis functions, {_over_repeats(results)}; "
-        'with "to": how many basis functions more (+) or fewer (−) than that method has, '  # noqa: RUF001
-        "mean over groups.",
+        f"Fraction of the training points used as basis functions, {_over_repeats(results)}. vs: "
+        "how many more (+) or fewer (−) basis functions than that method, mean over groups.",  # noqa: RUF001
         *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
     )
 
@@ -284,18 +347,28 @@ def sparsity_table(results: Results) -> Table:
 def parameter_table(results: Results) -> Table:
     """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
     blocks: Blocks = {}
+    on_edge = []
     for metric, heading in _headings(results, "Parameter").items():
-        blocks[heading] = {}
         of_metric = results.repeats[results.repeats["metric"] == metric]
-        for label, title in results.algorithms.items():
-            rows = of_metric[of_metric["algorithm"] == label]
-            own = METHODS[results.experiment.algorithms[label].method].axes
-            for axis in dict.fromkeys((*AXES.values(), *own)):
-                if axis.column in rows and rows[axis.column].notna().any():
-                    blocks[heading][f"{title}: {axis.title}"] = tuple(
-                        _chosen_value(rows[rows["group"] == group], axis.column)
-                        for group in results.groups
+        for name, labels in _parts(results, heading).items():
+            blocks[name] = {}
+            for label, title in labels.items():
+                spec = results.experiment.algorithms[label]
+                rows = of_metric[of_metric["algorithm"] == label]
+                grids = grid_axes(spec, results.experiment.kernel.widths)
+                for axis in dict.fromkeys((*AXES.values(), *METHODS[spec.method].axes)):
+                    if axis.column not in rows or rows[axis.column].isna().all():
+                        continue
+                    groups = [rows[rows["group"] == group] for group in results.groups]
+                    chosen = tuple(_chosen_value(own, axis.column) for own in groups)
+                    blocks[name][f"{title}: {axis.title}"] = chosen
+                    edges, number = (
+                        int(sum(one.numbers.get(key, 0) for one in chosen))
+                        for key in ("on_edge", "repeats")
                     )
+                    if 2 * edges >= number and axis.key in grids:
+                        ends = " to ".join(_short(grids[axis.key][at]) for at in (0, -1))
+                        on_edge.append(f"{title}: {axis.title}, {edges} of {number} ({ends})")
     return _table(
         results,
         "parameters",
@@ -305,6 +378,7 @@ def parameter_table(results: Results) -> Table:
         "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
         "was on an edge of its grid. Basis functions are fractions of the training points if below "
         "1.",
+        *([f"Mostly on an edge of the grid (its ends): {'; '.join(on_edge)}."] if on_edge else []),
     )
 
 
@@ -314,11 +388,15 @@ def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
         return EMPTY
     median = float(rows[column].quantile(0.5, interpolation="lower"))
     edges = sum(column in str(names).split() for names in rows["on_edge"])
-    exponent = math.log2(median) if median > 0 else 0.5
-    power = exponent.is_integer() and not 0.25 <= median <= 16
-    text = f"2^{int(exponent)}" if power else f"{median:.3g}"
     numbers = {"median": median, "on_edge": edges, "repeats": len(rows)}
-    return Value(text, f" ({edges} of {len(rows)})", numbers=numbers)
+    return Value(_number_text(median), f" ({edges} of {len(rows)})", numbers=numbers)
+
+
+def _number_text(number: float) -> str:
+    """Return a number; a power of two outside the usual numbers as such."""
+    exponent = math.log2(number) if number > 0 else 0.5
+    power = exponent.is_integer() and not 0.25 <= number <= 16
+    return f"2^{int(exponent)}" if power else f"{number:.3g}"
 
 
 # Tests
@@ -327,98 +405,97 @@ def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
 def control_table(
     results: Results, metric: str, *, over: Over = "repeats", control: str | None = None
 ) -> Table:
-    """Return every algorithm against a control (default: `proposed_algorithm`)."""
+    """Return tests of every algorithm against a control (default: `proposed_algorithm`)."""
     control = control or stats.proposed_algorithm(results)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
-    others = [label for label in results.algorithms if label != control]
-    blocks: Blocks = {}
-    for group in results.groups:
-        errors = stats.errors_by(results, metric, group, over)
-        found = {label: stats.compare_columns(errors, control, label) for label in others}
-        corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
-        blocks[group] = {
-            results.algorithms[label]: (EMPTY,) * 6
-            if one is None
-            else _test_values(one, float(next(corrected)), METRICS[metric].decimals + 1)
-            for label, one in found.items()
-        }
+    others = {x: title for x, title in results.methods.items() if x != control}
     title, error = results.algorithms[control], METRICS[metric].title
-    return _table(
+    return _test_table(
         results,
+        metric,
+        over,
         f"{metric}-control-{over}",
         f"{title} against the others, over {over}: {error}",
-        ("pairs", "difference", "95% interval", "p", "Holm", "r"),
-        blocks,
-        f"Difference: {error} of {title} minus that of the other, mean and 95% "
-        f"bootstrap interval; negative: {title} is better. r: matched-pairs rank-biserial "
-        f"correlation. Holm: corrected over the rows of a group; marked if below {SIGNIFICANT}.",
-        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
+        {group: {name: (control, x) for x, name in others.items()} for group in results.groups},
+        f"Difference: {error} of {title} minus that of the other, mean and 95% bootstrap "
+        f"interval; negative: {title} is better.",
     )
+
+
+def baseline_table(results: Results, metric: str, *, over: Over = "repeats") -> Table:
+    """Return tests of the best method of each group against each baseline."""
+    pairs: dict[str, dict[str, tuple[str, str]]] = {}
+    for group in results.groups:
+        best = stats.best_method(results, metric, group)
+        if best is not None:
+            pairs[group] = {
+                f"{results.methods[best]} against {title}": (best, label)
+                for label, title in results.baselines.items()
+            }
+    error = METRICS[metric].title
+    return _test_table(
+        results,
+        metric,
+        over,
+        f"{metric}-baselines-{over}",
+        f"The best method against baselines that are not in the paper, over {over}: {error}",
+        pairs,
+        f"Difference: {error} of the method minus that of the baseline; positive: the baseline is "
+        "better. The best method of a group is chosen by these errors, which favours it.",
+    )
+
+
+def _test_table(
+    results: Results,
+    metric: str,
+    over: Over,
+    kind: str,
+    title: str,
+    pairs: dict[str, dict[str, tuple[str, str]]],
+    note: str,
+) -> Table:
+    """Return tests of pairs of algorithms, by group and the name of the row."""
+    blocks: Blocks = {}
+    for group, rows in pairs.items():
+        errors = stats.errors_by(results, metric, group, over)
+        found = {name: stats.compare_columns(errors, *pair) for name, pair in rows.items()}
+        corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
+        blocks[group] = {
+            name: (EMPTY,) * len(_TESTS)
+            if one is None
+            else _test_values(one, float(next(corrected)), METRICS[metric].decimals + 1)
+            for name, one in found.items()
+        }
+    holm = f"Holm: p corrected over the rows of a group; marked if below {SIGNIFICANT}."
+    how = f"{_TEST_NOTE} {_PAIRS_NOTE[over]}"
+    return _table(results, kind, title, _TESTS, blocks, f"{note} {holm}", how)
 
 
 def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
     low, high = one.interval
     interval = f"{signed(low, digits)} to {signed(high, digits)}"
     return (
-        Value(str(one.n_pairs), numbers={"pairs": one.n_pairs, "zeros": one.n_zero}),
+        Value(str(one.n_pairs), numbers={"pairs": one.n_pairs}),
         Value(signed(one.mean, digits), numbers={"difference": one.mean}),
         Value(interval, numbers={"low": low, "high": high}),
         Value(_p_text(one.p_value), numbers={"p": one.p_value}),
-        _p_value(corrected),
-        Value(signed(one.effect, 2), numbers={"rank_biserial": one.effect}),
+        Value(_p_text(corrected), best=corrected < SIGNIFICANT, numbers={"p_holm": corrected}),
     )
-
-
-def _p_value(p: float | None) -> Value:
-    if p is None:
-        return EMPTY
-    return Value(_p_text(p), best=bool(p < SIGNIFICANT), numbers={"p_holm": float(p)})
 
 
 def _p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def matrix_table(results: Results, metric: str, *, over: Over = "repeats") -> Table:
-    """Return p of all pairs of algorithms, Holm-corrected over all pairs of a group."""
-    labels = list(results.algorithms)
-    pairs = list(itertools.combinations(labels, 2))
-    blocks = {}
-    for group in results.groups:
-        errors = stats.errors_by(results, metric, group, over)
-        compared = {pair: stats.compare_columns(errors, *pair) for pair in pairs}
-        found = {pair: one.p_value for pair, one in compared.items() if one is not None}
-        corrected = dict(zip(found, stats.holm(list(found.values())), strict=True))
-        blocks[group] = {
-            f"{row} {results.algorithms[label]}": tuple(
-                Value("") if column < row else _p_value(corrected.get((label, other)))
-                for column, other in enumerate(labels[1:], start=1)
-            )
-            for row, label in enumerate(labels[:-1], start=1)
-        }
-    return _table(
-        results,
-        f"{metric}-pairs-{over}",
-        f"All pairs, over {over}: {METRICS[metric].title}",
-        [str(at) for at in range(2, len(labels) + 1)],
-        blocks,
-        f"p of row against column, Holm-corrected over the {len(pairs)} pairs of a group; marked "
-        f"if below {SIGNIFICANT}. {len(labels)} is {results.algorithms[labels[-1]]}.",
-        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
-    )
-
-
 def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Table]:
-    """Return all tables of tests of a run; none if it has a single algorithm."""
-    if len(results.algorithms) < 2:
-        return []
+    """Return all tables of tests of a run, without those that would be empty."""
     tables = []
     for metric, over in itertools.product(results.metrics, get_args(Over)):
         tables.append(control_table(results, metric, over=over, control=control))
-        tables.append(matrix_table(results, metric, over=over))
-    return tables
+        tables.append(baseline_table(results, metric, over=over))
+    return [table for table in tables if table.blocks]
 
 
 # Claims
@@ -431,12 +508,13 @@ def claim_notes() -> tuple[str, ...]:
         for metric in ("disagreement", "squared_error")
     )
     return (
-        "A claim holds if all its comparisons, in every group, come out as it says; partly, if at "
-        "least half of them do, if they are of means that may differ by chance, or if it says that "
-        f"there is no difference and those found are small: below {small}, as declared with the "
-        f"claims. Tests are Wilcoxon's over repeats, p < {SIGNIFICANT}, uncorrected, as in the "
-        f"paper; undecided: something is missing, or there are fewer than {LEAST_PAIRS} repeats, "
-        f"which cannot reach p < {SIGNIFICANT}.",
+        "A claim holds if all its comparisons, in every group, agree with it; it holds partly if "
+        "at least half of them do; otherwise it does not hold. Tests are Wilcoxon's over repeats, "
+        f"p < {SIGNIFICANT}, uncorrected, as in the paper. About as good is what is not "
+        f"significantly worse, or by a small difference only: below {small}. A saving of basis "
+        "functions agrees if the 95% interval of the measured one contains it. Undecided: "
+        f"something is missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach "
+        f"p < {SIGNIFICANT}.",
         "Mean difference: over all comparisons of the claim, of the side named first minus the "
         "other, with a 95% bootstrap interval over repeats.",
     )
@@ -484,7 +562,8 @@ def all_tables(
     """
     tables = []
     for run in runs:
-        tables += [error_table(run, compare=compare), sparsity_table(run), parameter_table(run)]
+        tables += [error_table(run, compare=compare), sparsity_table(run)]
+        tables += [table for table in (parameter_table(run),) if table.blocks]
         tables += wilcoxon_tables(run, control=control)
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:

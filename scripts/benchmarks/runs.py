@@ -31,7 +31,7 @@ INSTEAD = ("ours / instead", "ours, ms a task", "instead, ms", "ratio", "spread"
 CHECK = ("check", "value", "goal", "met")
 BACKENDS = ("run with two workers", "local, s", "Dask, s", "ratio", "spread", "goal", "met")
 STORE = ("hold-out unit", "work, ms CPU", "store, ms CPU", "cores it can feed", "goal", "met")
-WITHOUT_PROFILER = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+WITHOUT_PROFILER = {"distributed.worker.profile.enabled": False}
 
 
 def run(name: str, settings: dict[str, object], *words: str) -> None:
@@ -64,16 +64,16 @@ def worker_rows(options: Options) -> Entries:
 
 def cluster_rows(options: Options) -> Entries:
     """Compare two workers of a Dask cluster with two local ones; then time the store."""
-    from dask_cluster import DaskCluster  # an optional dependency
+    import dask  # an optional dependency
+    from distributed import LocalCluster
 
     users = 20 if options.small else 120
-    with tempfile.TemporaryDirectory() as folder, DaskCluster(Path(folder)) as cluster:
-        for _ in range(2):
-            cluster.add_worker(**WITHOUT_PROFILER)
-        dask = ("--backend", "dask", "--scheduler", cluster.address)
+    with dask.config.set(WITHOUT_PROFILER), LocalCluster(2, threads_per_worker=1) as cluster:
+        remote_workers = ("--backend", "dask", "--scheduler", cluster.scheduler_address)
         work = partial(run, "jester_supervised", sized(users))
-        alternate(1, lambda: work("-j", "2"), lambda: work(*dask))  # workers read the ratings
-        local, remote = alternate(options.rounds, lambda: work("-j", "2"), lambda: work(*dask))
+        both = (lambda: work("-j", "2"), lambda: work(*remote_workers))
+        alternate(1, *both)  # workers read the ratings
+        local, remote = alternate(options.rounds, *both)
     title = f"jester_supervised, {users} users"
     yield BACKENDS, ratio_row(title, local, remote, remote / local, 1.0, "at most 1.10")
     yield STORE, store_row("at least 250")

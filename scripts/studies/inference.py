@@ -1,12 +1,13 @@
 """Infer which set-up the published figures are consistent with.
 
-A set-up is a number of reference users and a rule of choice. It is fitted, for each data set, to
-its supervised table, and judged on the others. The chi-square of a cell is the squared difference
+A set-up is a number of reference users, a rule of filling their missing ratings, and a rule of
+choosing parameters. It is fitted, for each data set, to its supervised table, and judged on the
+others. The chi-square of a cell is the squared difference
 of measured and published error in standard errors, ours and the paper's together.
 
-Runs keep errors over whole grids for units of ten random users: the hold-out users of one repeat.
-Parameters are chosen on some units and tested on another, so that any rule of choice, and any size
-of the hold-out, is judged from the same runs.
+Runs keep errors over whole grids for units of 50 random users: the hold-out users of one repeat.
+Parameters are chosen on some units and tested on another, so that any rule of choice is judged from
+the same runs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Store
 from rankpursuit.reporting import published as paper
-from rankpursuit.reporting.check import published_tolerances
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns
 from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, write_csv
@@ -44,9 +44,11 @@ TABLES = {
     "movielens": {3: "movielens_supervised", 4: "movielens_semi_supervised"},
 }
 """The run behind each published table; the first table of a data set is fitted."""
-UNIT_USERS, DRAWS = 10, 1000
+UNIT_USERS, DRAWS = 50, 1000
 PURSUIT, SPARSE = "ranking_pursuit", "sparse_rank_rls"
-COMPARISONS = ("outperforms", "lower_mean", "comparable")  # rules of claims
+FILLS = {"user": "all ratings", "items": "items at hand", "set": "items at hand, apart"}
+WIDTHS = {"none": "own widths", "all": "one width", "ranking": "one width by ranking methods"}
+COMPARISONS = ("outperforms", "comparable")  # rules of claims
 
 Key = tuple[str, str, str]  # metric, group and algorithm
 
@@ -58,25 +60,35 @@ class Grid(NamedTuple):
     errors: Array
 
 
+class Features(NamedTuple):
+    """What the features of a run are: the folder of its results is called after them."""
+
+    fill_over: str
+    reference_users: int
+
+    def __str__(self) -> str:
+        return f"{self.reference_users}, {FILLS[self.fill_over]}"
+
+
 class Rule(NamedTuple):
     """A rule of choice."""
 
     holdout: int = 0  # number of hold-out units; 0: all but the one that is tested
     power: int | None = None  # of two, at which lambda is fixed; None: lambda is tuned
-    shared: bool = False  # one width for all methods: lowest sum of errors relative to the lowest
+    shared: str = "none"  # one width for "all" methods, or for all as the "ranking" ones choose it
     size: str = "holdout"  # "pursuit": sparse RankRLS has as many functions as ranking pursuit
 
     def __str__(self) -> str:
         users = f"{UNIT_USERS * self.holdout} hold-out users" if self.holdout else "hold-out"
         lam = "lambda tuned" if self.power is None else f"lambda 2^{self.power}"
-        width = "one width" if self.shared else "own widths"
+        width = WIDTHS[self.shared]
         size = "random subset as large as ranking pursuit's P" if self.size == "pursuit" else ""
         return ", ".join(filter(None, [users, lam, width, size]))
 
 
 DEFAULT = Rule()
-POWERS = (None, -5, -3, -1, 1, 3, 5, 7)
-OPTIONS = itertools.product((0, 1, 3), POWERS, (False, True), ("holdout", "pursuit"))
+POWERS = (None, -4, -2, 0, 2, 4, 6)  # lambda = 1 is RLScore's default
+OPTIONS = itertools.product((0, 1), POWERS, WIDTHS, ("holdout", "pursuit"))
 RULES = [Rule(*options) for options in OPTIONS]
 
 
@@ -89,10 +101,10 @@ def load_grids(folder: Path) -> dict[Key, Grid]:
         for cell in run.plan.cells:
             results = {label: run.results(store, cell, "holdout", label) for label in run.labels}
             if all(results.values()):
-                for label, (result,) in results.items():
-                    for metric, sums in result.sums.items():
+                for label, parts in results.items():
+                    for metric, means in run.mean_errors(parts, "holdout").items():
                         key = (metric, group_name(cell.group), label)
-                        found.setdefault(key, []).append(sums / UNIT_USERS)
+                        found.setdefault(key, []).append(means)
     widths, specs = experiment.kernel.widths, experiment.algorithms
     axes = {label: grid_axes(spec, widths) for label, spec in specs.items()}
     return {key: Grid(axes[key[2]], np.stack(units)) for key, units in found.items()}
@@ -104,8 +116,8 @@ def tested(grids: dict[Key, Grid], rule: Rule) -> Iterator[tuple[Key, Array]]:
         here = {key[2]: grid for key, grid in grids.items() if key[:2] == (metric, group)}
         errors = {label: _at_fixed_lambda(grid, rule) for label, grid in here.items()}
         sums = {label: _holdout_sums(values, rule) for label, values in errors.items()}
-        if rule.shared:
-            _keep_one_width(sums)
+        if rule.shared != "none":
+            _keep_one_width(sums, rule.shared)
         places = {label: _lowest(values) for label, values in sums.items()}
         if rule.size == "pursuit":
             places[SPARSE] = _lowest(_at_pursuit_size(here, sums[SPARSE], places[PURSUIT]))
@@ -134,9 +146,13 @@ def _lowest(sums: Array) -> NDArray[np.intp]:
     return sums.reshape(len(sums), -1).argmin(axis=1)
 
 
-def _keep_one_width(sums: dict[str, Array]) -> None:
-    """Set all widths to infinity but the best for all methods together."""
-    by_width = [s.reshape(*s.shape[:2], -1).min(axis=2) for s in sums.values()]
+def _keep_one_width(sums: dict[str, Array], chosen_by: str) -> None:
+    """Set the sums of all widths to infinity, except for the best for several methods together."""
+    by_width = [
+        s.reshape(*s.shape[:2], -1).min(axis=2)
+        for label, s in sums.items()
+        if chosen_by == "all" or METHODS[label].rank_only
+    ]
     best = np.sum([s / s.min(axis=1, keepdims=True) for s in by_width], axis=0).argmin(axis=1)
     for values in sums.values():
         other = np.arange(values.shape[1]) != best[:, None]
@@ -180,9 +196,8 @@ class Cells:
     @property
     def within(self) -> int:
         """Number of cells within the tolerance of full-size results."""
-        tolerances = published_tolerances()
-        limits = np.array([tolerances[self.table, metric] for metric, *_ in self.keys])
-        return int((np.abs(self.measured - self.published) <= limits + 1e-9).sum())
+        limits = [paper.published_tolerance(metric) for metric, *_ in self.keys]
+        return int(paper.is_within(self.measured - self.published, limits).sum())
 
     @property
     def agreeing(self) -> tuple[int, int]:
@@ -223,98 +238,128 @@ def cells_of(table: int, errors: dict[Key, Array]) -> Cells:
     return Cells(table, list(published), values, np.array(spread), units)
 
 
-Setups = dict[tuple[int, Rule], dict[int, Cells]]  # the cells of each table, by set-up
+Setups = dict[tuple[Features, Rule], dict[int, Cells]]  # the cells of each table, by set-up
 
 
 def explore(data: str, folder: Path) -> Setups:
     """Return the cells of each table in every set-up of a data set, on the users that all have.
 
-    Tables without results are skipped, and numbers of reference users without the fitted table.
+    Tables without results are skipped, and features without the fitted table.
     """
-    numbers = sorted(int(path.name) for path in folder.glob("*") if path.name.isdigit())
+    parts = (path.name.partition("-") for path in folder.glob("*-*"))
+    known = sorted(Features(fill, int(number)) for fill, _, number in parts)
     fitted, *_ = names = list(dict.fromkeys(TABLES[data].values()))
-    grids: dict[str, dict[int, dict[Key, Grid]]] = {}
+    grids: dict[str, dict[Features, dict[Key, Grid]]] = {}
     for name in names:
-        places = {number: folder / str(number) / name for number in numbers}
+        places = {one: folder / f"{one[0]}-{one[1]}" / name for one in known}
         found = {n: load_grids(path) for n, path in places.items() if RunFolder(path).has_results}
         common = min((len(x.errors) for one in found.values() for x in one.values()), default=0)
         grids[name] = {
-            number: {key: Grid(grid.axes, grid.errors[:common]) for key, grid in one.items()}
-            for number, one in found.items()
+            features: {key: Grid(grid.axes, grid.errors[:common]) for key, grid in one.items()}
+            for features, one in found.items()
         }
     setups: Setups = {}
-    for number, rule in itertools.product(grids[fitted], RULES):
-        errors = {k: dict(tested(one[number], rule)) for k, one in grids.items() if number in one}
+    for here, rule in itertools.product(grids[fitted], RULES):
+        errors = {k: dict(tested(one[here], rule)) for k, one in grids.items() if here in one}
         tables = {table: errors[name] for table, name in TABLES[data].items() if name in errors}
-        setups[number, rule] = {table: cells_of(table, found) for table, found in tables.items()}
+        setups[here, rule] = {table: cells_of(table, found) for table, found in tables.items()}
     return setups
 
 
 def describe(data: str, setups: Setups) -> pd.DataFrame:
     """Return a row for each set-up and table."""
-    names = ["reference_users", *Rule._fields, "table", "chi_square", "cells", "within_tolerance"]
+    names = [*Features._fields, *Rule._fields, "table", "chi_square", "cells", "within_tolerance"]
     names += ["comparisons_agree", "comparisons", "data"]
     rows = []
-    for (number, rule), tables in setups.items():
+    for (features, rule), tables in setups.items():
         for table, cells in tables.items():
             found = [float(cells.chi_square()), len(cells.keys), cells.within, *cells.agreeing]
-            rows.append([number, *rule, table, *found, data])
+            rows.append([*features, *rule, table, *found, data])
     return pd.DataFrame(rows, columns=names)
 
 
-def interval(setups: Setups, table: int) -> dict[int, float]:
-    """Return how often each number of reference users fits best, over draws of the users.
+def interval(setups: Setups, table: int) -> dict[Features, float]:
+    """Return how often each kind of features fits best, over draws of the users.
 
-    A number of reference users fits as well as its best rule does. Users are the same for all
-    numbers, so that units are drawn for all of them together.
+    Features fit as well as their best rule of choice does. Users are the same for all, so that
+    units are drawn for all of them together.
     """
     n_units = next(iter(setups.values()))[table].units.shape[1]
     drawn = np.random.default_rng(0).integers(n_units, size=(DRAWS, n_units))
     weights = np.stack([np.bincount(one, minlength=n_units) for one in drawn]) / n_units
-    lowest: dict[int, Array] = {}
-    for (number, _), tables in setups.items():
+    lowest: dict[Features, Array] = {}
+    for (features, _), tables in setups.items():
         value = tables[table].chi_square(weights @ tables[table].units.T)
-        lowest[number] = np.minimum(lowest.get(number, np.inf), value)
+        lowest[features] = np.minimum(lowest.get(features, np.inf), value)
     best = np.stack(list(lowest.values())).argmin(axis=0)
-    return {number: float((best == at).mean()) for at, number in enumerate(lowest)}
+    return {features: float((best == at).mean()) for at, features in enumerate(lowest)}
 
 
 def report(data: str, setups: Setups) -> str:
-    """Return the chi-square table of a data set, and the numbers that cannot be told apart."""
+    """Return the chi-square table of a data set, and the features that fit equally well."""
     tables = list(TABLES[data])
     fitted = {setup: float(cells[tables[0]].chi_square()) for setup, cells in setups.items()}
     best = min(fitted, key=fitted.__getitem__)
     rows = []
-    for number in dict.fromkeys(number for number, _ in setups):
-        lowest = min((s for s in setups if s[0] == number), key=fitted.__getitem__)
-        for setup in dict.fromkeys([(number, DEFAULT), lowest]):
+    for features in dict.fromkeys(features for features, _ in setups):
+        lowest = min((s for s in setups if s[0] == features), key=fitted.__getitem__)
+        for setup in dict.fromkeys([(features, DEFAULT), lowest]):
             cells = setups[setup]
             chi = {t: float(one.chi_square()) for t, one in cells.items()}
             counts = [{t: one.within for t, one in cells.items()}]
             counts += [{t: one.agreeing[0] for t, one in cells.items()}]
-            row = [number, f"{setup[1]}{' (**best**)' * (setup == best)}"]
+            row = [*features[::-1], f"{setup[1]}{' (**best**)' * (setup == best)}"]
             row += [f"{chi[t]:.0f}" if t in chi else "" for t in tables]
             row += [f"{sum(chi.values()):.0f}" if len(chi) == len(tables) else ""]
             row += [" ".join(str(count.get(t, "-")) for t in tables) for count in counts]
             rows.append(row)
     full = next(cells for cells in setups.values() if len(cells) == len(tables))
-    headers = ["reference users", "rule of choice"]
+    headers = ["reference users", "fill over", "rule of choice"]
     headers += [f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables]
     headers += ["chi² in all", f"cells within tolerance, Tables {' '.join(map(str, tables))}"]
     compared = " ".join(str(full[t].agreeing[1]) for t in tables)
     headers += [f"comparisons that agree, of {compared}"]
     shares = interval(setups, tables[0])
-    told = ", ".join(f"{number}: {share:.0%}" for number, share in shares.items() if share > 0)
-    similar = ", ".join(str(number) for number, share in shares.items() if share >= 0.025)
+    told = "; ".join(f"{one}: {share:.0%}" for one, share in shares.items() if share > 0)
+    similar = "; ".join(str(one) for one, share in shares.items() if share >= 0.025)
     n_users = UNIT_USERS * setups[best][tables[0]].units.shape[1]
     return (
         f"### {DATA_TITLES[data]}\n\n"
-        f"{markdown_columns(headers, rows, 'rl' + 'r' * (len(headers) - 2))}\n\n"
-        f"{len(setups)} set-ups were tried, with {n_users} users a group, fitted to Table "
-        f"{tables[0]} and judged on the others. Over {DRAWS} draws of the users the best fit has "
-        f"this number of reference users in this share of draws: {told}. Not to be told apart: "
-        f"{similar}."
+        f"{markdown_columns(headers, rows, 'rll' + 'r' * (len(headers) - 3))}\n\n"
+        f"{len(setups)} set-ups were tried, with {n_users} users per group, fitted to Table "
+        f"{tables[0]} and judged on the others. Over {DRAWS} bootstrap samples of the users, the "
+        f"best fit has these reference users in this fraction of samples: {told}. Not "
+        f"significantly different: {similar}."
     )
+
+
+def joint_report(setups: dict[str, Setups]) -> str:
+    """Return the set-ups that fit the supervised tables of both data sets best together.
+
+    The paper describes one protocol for both.
+    """
+    common = set.intersection(*(set(one) for one in setups.values()))
+    fitted = [next(iter(tables)) for tables in TABLES.values()]
+    rows = []
+    for features in sorted({features for features, _ in common}):
+        chi: dict[Rule, dict[int, float]] = {}
+        for _, rule in (setup for setup in common if setup[0] == features):
+            cells = [setups[data][features, rule] for data in TABLES]
+            chi[rule] = {t: float(c.chi_square()) for one in cells for t, c in one.items()}
+        for rule in dict.fromkeys(
+            [DEFAULT, min(chi, key=lambda r: sum(chi[r][t] for t in fitted))]
+        ):
+            within = [setups[data][features, rule] for data in TABLES]
+            counts = {t: c.within for one in within for t, c in one.items()}
+            words = [FILLS[features.fill_over], str(rule)]
+            judged = [f"{chi[rule][t]:.0f}" if t in chi[rule] else "" for t in (2, 4, 5)]
+            total = sum(chi[rule][t] for t in fitted)
+            rows.append(
+                [features.reference_users, *words, f"{total:.0f}", *judged, sum(counts.values())]
+            )
+    headers = ["reference users", "fill over", "rule of choice", "chi², Tables 1 and 3 (fitted)"]
+    headers += ["Table 2", "Table 4", "Table 5", "cells within tolerance, of 102"]
+    return f"### Both data sets\n\n{markdown_columns(headers, rows, 'rllrrrrr')}"
 
 
 def draw_errors(axes: Axes, curves: dict[int, Cells]) -> None:
@@ -339,17 +384,23 @@ def main(folder: Path) -> None:
 
     Writes results/inference.md, inference.csv and reference_users.svg.
     """
-    frames, parts, panels = [], [], {}
+    frames, parts, panels, found = [], [], {}, {}
     for data, tables in TABLES.items():
-        setups = explore(data, folder)
+        setups = found[data] = explore(data, folder)
         if not setups:
             raise click.ClickException(f"{folder}: no complete runs of {data}; make inference")
         frames.append(describe(data, setups))
         parts.append(report(data, setups))
         table = next(iter(tables))
-        curves = {n: cells[table] for (n, rule), cells in setups.items() if rule == DEFAULT}
-        title = f"{DATA_TITLES[data]}, supervised (Table {table})"
-        panels[title] = partial(draw_errors, curves=curves)
+        for fill in ("user", "set"):
+            curves = {
+                features.reference_users: cells[table]
+                for (features, rule), cells in setups.items()
+                if rule == DEFAULT and features.fill_over == fill
+            }
+            title = f"{DATA_TITLES[data]} (Table {table}),\nmedian over {FILLS[fill]}"
+            panels[title] = partial(draw_errors, curves=curves)
+    parts.append(joint_report(found))
     write_csv(RESULTS / "inference.csv", pd.concat(frames))
     write_part(RESULTS / "inference.md", "inference", "\n\n".join(parts))
     xlabel = "reference users (dotted: published)"

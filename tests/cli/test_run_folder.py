@@ -128,6 +128,19 @@ def test_a_part_of_a_finished_run_leaves_all_of_its_results(config, results):
         assert (results / name).read_bytes() == before[results / name]
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_of_a_damaged_store_it_is_told_whether_the_results_are_complete(config, results, whole):
+    (results / "results.sqlite").write_bytes(b"damaged" * 1000)
+    if not whole:
+        (results / "users.csv.gz").write_bytes(b"other")
+    before = files_in(results)
+    result = invoke(config, results.parent, *SMALL)
+    assert_refused(result, "is not a readable store")
+    kept = f"the results in {results} are complete, and rp-tables and rp-report use them"
+    assert (kept in result.output) == whole
+    assert files_in(results) == before
+
+
 def test_a_damaged_table_is_written_again_from_its_store(config, results):
     before = (results / "repeats.csv").read_bytes()
     for damage in (before + before, before[:99], b"\xff", b""):

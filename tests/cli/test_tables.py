@@ -83,7 +83,7 @@ def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     runs = load_default()
     assert capsys.readouterr().err.splitlines() == [
-        "Table 1: results/whole (your run)",
+        "Table 1: results/whole (your run, changed)",
         *(
             f"Table {number}: results/reference/{name} (the reference; your run in results/{name} "
             "is incomplete or of another table)"
@@ -98,11 +98,14 @@ def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("command", [main, report])
-def test_a_run_without_a_complete_repeat_is_one_line_and_status_one(command, tmp_path):
+def test_a_run_without_a_complete_repeat_is_one_line_and_status_one(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     folder = tmp_path / "started"
     folder.mkdir()
-    (folder / "results.sqlite").touch()
+    for name in ("results.sqlite", "config.yaml", "provenance.json"):  # as a stopped run leaves it
+        (folder / name).touch()
     result = CliRunner().invoke(command, [str(folder)])
+    assert [path.name for path in tmp_path.iterdir()] == ["started"]
     assert result.exit_code == 1
     assert result.stderr == (
         f"error: {folder}: no group, repeat and algorithm is complete yet: run rp-run until one "
@@ -245,13 +248,9 @@ def cut(path):
     ("spoil", "said"),
     [
         (lambda run: (run / "curves.csv").unlink(), "curves.csv: missing"),
-        (lambda run: cut(run / "repeats.csv"), "repeats.csv: cut short"),
-        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: not readable"),
-        (lambda run: (run / "repeats.csv").write_text("a,b\n1,2\n"), "lacks the columns algorithm"),
-        (
-            lambda run: (run / "config.yaml").write_text("name: one\n"),
-            "config.yaml: data: required, but not given",
-        ),
+        (lambda run: cut(run / "repeats.csv"), "repeats.csv: not what the run wrote"),
+        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: not what the run wrote"),
+        (lambda run: (run / "config.yaml").write_text("name: one\n"), "config.yaml: not what the"),
         (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
         (
             lambda run: (run / "users.csv.gz").rename(run / "elsewhere"),
@@ -260,7 +259,7 @@ def cut(path):
     ],
 )
 def test_bad_input_is_one_line_and_status_one(call, tmp_path, spoil, said):
-    spoil(write_results(tmp_path / "one", repeats=2))
+    spoil(write_results(tmp_path / "one", repeats=2, sealed=True))
     result = call("one")
     assert result.exit_code == 1
     assert result.stderr.startswith("error: one/")

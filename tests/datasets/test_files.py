@@ -59,8 +59,8 @@ def test_labels_are_text_to_the_letter(tmp_path):
         ("user,item,rating\na,x,1\na, ,1\n", "line 3: the field 'item' is empty"),
         ("user,item,rating\na,x,1\na,y,1,2\n", "line 3: 4 fields, not 3"),
         (
-            "user,item,rating\na,x,1,9\nb,x,1,9\n",
-            "2 problems: line 2: 4 fields, not 3; line 3: 4 fields",
+            "user,item,rating\na,x,1,9\nb,x,1,9,9,9\n",
+            "2 problems: line 2: 4 fields, not 3; line 3: 6 fields",
         ),
         ('user,item,rating\n"a\nb",x,1\nc,x,bad\n', "line 4: the rating 'bad' is not a number"),
         ("user,item,rating\na,x,1\nb,x,1\na,x,2\n", "line 4: user a rated item x a second time"),
@@ -83,6 +83,13 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(DataNotFoundError, match=r"nowhere\.csv: no such file"):
         load_ratings(tmp_path / "nowhere.csv")
+
+
+def test_any_character_can_separate_fields(tmp_path):
+    for mark in ("\\", "^", "'", "$"):
+        assert load_ratings(write(tmp_path, GOOD.replace(",", mark)), separator=mark).n_ratings == 3
+    with pytest.raises(DataError, match="separator: expected one ASCII character, got '§'"):
+        load_ratings(write(tmp_path, GOOD), separator="§")
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])

@@ -60,7 +60,7 @@ BAD_FOR_EDITORS_TOO = [
     (
         "colour=red",
         "colour: unknown key; known are name, table, data, protocol, kernel, ties, metrics, "
-        "tuning, offset, repeats, seed, algorithms, extends",
+        "tuning, tuning_on, offset, repeats, seed, algorithms, extends",
     ),
     ("name=two words", 'name: expected letters, digits, _ and -, got "two words"'),
     ("name=../up", 'name: expected letters, digits, _ and -, got "../up"'),
@@ -119,7 +119,7 @@ BAD_FOR_EDITORS_TOO = [
     ("kernel.widths=[1, 1]", "kernel.widths: expected each only once, got [1, 1]"),
     ("kernel.widths.too=3", "kernel.widths.too: unknown key; did you mean to?"),
     ("kernel.widths.to=high", 'kernel.widths.to: expected a number, got "high"'),
-    ("kernel.widths.step=0", "kernel.widths.step: expected a positive number, got 0"),
+    ("kernel.widths.step=0", "kernel.widths.step: expected greater than 0, got 0"),
     ("kernel.widths={from: 1, to: 2}", "kernel.widths.step: required, but not given"),
     # algorithms
     ("algorithms=[rls]", 'algorithms: expected a mapping of at least one, got ["rls"]'),
@@ -218,7 +218,7 @@ BAD = [
     ("protocol.train_share=.nan", "protocol.train_share: expected a finite number, got NaN"),
     ("kernel.widths.from=5", "kernel.widths: expected from <= to, got from 5 to 2"),
     ("kernel.widths=[.inf]", "kernel.widths: expected a list of numbers, got [Infinity]"),
-    ("kernel.widths.base=-1", "kernel.widths.base: expected a positive number, got -1"),
+    ("kernel.widths.base=-1", "kernel.widths.base: expected greater than 0, got -1"),
     (
         "algorithms.ranking_pursuit={n_basis: 3, fitting: backfit, repeat: true}",
         "algorithms.ranking_pursuit.repeat: expected false with backfit fitting, got true",

@@ -1,8 +1,23 @@
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from small_experiment import run_of, small_config
 
-from rankpursuit.experiments.evaluate import choose, criteria, joint_error
-from rankpursuit.experiments.methods import grid_axes
+from rankpursuit import RankRLS
+from rankpursuit.errors import ConfigError
+from rankpursuit.experiments.config import parse_experiment
+from rankpursuit.experiments.evaluate import (
+    FOLDS,
+    choose,
+    choose_parameters,
+    criteria,
+    evaluate_unit,
+    joint_error,
+    tasks_of,
+)
+from rankpursuit.experiments.methods import METHODS, grid_axes
+from rankpursuit.metrics import disagreement_error
 
 AXES = {"width": (1.0, 2.0, 4.0), "n_basis": (0.1, 0.5, 1.0)}
 
@@ -79,5 +94,87 @@ def test_crrp_is_tuned_by_its_own_errors_when_the_hold_out_is_ordered_without_er
     run = run_of(small_config(tuning="own"), only=[label])
     shape = [len(v) for v in grid_axes(run.experiment.algorithms[label], (1, 2, 4, 8)).values()]
     errors = {"disagreement": np.zeros(shape), "squared_error": np.ones(shape)}
-    choices = run.choose(label, errors)
-    assert choices["disagreement"].holdout_error == 0.0
+    choices = choose_parameters(run.experiment, {label: errors})
+    assert choices[label]["disagreement"].holdout_error == 0.0
+
+
+def grid_errors(experiment, seed=0):
+    """Return random errors over the grid of every algorithm."""
+    random = np.random.default_rng(seed)
+    widths = experiment.kernel.widths
+    axes = {label: grid_axes(spec, widths) for label, spec in experiment.algorithms.items()}
+    return {
+        label: {"disagreement": random.uniform(0.3, 0.5, [len(v) for v in own.values()])}
+        for label, own in axes.items()
+    }
+
+
+def lowest_by_width(errors):
+    return errors.reshape(len(errors), -1).min(axis=1)
+
+
+@pytest.mark.parametrize("shared", ["all", "ranking"])
+def test_a_shared_width_is_the_best_for_the_methods_that_choose_it(shared):
+    config = small_config(metrics=["disagreement"])
+    config["kernel"] = config["kernel"] | {"shared": shared}
+    experiment = parse_experiment(config)
+    errors = grid_errors(experiment)
+    deciding = [
+        lowest_by_width(errors[label]["disagreement"])
+        for label in errors
+        if shared == "all" or METHODS[experiment.algorithms[label].method].rank_only
+    ]
+    expected = experiment.kernel.widths[int(sum(x / x.min() for x in deciding).argmin())]
+    choices = choose_parameters(experiment, errors)
+    assert {choice["disagreement"].values["width"] for choice in choices.values()} == {expected}
+    for label, choice in choices.items():
+        own = errors[label]["disagreement"][experiment.kernel.widths.index(expected)]
+        assert choice["disagreement"].holdout_error == own.min()
+
+
+def test_the_random_subset_is_as_large_as_the_model_of_ranking_pursuit():
+    config = small_config(metrics=["disagreement"])
+    spec = {"size_from": "ranking_pursuit", "n_basis": [0.05, 0.35, 0.65, 0.95]}
+    config["algorithms"]["sparse_rank_rls"] |= spec
+    experiment = parse_experiment(config)
+    for seed in range(5):
+        errors = grid_errors(experiment, seed)
+        choices = choose_parameters(experiment, errors)
+        size = choices["ranking_pursuit"]["disagreement"].values["n_basis"]
+        chosen = choices["sparse_rank_rls"]["disagreement"]
+        nearest = min(spec["n_basis"], key=lambda other: abs(other - size))
+        assert chosen.values["n_basis"] == nearest
+        at = spec["n_basis"].index(nearest)
+        assert chosen.holdout_error == errors["sparse_rank_rls"]["disagreement"][:, at].min()
+
+
+@pytest.mark.filterwarnings("ignore:nearly all values of the kernel:UserWarning")
+def test_parameters_of_a_user_are_those_of_the_lowest_error_over_the_folds():
+    run = run_of(small_config(tuning_on="user"), only=["rank_rls"])
+    experiment, (cell, *_) = run.experiment, run.plan.cells
+    assert run.plan.units[cell, "holdout"] == ()
+    unit = replace(run.plan.units[cell, "test"][0], users=run.plan.units[cell, "test"][0].users[:3])
+    result = evaluate_unit(experiment, unit, ("rank_rls",), {}).results["rank_rls"]
+    options, widths = experiment.algorithms["rank_rls"], experiment.kernel.widths
+    users = [user for user in result.users if user.metric == "disagreement"]
+    for user, task in zip(users, tasks_of(experiment, unit), strict=True):
+        errors = np.zeros((len(widths), len(options.lambdas)))
+        for fold in task.folds(min(FOLDS, len(task.scored) // 2)):  # a fit for every point
+            errors += [[error_of(fold, w, lam) for lam in options.lambdas] for w in widths]
+        chosen = choose(errors, {"width": widths, "lambdas": options.lambdas}).values
+        expected = error_of(task, chosen["width"], chosen["lambdas"])
+        np.testing.assert_allclose(user.error, expected, atol=1e-9)
+
+
+def error_of(task, width, lam):
+    model = RankRLS(alpha=lam, gamma=1 / (2 * width**2), group_weight="pairs")
+    model.fit(task.features[task.scored], task.scores[task.scored])
+    predicted = model.predict(task.features[task.test])
+    return disagreement_error(task.scores[task.test], predicted, ties="half")
+
+
+def test_only_some_algorithms_cannot_be_run_if_choices_depend_on_others():
+    config = small_config()
+    config["kernel"] = config["kernel"] | {"shared": "all"}
+    with pytest.raises(ConfigError, match="--only: the parameters of an algorithm depend on"):
+        run_of(config, only=["rls"])

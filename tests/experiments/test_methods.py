@@ -194,7 +194,7 @@ def test_only_neighbours_of_one_size_are_stacked_and_not_too_many(monkeypatch):
     experiment = parse_experiment(small_config())
     tasks = tasks_of_one_size(experiment)
     size, n_train = len(tasks[0].items), len(tasks[0].train)
-    other = replace(tasks[0], items=tasks[0].items[:-1])
+    other = replace(tasks[0], test=tasks[0].test[:-1])
     row = [*tasks, other, tasks[0]]
     assert list(problem_module.in_stacks(row, 4)) == [tasks, [other], [tasks[0]]]
     monkeypatch.setattr(problem_module, "_STACKED", 2 * 4 * size * n_train)

@@ -21,7 +21,7 @@ from rankpursuit.experiments.config import (
     json_schema,
     parse_experiment,
 )
-from rankpursuit.experiments.evaluate import evaluate_unit, tasks_of
+from rankpursuit.experiments.evaluate import choose_parameters, evaluate_unit, tasks_of
 from rankpursuit.experiments.methods import (
     METHODS,
     METRICS,
@@ -63,7 +63,7 @@ def evaluated(config, label):
     holdout, test = (run.plan.units[cell, role][0] for role in ("holdout", "test"))
     first = evaluate_unit(run.experiment, holdout, (label,), {})
     assert first.failures == {}
-    choices = run.choose(label, first.results[label].sums)
+    choices = choose_parameters(run.experiment, {label: first.results[label].sums})[label]
     second = evaluate_unit(run.experiment, test, (label,), {label: choices})
     assert second.failures == {}
     return first.results[label], second.results[label], choices

@@ -70,6 +70,47 @@ def hand_worked():
     return Ratings.from_arrays(*zip(*cells, strict=True), name="hand")
 
 
+@pytest.mark.parametrize("fill", ["median", "mean"])
+@pytest.mark.parametrize("fill_over", ["user", "items", "set"])
+def test_missing_ratings_are_filled_over_all_ratings_the_items_at_hand_or_each_set(fill, fill_over):
+    protocol = changed(PROTOCOL, fill=fill, fill_over=fill_over)
+    middle = np.median if fill == "median" else np.mean
+    for user in draw_users(TABLE, protocol, **KEY)[:5]:
+        task = build_task(TABLE, protocol, **KEY, user=user)
+        parts = [task.train, task.test] if fill_over == "set" else [np.arange(len(task.items))]
+        for rows in parts:
+            for column, other in enumerate(task.reference):
+                given = dict(zip(TABLE.user_items(other), TABLE.user_ratings(other), strict=True))
+                at_hand = [given[item] for item in task.items[rows] if item in given]
+                if fill_over == "user" or not at_hand:
+                    at_hand = list(given.values())
+                expected = [given.get(item, middle(at_hand)) for item in task.items[rows]]
+                np.testing.assert_allclose(task.features[rows, column], expected)
+
+
+def test_mean_ratings_are_over_the_reference_users_who_rated_an_item():
+    table = hand_worked()
+    protocol = Protocol(
+        groups=((2, 3),), test_user_bounds=(5, 5), test_users=1, reference_users=2, holdout_users=1
+    )
+    key = KEY | {"group": (2, 3)}
+    tess = int(np.flatnonzero(np.asarray(table.user_ids) == "Tess")[0])
+    task = build_task(table, protocol, **key, user=tess)
+    # a: Ann's; b: Bob's; d: nobody's, so the mean of all ratings of both; e: Ann's; f: Bob's
+    np.testing.assert_allclose(task.mean_ratings, [1, 2, (1 + 4 + 9 + 2 + 7) / 5, 9, 7])
+
+
+def test_folds_test_every_scored_item_once_and_keep_the_others_for_training():
+    user = draw_users(TABLE, PROTOCOL, **KEY)[0]
+    task = build_task(TABLE, PROTOCOL, **KEY, user=user)
+    folds = task.folds(3)
+    np.testing.assert_array_equal(np.sort(np.concatenate([f.test for f in folds])), task.scored)
+    for fold in folds:
+        np.testing.assert_array_equal(np.union1d(fold.scored, fold.test), task.scored)
+        np.testing.assert_array_equal(np.union1d(fold.scored, fold.unscored), fold.train)
+        assert not np.isin(task.test, np.union1d(fold.train, fold.test)).any()
+
+
 @pytest.mark.parametrize(
     ("fill", "ann", "bob"),
     [

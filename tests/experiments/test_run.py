@@ -2,6 +2,8 @@ import gzip
 import io
 import json
 import platform
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from importlib import metadata
 
@@ -16,6 +18,7 @@ from rankpursuit.errors import ConfigError, RunError, StoreError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import (
+    choose_parameters,
     evaluate_unit,
 )
 from rankpursuit.experiments.export import RunFolder
@@ -197,9 +200,8 @@ def test_users_evaluated_together_have_the_errors_that_each_has_alone(offset):
             ]
             assert sorted(found) == sorted(expected)
         if role == "holdout":
-            choices = {
-                label: run.choose(label, result.sums) for label, result in together.results.items()
-            }
+            errors = {label: result.sums for label, result in together.results.items()}
+            choices = choose_parameters(run.experiment, errors)
 
 
 def test_a_shift_to_the_training_mean_changes_squared_errors_of_rank_only_methods(whole):
@@ -284,6 +286,24 @@ def test_shared_results_are_the_bytes_of_a_run_apart(metric, tuning, tmp_path, m
     lenders = [(wide, RunFolder(tmp_path / "wide"))]
     assert run_into(narrow, tmp_path / "shared", lenders=lenders) == []
     assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
+
+
+def test_units_that_a_run_lacks_are_computed_next_to_reused_ones(tmp_path):
+    both, one = run_of(shared("disagreement", "squared_error")), run_of(shared("disagreement"))
+    for run, name in ((both, "both"), (one, "apart")):
+        assert run_into(run, tmp_path / name) == []
+    with closing(sqlite3.connect(tmp_path / "both" / "results.sqlite")) as store, store:
+        store.execute("DELETE FROM results WHERE chunk = 1")
+    assert run_into(one, tmp_path / "shared", lenders=[(both, RunFolder(tmp_path / "both"))]) == []
+    assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
+
+
+def test_nothing_is_reused_if_choices_depend_on_other_algorithms():
+    wide, narrow = (
+        parse_experiment(shared(*metrics, kernel={"widths": [4, 16], "shared": "all"}))
+        for metrics in (["disagreement", "squared_error"], ["disagreement"])
+    )
+    assert not can_reuse(narrow, wide, "rls")
 
 
 def test_results_that_cannot_be_reused_are_computed(tmp_path):

@@ -11,7 +11,7 @@ from rp_run import RESULTS, one_line, run, write_config
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import RankpursuitError, StoreError
-from rankpursuit.experiments.evaluate import evaluate_unit
+from rankpursuit.experiments.evaluate import choose_parameters, evaluate_unit
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.run import run_session
 from rankpursuit.experiments.store import Identity, Store
@@ -79,7 +79,7 @@ def test_results_come_back_as_they_were(path):
     run = run_of(small_config())
     units = {role: run.plan.units[run.plan.cells[0], role][0] for role in ("holdout", "test")}
     result = evaluate_unit(run.experiment, units["holdout"], ("rls",), {})
-    choices = {"rls": run.choose("rls", result.results["rls"].sums)}
+    choices = choose_parameters(run.experiment, {"rls": result.results["rls"].sums})
     tested = evaluate_unit(run.experiment, units["test"], ("rls",), choices)
     with Store(path, IDENTITY) as store:
         assert store.load(units["test"], "rls") is None

@@ -94,6 +94,34 @@ def test_a_worker_takes_no_notice_of_signals_that_are_for_the_run(config, tmp_pa
     assert still_alive(mark, GONE) == []
 
 
+def test_a_run_whose_resource_tracker_is_killed_ends_without_noise(config, tmp_path, mark):
+    process = start_marked(config, tmp_path, mark, 2)
+    wait_for_store(process, tmp_path, 40_000)
+    trackers = [
+        child
+        for child in psutil.Process(process.pid).children()
+        if "resource_tracker" in " ".join(child.cmdline())
+    ]
+    assert trackers
+    for tracker in trackers:
+        tracker.kill()
+    assert finish(process, timeout=120) == (0, "")
+    assert still_alive(mark, GONE) == []
+
+
+@pytest.mark.parametrize("to_all", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+def test_a_run_ended_by_another_signal_says_one_line_at_most(
+    config, tmp_path, mark, number, to_all
+):
+    process = start_marked(config, tmp_path, mark, 2)
+    wait_for_store(process, tmp_path, 40_000)
+    (os.killpg if to_all else os.kill)(process.pid, number)
+    _, errors = process.communicate(timeout=60)
+    assert errors == "" or (errors.startswith("stopped; ") and errors.count("\n") == 1)
+    assert still_alive(mark, GONE) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_worker_that_is_killed_ends_the_run_in_one_line_and_no_process_is_left(
     config, tmp_path, mark, number

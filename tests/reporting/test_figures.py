@@ -1,13 +1,10 @@
 """The figures: what they draw, of complete and of partial results."""
 
-import itertools
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
@@ -15,7 +12,6 @@ from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.figures import (
     GRID,
     INK,
-    LOOKS,
     WIDTH,
     draw_figures,
     error_against_basis,
@@ -23,31 +19,22 @@ from rankpursuit.reporting.figures import (
     error_against_width,
     looks,
     overview,
-    paired_differences,
     save,
-    separate,
     to_svg,
 )
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import proposed_algorithm
 
 METRIC = "disagreement"
-MARKERS = {look.marker for look in LOOKS.values()}
 DRAW = {
     "sparsity": error_against_sparsity,
     "basis": error_against_basis,
     "width": error_against_width,
-    "paired": paired_differences,
 }
 LABELS = {
     "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
     "basis": ["Basis functions: share of training points (%)", "Hold-out, 20-40", "Test, 60-80"],
     "width": ["Kernel width sigma (no unit, log2 scale)", "own pursuit"],
-    "paired": [
-        "own pursuit minus the method, on the same users",
-        "Ranking Pursuit",
-        "60-80 ratings",
-    ],
 }
 
 
@@ -77,7 +64,7 @@ def test_figure_has_its_labels(full, name):
 def test_figure_of_partial_results_draws_what_there_is(partial, name):
     figure = DRAW[name](partial, METRIC)
     groups = {title.removesuffix(" ratings")[-5:] for title in texts(figure) if "ratings" in title}
-    assert groups == ({"20-40"} if name == "paired" else {"20-40", "60-80"})
+    assert groups == {"20-40", "60-80"}
 
 
 @pytest.mark.parametrize("name", DRAW)
@@ -107,7 +94,7 @@ def test_all_figures_of_all_metrics_are_drawn(tmp_path):
     metrics = ("disagreement", "squared_error")
     results = load_results(write_run(tmp_path, table=1, metrics=metrics))
     names = [drawn.name for drawn in draw_figures(results)]
-    assert len(names) == len(set(names)) == 8
+    assert len(names) == len(set(names)) == 6
 
 
 def test_counts_of_basis_functions_are_not_called_shares(full):
@@ -157,33 +144,6 @@ def test_each_group_has_its_own_scale_of_errors(full):
     assert two.get_ylim()[0] > one.get_ylim()[1]
 
 
-def test_points_that_coincide_stand_side_by_side(full):
-    rows = full.repeats.assign(basis_share=0.5, test_error=0.4)
-    axis = error_against_sparsity(replace(full, repeats=rows), METRIC).axes[0]
-    at = [line.get_xdata()[0] for line in axis.lines if line.get_marker() in MARKERS]
-    assert sorted(at) == [40.0, 45.0, 50.0, 55.0]
-
-
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), min_size=1, max_size=9))
-def test_separated_points_do_not_cover_each_other(points):
-    moves = separate(points, (1.0, 1.0))
-    assert moves[0] == 0
-    placed = [(x + move, y) for (x, y), move in zip(points, moves, strict=True)]
-    for (a, b), (c, d) in itertools.combinations(placed, 2):
-        assert abs(a - c) > 0.99 or abs(b - d) > 0.99
-
-
-def test_interval_of_differences_is_hollow_where_it_holds_zero(full):
-    errors = {"rank_rls": 0.4, "rls": 0.4, "ranking_pursuit": 0.5, "own_pursuit": 0.4}
-    users = full.users.assign(error=full.users["algorithm"].map(errors))
-    turns = np.where(users["user"] % 2, 0.01, -0.01)
-    users["error"] += np.where(users["algorithm"] == "rank_rls", 0, turns)
-    axis = paired_differences(replace(full, users=users), METRIC, "rank_rls").axes[0]
-    faces = {line.get_marker(): line.get_markerfacecolor() for line in axis.lines}
-    assert faces[LOOKS["rls"].marker] == "none"
-    assert faces[LOOKS["ranking_pursuit"].marker] != "none"
-
-
 def test_overview_has_a_point_for_every_published_cell_and_the_diagonal(full):
     figure = overview([full]).figure
     axis = figure.axes[0]
@@ -202,15 +162,6 @@ def test_dark_variant_has_light_text_and_no_background(full, tmp_path):
     assert INK not in dark
     assert GRID not in dark
     assert "#ffffff" not in dark
-
-
-def test_differences_are_the_users_own(full):
-    axis = paired_differences(full, METRIC, "rls").axes[0]
-    users = full.users[full.users["group"] == "20-40"]
-    table = users.pivot(index=["repeat", "user"], columns="algorithm", values="error")
-    expected = (table["rls"] - table["own_pursuit"]).mean()  # as in the tables of tests
-    means = [line.get_xdata()[0] for line in axis.lines if line.get_marker() not in ("None", "")]
-    assert np.isclose(means, expected).any()
 
 
 def test_control_is_the_last_of_the_paper_that_has_results(full):

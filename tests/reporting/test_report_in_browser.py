@@ -95,13 +95,13 @@ def test_tables_and_figures_are_seen(browser):
     unfold(browser)
     tables = "return [...document.querySelectorAll('main table')]"
     sizes = browser.execute_script(f"{tables}.map((e) => [e.clientWidth, e.rows.length])")
-    first = 3 + 4 * 3  # errors, sparsity, parameters; four tables of tests of three groups
-    assert len(sizes) == first + 2 * (3 + 4 * 2)  # two groups and two metrics
+    first = 3 + 2 * 3  # errors, sparsity, parameters; two tables of tests of three groups
+    assert len(sizes) == first + 2 * (3 + 2 * 2)  # two groups and two metrics
     assert min(width for width, _ in sizes) > 200
     assert min(rows for _, rows in sizes) == 4  # a header and three rows of comparisons
     widths = "return [...document.querySelectorAll('figure svg')].map((e) => e.clientWidth)"
     found = browser.execute_script(widths)
-    assert len(found) == 1 + 3 + 2 * 4  # the overview; curves of the first run are of widths only
+    assert len(found) == 1 + 2 + 2 * 3  # the overview; curves of the first run are of widths only
     assert min(found) > 500
 
 

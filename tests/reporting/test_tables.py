@@ -1,29 +1,31 @@
 from dataclasses import replace
 
 import pytest
-import yaml
 from made_up import GROUPS, write_results
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.experiments.config import load_experiment
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_latex, to_text
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.statistics import saving
+from rankpursuit.reporting.statistics import savings
 from rankpursuit.reporting.tables import (
     SYNTHETIC_NOTE,
     all_tables,
+    baseline_table,
     claims_table,
+    config_changes,
     control_table,
     error_summary,
     error_table,
     is_full_size,
-    matrix_table,
     measured_size,
     missing_notes,
     parameter_table,
     size_note,
     sparsity_table,
+    wilcoxon_tables,
 )
 
 
@@ -85,7 +87,7 @@ def test_a_full_run_and_a_small_one_cannot_be_mistaken(run):
     assert is_full_size(full)
     assert not is_full_size(small)
     for make in (error_table, sparsity_table, parameter_table):
-        assert not any("NOT" in note for note in make(full).notes)
+        assert not any("NOT the paper's size" in note for note in make(full).notes)
         assert "only 299 users, 9 repeats" in make(small).caption
         assert any("NOT the paper's size: 299 users" in note for note in make(small).notes)
 
@@ -110,7 +112,7 @@ def test_one_repeat_has_no_standard_deviation_and_does_not_speak_of_one(run):
 
 def test_every_table_of_synthetic_ratings_says_so_in_its_title_and_below(run):
     tables = all_tables([run(data="synthetic")])
-    assert len(tables) == 7
+    assert len(tables) == 5
     for table in tables:
         assert "SYNTHETIC ratings" in table.caption
         assert SYNTHETIC_NOTE in table.notes
@@ -122,28 +124,145 @@ def test_either_too_few_users_or_too_few_repeats_make_a_run_small(run, options):
     assert not is_full_size(run(**options))
 
 
-def test_readings_are_named(run):
-    notes = " ".join(error_table(run(table=5)).notes)
-    for reading in (
-        "sigma",
-        "ties half",
-        "tuning reported",
-        "fill median",
-        "offset raw",
-        "fitting basic",
-        "loss squared",
-    ):
-        assert reading in notes
-    assert "offset" not in " ".join(error_table(run(table=1)).notes)
+def shipped(*overrides):
+    """Return the config of Table 1 as shipped, with overrides, as plain values."""
+    return load_experiment("jester_supervised", overrides).resolved()
 
 
-def test_readings_that_differ_name_their_algorithms(run, tmp_path):
-    folder = run().folder
-    config = yaml.safe_load((folder / "config.yaml").read_text())
-    config["algorithms"]["ranking_pursuit"]["fitting"] = "backfit"
-    (folder / "config.yaml").write_text(yaml.safe_dump(config))
-    notes = " ".join(error_table(load_results(folder)).notes)
-    assert "fitting basic (Matching Pursuit); fitting backfit (Ranking Pursuit)" in notes
+def test_a_run_of_the_shipped_config_says_so_and_nothing_else(run):
+    table = error_table(run(config=shipped()))
+    assert "changed" not in table.heading
+    assert any(note.startswith("Config: jester_supervised, as shipped") for note in table.notes)
+    assert not any("NOT" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "change"),
+    [
+        ("algorithms.ranking_pursuit.ridge=[0, 1]", "ridge", "[0] -> [0, 1]"),
+        (
+            "kernel.widths=[1, 2, 4, 8, 16]",
+            "kernel.widths",
+            "[2^-15, 2^-14, ..., 2^15] (31 values) -> [1, 2, ..., 16] (5 values)",
+        ),
+        ("algorithms.rls.lambda=[1.5]", "algorithms.rls.lambda", "2^15] (31 values) -> [1.5]"),
+        ("protocol.reference_users=20", "protocol.reference_users", "300 -> 20"),
+        ("protocol.fill=mean", "protocol.fill", "median -> mean"),
+        ("algorithms.rank_svm.loss=hinge", "algorithms.rank_svm.loss", "squared_hinge -> hinge"),
+        ("algorithms.mean_rating=null", "algorithms.mean_rating", "dropped"),
+        ("ties=untied", "ties", "half -> untied"),
+        ("seed=7", "seed", "1 -> 7"),
+    ],
+)
+def test_what_differs_from_the_shipped_config_stands_in_title_and_notes(run, override, key, change):
+    results = run(config=shipped(override))
+    (changed,) = config_changes(results)
+    assert changed.endswith(key)
+    for table in (error_table(results), parameter_table(results)):
+        assert f", changed: {changed} (Table 1 of the paper)" in table.heading
+        assert f"changed: {changed}" in table.caption
+        (note,) = (note for note in table.notes if note.startswith("NOT the config as shipped"))
+        assert f"{changed}: " in note
+        assert note.endswith(f"{change}.")
+
+
+def test_many_changes_are_counted_in_the_title_and_listed_below(run):
+    keys = ["ties=untied", "seed=7", "tuning=own", "offset=training_mean", "protocol.fill=zero"]
+    table = error_table(run(config=shipped(*keys)))
+    assert " and 2 more (Table 1 of the paper)" in table.heading
+    note = " ".join(table.notes)
+    assert all(f"{key.partition('=')[0]}: " in note for key in keys)
+
+
+def test_size_and_name_are_no_changes_and_the_table_decides_what_is_compared(run):
+    overrides = ("name=mine", "repeats=3", "protocol.test_users=30", "data.path=/elsewhere")
+    results = run(config=shipped(*overrides), n_users=30, repeats=3)
+    assert config_changes(results) == {}
+    assert "only 30 users, 3 repeats (Table 1 of the paper)" in error_table(results).heading
+
+
+def test_a_run_of_no_shipped_experiment_is_compared_with_none(run):
+    results = run(table=None)
+    assert config_changes(results) == {}
+    assert "Config: config.yaml in the folder of the results." in error_table(results).notes
+
+
+BASELINES = {"mean_rating": 0.35, "linear_rank_rls": 0.45}
+
+
+def test_baselines_stand_below_the_methods_and_are_marked(run):
+    results = run(baselines=BASELINES)
+    for make in (error_table, sparsity_table):
+        methods, baselines = make(results).blocks.items()
+        assert methods[0] == "Method"
+        assert list(methods[1])[-1] == "Ranking Pursuit"
+        assert baselines[0] == "Baseline, not in the paper"
+        assert list(baselines[1]) == ["Mean rating", "Linear RankRLS"]
+    below = block(error_table(results, compare=True), 1)
+    assert below["Mean rating"][1].text == "–"  # noqa: RUF001
+    assert list(parameter_table(results).blocks) == ["Parameter", "Baseline, not in the paper"]
+    assert list(error_table(run(table=5, baselines=BASELINES)).blocks) == [
+        *("Ranking task", "Ranking task: baseline, not in the paper"),
+        *("Regression task", "Regression task: baseline, not in the paper"),
+    ]
+    assert list(error_table(run()).blocks) == ["Method"]
+
+
+def test_a_baseline_does_not_take_the_mark_of_the_best_method(run):
+    table = error_table(run(baselines=BASELINES, noise=0))
+    assert [row[1].best for row in block(table).values()] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert [row[1].best for row in block(table, 1).values()] == [True, False]
+
+
+def test_the_best_method_is_tested_against_each_baseline(run):
+    results = run(baselines=BASELINES, noise=1e-6)
+    names = [table.id for table in wilcoxon_tables(results)]
+    assert [name for name in names if "baselines" in name] == [
+        "run-disagreement-baselines-repeats",
+        "run-disagreement-baselines-users",
+    ]
+    rows = block(baseline_table(results, "disagreement"))
+    assert list(rows) == ["RankRLS against Mean rating", "RankRLS against Linear RankRLS"]
+    pairs, difference, _, p_value, _ = rows["RankRLS against Mean rating"]
+    assert pairs.text == "10"
+    assert difference.numbers["difference"] == pytest.approx(0.409 - 0.35, abs=1e-4)
+    assert p_value.numbers["p"] < 0.01
+    assert list(baseline_table(results, "disagreement").blocks) == list(GROUPS)
+
+
+def test_baselines_are_neither_the_control_nor_tested_against_it(run):
+    results = run(baselines=BASELINES)
+    table = control_table(results, "disagreement")
+    assert table.title.startswith("Ranking Pursuit against the others")
+    assert list(block(table)) == [
+        *("RLS", "Matching Pursuit", "RankSVM", "RankRLS", "Sparse RankRLS"),
+    ]
+
+
+def test_no_verdict_depends_on_a_baseline(run):
+    plain, with_baselines = judge_claims([run()]), judge_claims([run(baselines=BASELINES)])
+    assert [(one.claim.id, one.outcome, one.reason) for one in plain] == [
+        (one.claim.id, one.outcome, one.reason) for one in with_baselines
+    ]
+
+
+def test_a_choice_that_is_mostly_on_the_edge_of_its_grid_is_named_with_the_grid(run):
+    results = run()
+    rows = results.repeats
+    edge = rows["algorithm"].eq("sparse_rank_rls") & rows["repeat"].lt(10)
+    rows = rows.assign(on_edge=rows["on_edge"].mask(edge, "width n_basis"))
+    notes = parameter_table(replace(results, repeats=rows)).notes
+    (note,) = (note for note in notes if note.startswith("Mostly on an edge of the grid"))
+    assert "Sparse RankRLS: basis functions, 27 of 30 (0.25 to 0.5)" in note
+    assert "RLS: lambda" not in note
+    assert not any("Mostly" in note for note in parameter_table(results).notes)
 
 
 def test_nothing_is_missing_from_a_whole_run(run):
@@ -156,7 +275,8 @@ def test_nothing_is_missing_from_a_whole_run(run):
         (lambda row: row["algorithm"] == "rank_svm", "Not run: RankSVM."),
         (
             lambda row: row["repeat"] == 4,
-            "Incomplete: of 30 groups and repeats, every algorithm lacks 3.",
+            "Incomplete: of 30 groups and repeats, RLS lacks 3, Matching Pursuit lacks 3, RankSVM "
+            "lacks 3, RankRLS lacks 3, Sparse RankRLS lacks 3, Ranking Pursuit lacks 3.",
         ),
         (
             lambda row: row["algorithm"] == "rls" and row["group"] == "40-60" and row["repeat"] > 7,
@@ -174,13 +294,13 @@ def test_a_partial_run_shows_what_there_is(run):
     results = run(leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40")
     cells = block(error_table(results, compare=True))["RLS"]
     assert [cell.text for cell in cells[:4]] == ["–", "0.425", "–", "0.419"]  # noqa: RUF001
-    assert len(all_tables([results], judge_claims([results]))) == 8
+    assert len(all_tables([results], judge_claims([results]))) == 6
 
 
 def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
     results = run(leave_out=lambda row: row["algorithm"] != "rls" or row["repeat"] > 1)
     assert measured_size(results).repeats == 1
-    assert error_table(results).caption.endswith("only 300 users, 1 repeat")
+    assert "supervised, only 300 users, 1 repeat, changed: " in error_table(results).caption
     assert block(error_table(results))["RLS"][0].spread == ""
     assert len(all_tables([results], judge_claims([results]))) == 4  # there is nothing to test
 
@@ -196,7 +316,7 @@ def test_algorithms_that_were_not_run_have_no_rows(run):
 
 def test_sparsity_is_the_share_and_what_is_saved(run):
     table = sparsity_table(run(basis={"ranking_pursuit": 28, "rank_svm": 35}))
-    assert table.columns == (*GROUPS, "to RankRLS", "to RankSVM")
+    assert table.columns == (*GROUPS, "vs RankRLS", "vs RankSVM")
     cells = block(table)["Ranking Pursuit"]
     assert texts(cells) == [*["70% ± 0%"] * 3, "−30%", "−20%"]  # noqa: RUF001
     assert block(table)["RankRLS"][4].text == "+14%"
@@ -204,7 +324,7 @@ def test_sparsity_is_the_share_and_what_is_saved(run):
 
 def test_nothing_is_saved_to_a_method_without_basis_functions(run):
     results = run(basis={"rank_svm": 0})
-    assert saving(results, "disagreement", "ranking_pursuit", "rank_svm") is None
+    assert savings(results, "disagreement", "ranking_pursuit", "rank_svm") is None
     assert block(sparsity_table(results))["Ranking Pursuit"][4].text == "–"  # noqa: RUF001
 
 
@@ -219,10 +339,9 @@ def test_chosen_parameters_are_medians_and_edges_are_counted(run):
 def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
     table = control_table(run(table=2, noise=1e-5), "disagreement")
     assert table.title.startswith("SS Ranking Pursuit against the others, over repeats")
-    pairs, difference, _, p_value, corrected, effect = block(table)["RLS"]
+    pairs, difference, _, p_value, corrected = block(table)["RLS"]
     assert pairs.text == "10"
     assert difference.numbers["difference"] == pytest.approx(0.419 - 0.449)
-    assert effect.text == "−1.00"  # noqa: RUF001
     assert corrected.best
     assert corrected.numbers["p_holm"] > p_value.numbers["p"]
 
@@ -241,15 +360,6 @@ def test_users_are_pairs_of_their_own(run):
 def test_an_unknown_control_is_refused_with_the_choice(run):
     with pytest.raises(ResultsError, match="no algorithm svm; it has rls, "):
         control_table(run(), "disagreement", control="svm")
-
-
-def test_matrix_is_corrected_over_all_pairs(run):
-    table = matrix_table(run(), "disagreement")
-    raw = block(control_table(run(), "disagreement", control="rls"))["RankSVM"][3]
-    cell = block(table)["1 RLS"][1]
-    assert cell.numbers["p_holm"] == pytest.approx(15 * raw.numbers["p"], rel=0.5)
-    assert block(table)["2 Matching Pursuit"][0].text == ""
-    assert "7" not in table.columns
 
 
 def test_claims_that_need_a_table_without_results_are_named_in_a_note(run):
@@ -285,7 +395,7 @@ def test_without_claims_there_is_no_table_of_them(run):
 
 def test_captions_name_the_metric_and_the_data_and_headings_the_published_table(run):
     caption = "Normalised disagreement error on Jester, supervised"
-    table = error_table(run())
+    table = error_table(run(config=shipped()))
     assert (table.caption, table.heading) == (caption, f"{caption} (Table 1 of the paper)")
     assert "Table 1" not in to_latex([table])
 

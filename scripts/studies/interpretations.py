@@ -1,0 +1,178 @@
+"""Compare interpretations of the paper, from the runs of ``configs/interpretations``.
+
+There is, for each published table, a run with the default interpretation and variants of single
+algorithms, and runs named ``TABLE-NAME``, with overrides, for what concerns all of them. An
+interpretation replaces the default where it was run, so that each row of the table shows what it
+alone changes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+from pages import EXPERIMENTS, ROOT, write_part
+from tabulate import tabulate
+
+from rankpursuit.experiments import run_experiment
+from rankpursuit.experiments.config import load_experiment
+from rankpursuit.experiments.export import RunFolder
+from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
+from rankpursuit.reporting.claims import judge_claims
+from rankpursuit.reporting.published import is_within, published_claims, published_tables
+from rankpursuit.reporting.render import markdown_columns
+from rankpursuit.reporting.results import Results, load_results
+from studies.library import RESULTS, write_csv
+
+CONFIGS = ROOT / "configs"
+KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
+SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursuit"
+
+
+@dataclass(frozen=True)
+class Interpretation:
+    """An interpretation: where it was run, and the options that it changes, as its title says."""
+
+    title: str
+    changes: dict[str, Any] = field(default_factory=dict)  # of `variants`, or of the experiment
+    variants: dict[str, str] = field(default_factory=dict)  # suffixes of labels, by method
+    run: str | None = None  # suffix of the name of the run that replaces the default
+    tables: tuple[int, ...] = (1, 2, 3, 4, 5)  # of such runs
+
+    def overrides(self, number: int) -> list[str]:
+        """Return the options of the run of a table on top of its config."""
+        name = EXPERIMENTS[number]
+        size = load_experiment(CONFIGS / "interpretations" / f"{name}.yaml")
+        options = {"name": f"{name}-{self.run}", "repeats": size.repeats} | self.changes
+        for key in ("test_users", "holdout_users"):
+            options[f"protocol.{key}"] = getattr(size.protocol, key)
+        options |= {f"algorithms.{label}": None for label in ("mean_rating", "linear_rank_rls")}
+        return [f"{key}={json.dumps(value)}" for key, value in options.items()]
+
+
+BASIC, AGAIN = {"fitting": "basic"}, {"repeat": True}
+BACKFIT, PREFIT = {"fitting": "backfit"}, {"fitting": "prefit"}
+RIDGES = {"ridge": [2.0**power for power in (-6, -3, 0, 3, 6)]}
+COUNTS = {"n_basis": list(range(2, 61, 2))}
+SIZED = {"algorithms.sparse_rank_rls.size_from": RP}
+ITEMS, SET = {"protocol.fill_over": "items"}, {"protocol.fill_over": "set"}
+SHIFTED = {"offset": "training_mean"}
+AGREEMENT, LOSS, FEATURES = {"agreement": "incremental"}, {"views": "loss"}, {"views": "features"}
+
+INTERPRETATIONS = [
+    Interpretation("the configs of the paper"),
+    Interpretation("matching pursuit basic", BASIC, {KMP: "basic"}),
+    Interpretation("matching pursuit basic, functions again", BASIC | AGAIN, {KMP: "repeat"}),
+    Interpretation("matching pursuit back-fitted", BACKFIT, {KMP: "backfit"}),
+    Interpretation("ranking pursuit basic, functions again", AGAIN, {RP: "repeat"}),
+    Interpretation("ranking pursuit back-fitted", BACKFIT, {RP: "backfit"}),
+    Interpretation("ranking pursuit pre-fitted", PREFIT, {RP: "prefit"}),
+    Interpretation("ranking pursuit stops at a number of functions", COUNTS, {RP: "count"}),
+    Interpretation("ranking pursuit with a ridge term", RIDGES, {RP: "ridge"}),
+    Interpretation(
+        "all pursuits back-fitted", BACKFIT, dict.fromkeys((KMP, RP, SS, CRRP), "backfit")
+    ),
+    Interpretation("RankSVM with the hinge", {"loss": "hinge"}, {"rank_svm": "hinge"}),
+    Interpretation("SS ranking pursuit back-fitted", BACKFIT, {SS: "backfit"}),
+    Interpretation("SS ranking pursuit, incremental agreement", AGREEMENT, {SS: "incremental"}),
+    Interpretation("SS ranking pursuit, views split the loss", LOSS, {SS: "loss"}),
+    Interpretation("SS ranking pursuit, views split the features", FEATURES, {SS: "features"}),
+    Interpretation("CRRP back-fitted", BACKFIT, {CRRP: "backfit"}),
+    Interpretation("CRRP pre-fitted", PREFIT, {CRRP: "prefit"}),
+    Interpretation("methods tuned by their own error", {"tuning": "own"}, run="tuning_own"),
+    Interpretation("parameters chosen for each user", {"tuning_on": "user"}, run="tuning_on_user"),
+    Interpretation("one width for all methods", {"kernel.shared": "all"}, run="one_width"),
+    Interpretation("random subset as large as ranking pursuit's P", SIZED, run="size_from"),
+    Interpretation("width is gamma", {"kernel.parameter": "gamma"}, run="gamma", tables=(1, 3)),
+    Interpretation("median over the items at hand", ITEMS, run="fill_items"),
+    Interpretation("median over training and test items apart", SET, run="fill_set"),
+    Interpretation("missing ratings are zero", {"protocol.fill": "zero"}, run="fill_zero"),
+    Interpretation("ties by formula (1) to the letter", {"ties": "all"}, run="ties", tables=(1, 3)),
+    Interpretation("squared error of shifted functions", SHIFTED, run="offset", tables=(5,)),
+]
+
+
+def results_of(interpretation: Interpretation, folder: Path) -> tuple[dict[int, Results], set[int]]:
+    """Return the results of each table in an interpretation, and which tables it changes."""
+    found, changed = {}, set()
+    for number, name in EXPERIMENTS.items():
+        if not RunFolder(folder / name).has_results:
+            continue
+        runs = [load_results(folder / name)]
+        other = folder / f"{name}-{interpretation.run}"
+        if interpretation.run and RunFolder(other).has_results:
+            runs.insert(0, load_results(other))
+            changed.add(number)
+        parts = []
+        for method in next(iter(published_tables()[number].cells.values())):
+            label = f"{method}_{interpretation.variants.get(method)}"
+            for repeats in (run.repeats for run in runs):
+                wanted = label if label in set(repeats["algorithm"]) else method
+                rows = repeats[repeats["algorithm"] == wanted]
+                if len(rows):
+                    parts.append(rows.assign(algorithm=method))
+                    changed |= {number} if wanted == label else set()
+                    break
+        found[number] = replace(runs[-1], repeats=pd.concat(parts))
+    return found, changed
+
+
+def describe(interpretation: Interpretation, folder: Path) -> tuple[list[Any], pd.DataFrame]:
+    """Return a row of the table of interpretations, and the cells behind it."""
+    runs, changed = results_of(interpretation, folder)
+    results = list(runs.values())
+    plain = {"known_deviations": {}}
+    cells = pd.concat(
+        check_cells(runs[number], expected.model_copy(update=plain))
+        for number, expected in load_expectations(expectation_folder()).items()
+    ).drop(columns=["target", "status", "passed"])
+    off = cells["measured"] - cells["published"]
+    ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
+    verdicts = judge_claims(results)
+    row = [
+        interpretation.title,
+        " ".join(map(str, sorted(changed))) or "none",
+        int(is_within(off, cells["tolerance"]).sum()),
+        sum(verdict.outcome == "holds" for verdict in verdicts),
+        sum(one.agrees for verdict in verdicts for one in verdict.evidence),
+        _mean_and_size(off[ranking & jester], 3),
+        _mean_and_size(off[ranking & ~jester], 3),
+        _mean_and_size(off[~ranking], 1),
+    ]
+    return row, cells.assign(interpretation=interpretation.title)
+
+
+def _mean_and_size(off: pd.Series, digits: int) -> str:
+    return f"{off.mean():+.{digits}f} ({np.abs(off).mean():.{digits}f})" if len(off) else ""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "interpretations")
+def main(folder: Path) -> None:
+    """Run all interpretations of the paper, resuming earlier runs in FOLDER, and compare them.
+
+    Writes results/interpretations.md and interpretations.csv.
+    """
+    common = {"output": folder, "n_jobs": -1, "quiet": False}
+    for number, name in EXPERIMENTS.items():
+        run_experiment(CONFIGS / "interpretations" / f"{name}.yaml", **common)
+        for one in INTERPRETATIONS:
+            if one.run and number in one.tables:
+                config = CONFIGS / f"{name}.yaml"
+                run_experiment(config, overrides=one.overrides(number), **common)
+    rows, cells = zip(*(describe(one, folder) for one in INTERPRETATIONS), strict=True)
+    headers = ["interpretation", "tables", f"cells within tolerance, of {len(cells[0])}"]
+    headers += [f"claims that hold, of {len(published_claims())}", "comparisons that agree"]
+    headers += ["Jester, ranking", "MovieLens, ranking", "Jester, squared error"]
+    click.echo(tabulate(rows, headers=headers, maxheadercolwidths=12))
+    write_part(
+        RESULTS / "interpretations.md",
+        "interpretations",
+        markdown_columns(headers, rows, "llrrrrrr"),
+    )
+    write_csv(RESULTS / "interpretations.csv", pd.concat(cells))
