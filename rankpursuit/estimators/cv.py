@@ -51,7 +51,7 @@ from rankpursuit.estimators.dictionaries import (
     make_dictionary,
     products_of,
 )
-from rankpursuit.estimators.inspection import PathDisplay, explain, summarise
+from rankpursuit.estimators.inspection import PathDisplay
 from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
@@ -84,7 +84,6 @@ from rankpursuit.solvers import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Numbers = Sequence[float] | NDArray[np.floating]
@@ -554,42 +553,8 @@ class _PathCV(KernelEstimator):
         X = self._new_points(X, groups).astype(np.float64, copy=False)
         yield from self.best_estimator_.staged_predict(self._scaled(X))
 
-    @available_if(lambda self: hasattr(self._estimator, "explain"))
-    def explain(
-        self, X: ArrayLike, over: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> pd.DataFrame:
-        """Return what each function adds to predictions, or to the lead over other points.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features)
-        over : array-like of shape (m, n_features) or (1, n_features), optional
-            Explain ``f(x) - f(z)``, why x is above z, for the points z of `over`.
-        groups : array-like of shape (m,), optional
-            As in `predict`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each point and function, with the function in words, its kind, the names of
-            its features, its centre in the units of `X`, and its contribution. The contributions
-            to a point add up to its prediction, or to the difference of both.
-        """
-        return explain(self, X, over, groups)
-
-    @available_if(lambda self: hasattr(self._estimator, "explain"))
-    def summary(self) -> pd.DataFrame:
-        """Return the functions in the order of their choice, and what each adds.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each function, with its kind, the names of its features, its centre in the
-            units of `X`, its coefficient, and the fraction of the training cost that is explained
-            with all functions so far; after a cross-validation also the score with these, and what
-            the function added to it.
-        """
-        return summarise(self)
+    explain = available_if(lambda self: hasattr(self._estimator, "explain"))(RankingPursuit.explain)
+    summary = available_if(lambda self: hasattr(self._estimator, "summary"))(RankingPursuit.summary)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.

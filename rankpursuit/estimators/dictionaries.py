@@ -220,22 +220,23 @@ class PairDictionary(AdditiveDictionary):
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
         super().fit(X)
-        # Factors come first, so that their values are one slice of those of all functions.
-        factor = (self.widths_ == max(self.widths, default=0.0)) & self._is_factor_knot()
         linear = np.isnan(self.widths_) & (self.features_ >= 0)
-        if np.count_nonzero(factor | linear) > self.max_factors:
-            factor[:] = False
-        n_factors = np.count_nonzero(factor | linear)
+        knots = [_knots(scores, self.factor_knots) for _, scores in self.scores_]
+        bump = (self.widths_ == max(self.widths, default=0.0)) & np.array(
+            [score in knots[j] for j, score in zip(self.features_, self.centres_, strict=True)]
+        )
+        factor = linear | bump if np.count_nonzero(linear | bump) <= self.max_factors else linear
+        n_factors = int(np.count_nonzero(factor))
         if n_factors > self.max_factors:
             raise ValueError(
                 f"X has {n_factors} features, and products of their functions are {n_factors**2}: "
                 "choose among them first, use dictionary='additive', or pass "
                 f"PairDictionary(max_factors={n_factors})"
             )
-        order = np.argsort(~(factor | linear), kind="stable")
+        order = np.argsort(~factor, kind="stable")  # factors first, as one slice of all functions
         for name in ("features_", "centres_", "widths_", "mean_", "scale_"):
             setattr(self, name, getattr(self, name)[order])
-        one, two = np.triu_indices(int(n_factors), 1)
+        one, two = np.triu_indices(n_factors, 1)
         apart = self.features_[one] != self.features_[two]
         self.products = np.column_stack([one[apart], two[apart]])
         return self
@@ -243,15 +244,6 @@ class PairDictionary(AdditiveDictionary):
     def _bumps(self, scores: Array) -> list[tuple[float, float]]:
         others = [(knot, max(self.widths)) for knot in _knots(scores, self.factor_knots)]
         return list(dict.fromkeys([*super()._bumps(scores), *others]))
-
-    def _is_factor_knot(self) -> NDArray[np.bool_]:
-        chosen = {
-            (number, knot)
-            for number, (_, scores) in enumerate(self.scores_)
-            for knot in _knots(scores, self.factor_knots)
-        }
-        places = zip(self.features_.tolist(), self.centres_.tolist(), strict=True)
-        return np.array([place in chosen for place in places])
 
 
 class KernelDictionary(BaseEstimator):
