@@ -437,14 +437,11 @@ class _PathCV(KernelEstimator):
         plain._check_parameters()
         _check_learnable(plain, y, labels)
         weights = plain._check_sample_weight(sample_weight, len(X))
-        several_groups = bool(np.any(labels != labels[0]))
-        splits = make_splits(self.cv, X, y, labels if several_groups else None)
+        several = bool(np.any(labels != labels[0]))
+        splits = make_splits(self.cv, X, y, labels if several else None)
         data = Data(self._scale_training(X, labels), y, labels, splits, weights)
         table = join_tables(
-            [
-                self._score_grid(clone(plain).set_params(**own), data, several_groups, own)
-                for own in self._dictionaries(X.shape[1])
-            ]
+            [self._score_grid(plain, own, data, several) for own in self._dictionaries(X.shape[1])]
         )
         row = choose_row(table, self.selection)
         self.cv_results_, self.best_index_ = table, row
@@ -482,18 +479,15 @@ class _PathCV(KernelEstimator):
 
     def _dictionaries(self, n_features: int) -> list[dict[str, str]]:
         """Return the parameters of each dictionary to try, none if there is one only."""
-        names = (
-            ["kernel", "additive", "pairs"]
-            if 1 < n_features <= MOST_FACTORS
-            else ["kernel", "additive"]
-        )
+        names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MOST_FACTORS else [])]
         default = isinstance(self.kernel, str) and self.kernel == "rbf" and self.gammas is None
         return [{"dictionary": name} for name in names] if self._is_auto and default else [{}]
 
     def _score_grid(
-        self, plain: Any, data: Data, several_groups: bool, own: Mapping[str, str]
+        self, plain: Any, own: Mapping[str, str], data: Data, several_groups: bool
     ) -> dict[str, NDArray[Any]]:
         """Score the held-out points of every split over the whole grid, with some parameters."""
+        plain = clone(plain).set_params(**own)
         metric, axes = stacked_metric(self.scoring), self._grid(plain, data)
         gammas = np.array([None]) if plain._of_functions else self._gamma_grid(data.X)
         lengths = [len(values) for values in axes.values()]

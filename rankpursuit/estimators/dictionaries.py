@@ -189,22 +189,6 @@ class PairDictionary(AdditiveDictionary):
     max_factors : int, default 600
         Largest number of functions that are multiplied with each other: with more of them, the
         bumps take no part.
-
-    Attributes
-    ----------
-    terms : list of Term
-        Description of each function, and of each product after them.
-    products : ndarray of shape (m, 2)
-        The two factors of each product.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rankpursuit import PairDictionary
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> dictionary = PairDictionary(knots=1, factor_knots=0, widths=[1.0]).fit(X)
-    >>> [(term.kind, *term.features) for term in dictionary.terms[-2:]]
-    [('constant',), ('linear x linear', 0, 1)]
     """
 
     def __init__(
@@ -257,11 +241,6 @@ class KernelDictionary(BaseEstimator):
         Values of gamma, as multiples of ``1 / (n_features * X.var())``.
     random_state : int, Generator, RandomState or None, default None
         Draws the points.
-
-    Attributes
-    ----------
-    terms : list of Term
-        Description of each function.
     """
 
     def __init__(
@@ -304,22 +283,7 @@ class UnionDictionary(BaseEstimator):
     Parameters
     ----------
     parts : sequence of dictionaries
-
-    Attributes
-    ----------
-    terms : list of Term
-        Description of each function, part by part, and then of the products of all parts.
-    products : ndarray of shape (m, 2)
-        The two factors of each product.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rankpursuit import AdditiveDictionary, KernelDictionary, UnionDictionary
-    >>> parts = [AdditiveDictionary(), KernelDictionary(n_points=10, random_state=0)]
-    >>> dictionary = UnionDictionary(parts).fit(np.random.default_rng(0).normal(size=(50, 2)))
-    >>> len(dictionary.terms)
-    71
+        Their functions are numbered part by part, and then the products of all parts.
     """
 
     def __init__(self, parts: Sequence[Any]) -> None:
@@ -329,11 +293,8 @@ class UnionDictionary(BaseEstimator):
         """Fit each part to `X`, (n, n_features)."""
         self.parts_ = [clone(part, safe=False).fit(X) for part in self.parts]
         sizes = [count_functions(part) for part in self.parts_]
-        self.starts_ = np.cumsum([0, *sizes])
-        own = [
-            products_of(part) + start
-            for part, start in zip(self.parts_, self.starts_, strict=False)
-        ]
+        starts = np.cumsum([0, *sizes])
+        own = [products_of(part) + start for part, start in zip(self.parts_, starts, strict=False)]
         self.products = np.concatenate([_NO_PRODUCTS, *own])
         # The part of each function, and its number there.
         counts = [len(part.terms) - size for part, size in zip(self.parts_, sizes, strict=True)]

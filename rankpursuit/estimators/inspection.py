@@ -6,6 +6,7 @@ Tables are data frames of pandas, and the displays work as those of scikit-learn
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -156,6 +157,7 @@ def _new_axes(ax: Any, width: float = 6.0, height: float = 3.8) -> Any:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+@dataclass
 class PathDisplay:
     """Score, or training cost, against the number of functions or the weight of the regulariser.
 
@@ -176,17 +178,12 @@ class PathDisplay:
     ax_, figure_ : matplotlib Axes and Figure
     """
 
-    def __init__(
-        self,
-        values: NDArray[Any],
-        mean: Array,
-        error: Array | None,
-        chosen: float,
-        labels: tuple[str, str, str],
-        threshold: float | None = None,
-    ) -> None:
-        self.values, self.mean, self.error = values, mean, error
-        self.chosen, self.labels, self.threshold = chosen, labels, threshold
+    values: NDArray[Any]
+    mean: Array
+    error: Array | None
+    chosen: float
+    labels: tuple[str, str, str]
+    threshold: float | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -246,6 +243,7 @@ class PathDisplay:
         return self
 
 
+@dataclass
 class ContributionsDisplay:
     """What each function adds to the prediction of a point, or to its lead over another.
 
@@ -261,8 +259,9 @@ class ContributionsDisplay:
     ax_, figure_ : matplotlib Axes and Figure
     """
 
-    def __init__(self, functions: list[str], contributions: Array, label: str) -> None:
-        self.functions, self.contributions, self.label = functions, contributions, label
+    functions: list[str]
+    contributions: Array
+    label: str
 
     @classmethod
     def from_estimator(
@@ -308,6 +307,7 @@ class ContributionsDisplay:
         return self
 
 
+@dataclass
 class FunctionsDisplay:
     """The functions of a pursuit: a curve for each feature, a heat map for each pair of features.
 
@@ -326,8 +326,7 @@ class FunctionsDisplay:
     figure_ : matplotlib Figure
     """
 
-    def __init__(self, panels: list[dict[str, Any]]) -> None:
-        self.panels = panels
+    panels: list[dict[str, Any]]
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: ArrayLike, *, max_panels: int = 12) -> Self:
