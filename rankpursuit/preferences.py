@@ -58,14 +58,17 @@ class Preferences(ABC):
 
 
 class Pointwise(Preferences):
-    """The identity instead of a Laplacian: plain regression, no pairs."""
+    """The identity, or the weights of points, instead of a Laplacian: regression, no pairs."""
 
-    def __init__(self, n_points: int) -> None:
-        self.n_points = n_points
+    def __init__(self, n_points: int, row_weights: Array | None = None) -> None:
+        self.n_points, self.row_weights = n_points, row_weights
 
     def root(self, x: Array) -> Array:
-        """Return `x` itself."""
-        return x
+        """Return `x` itself, or times the roots of the weights."""
+        if self.row_weights is None:
+            return x
+        roots = np.sqrt(self.row_weights)
+        return roots * x if x.ndim == 1 else roots[:, None] * x
 
     root_transpose = root
 
@@ -103,16 +106,25 @@ class GroupPreferences(Preferences):
         The weight of a group's pairs: 1, so that large groups dominate; 1 over the size of the
         group, so that its cost is the squared deviation of its points; or a positive number for
         each group, in the order of the sorted labels.
+    sample_weight : array-like of shape (n,), optional
+        Positive weights ``v``: a pair counts by the product of those of its points. Sizes and means
+        of groups are then weighted, and so is the root, ``sqrt(n_g w_g v) (x - mean(x))``.
 
     Attributes
     ----------
     codes, order : ndarrays of shape (n,)
         Index of each point's group, in the order of the sorted labels; the points group by group.
-    sizes, scale : ndarrays of shape (n_groups,)
-        Number of points of each group; ``n_g w_g``, the weight of its squared deviations.
+    sizes, starts, scale : ndarrays of shape (n_groups,)
+        Number of points of each group; its first place in `order`; ``n_g w_g``, the weight of its
+        squared deviations.
     """
 
-    def __init__(self, groups: ArrayLike, weight: GroupWeight | ArrayLike = "pairs") -> None:
+    def __init__(
+        self,
+        groups: ArrayLike,
+        weight: GroupWeight | ArrayLike = "pairs",
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         labels = checked_labels(groups)
         _, codes = np.unique(labels, return_inverse=True)
         self.codes: Indices = codes.reshape(-1)
@@ -120,9 +132,11 @@ class GroupPreferences(Preferences):
         self.n_points, self.n_groups = len(labels), len(self.sizes)
         # Sorted by group once, sums over the groups are one reduceat.
         self.order = np.argsort(self.codes, kind="stable")
-        self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         self._plain = isinstance(weight, str) and weight == "pairs"
-        self.scale = self.sizes.astype(np.float64)
+        self.row_weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        self.masses = np.bincount(self.codes, self.row_weights).astype(np.float64)
+        self.scale = self.masses.copy()
         if not isinstance(weight, str):
             self.scale *= np.asarray(weight, dtype=np.float64)
         elif weight == "equal":
@@ -145,19 +159,31 @@ class GroupPreferences(Preferences):
 
     def root(self, x: Array) -> Array:
         """Return ``sqrt(n_g w_g) (x - mean_g(x))``."""
+        if self.row_weights is not None:
+            scaled = np.sqrt(self.row_weights * self.scale[self.codes])
+            return self._weighted(x, self.row_weights, None, scaled)
         return self._centred(x, np.sqrt(self.scale))
 
-    root_transpose = root  # it is symmetric
+    def root_transpose(self, x: Array) -> Array:
+        """Apply the transpose, which is the root itself without weights of samples."""
+        if self.row_weights is None:
+            return self.root(x)
+        roots = np.sqrt(self.row_weights)
+        return self._weighted(
+            x, roots, self.row_weights / roots, np.sqrt(self.scale)[self.codes] * roots
+        )
 
     def laplacian(self, x: Array) -> Array:
         """Return ``n_g w_g (x - mean_g(x))``."""
+        if self.row_weights is not None:
+            return self.root_transpose(self.root(x))
         return self._centred(x, self.scale)
 
     def _centred(self, x: Array, scale: Array) -> Array:
         # Relative to the group's first row, constants are exactly zero and a common level of the
         # values costs no digits.
         axis = -1 if x.ndim == 1 else -2
-        first = np.take(x, self.order[self._starts], axis=axis)
+        first = np.take(x, self.order[self.starts], axis=axis)
         if len(self.sizes) == 1:
             centred = x - first
             sums = np.matmul(np.ones(self.n_points), centred)
@@ -166,15 +192,26 @@ class GroupPreferences(Preferences):
             return centred
         column = (slice(None),) + (None,) * (-axis - 1)
         centred = x - np.take(first, self.codes, axis=axis)
-        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self._starts, axis=axis)
+        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self.starts, axis=axis)
         centred -= np.take(sums / self.sizes[column], self.codes, axis=axis)
         centred *= scale[self.codes][column]
         return centred
 
+    def _weighted(self, x: Array, inside: Array, outside: Array | None, scaled: Array) -> Array:
+        """Return ``scaled * (x - outside * sum_g(inside * x) / n_g)``, all of them (n,)."""
+        axis = -1 if x.ndim == 1 else -2
+        column = (slice(None),) + (None,) * (-axis - 1)
+        ordered = np.take(inside[column] * x, self.order, axis=axis)
+        sums = np.add.reduceat(ordered, self.starts, axis=axis) / self.masses[column]
+        means = np.take(sums, self.codes, axis=axis)
+        if outside is not None:
+            means *= outside[column]
+        return scaled[column] * (x - means)
+
     def pairs(self) -> Indices:
         """Return the unordered pairs that count, shape (p, 2), smaller index first."""
         blocks = []
-        for start, size in zip(self._starts, self.sizes, strict=True):
+        for start, size in zip(self.starts, self.sizes, strict=True):
             members = np.sort(self.order[start : start + size])
             first, second = np.triu_indices(size, k=1)
             blocks.append(np.column_stack([members[first], members[second]]))
@@ -197,7 +234,8 @@ class PairPreferences(Preferences):
     def __init__(self, n_points: int, pairs: ArrayLike, weights: ArrayLike | None = None) -> None:
         self.n_points = n_points
         pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
-        self.n_pairs = n_pairs = len(pairs)
+        self.ends, self.n_pairs = pairs, len(pairs)
+        n_pairs = self.n_pairs
         self.weights = np.ones(n_pairs) if weights is None else np.asarray(weights, dtype=float)
         rows = np.repeat(np.arange(n_pairs), 2)
         signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
@@ -245,17 +283,20 @@ class Blend(Preferences):
         self.n_points = preferences.n_points
         self.preferences = preferences
         self.beta = float(beta)
+        self.pointwise = Pointwise(self.n_points, getattr(preferences, "row_weights", None))
 
     def root(self, x: Array) -> Array:
         """Return ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``."""
+        regression = np.sqrt(self.beta) * self.pointwise.root(x)
         ranking = np.sqrt(1.0 - self.beta) * self.preferences.root(x)
-        return np.concatenate([np.sqrt(self.beta) * x, ranking], axis=-1 if x.ndim == 1 else -2)
+        return np.concatenate([regression, ranking], axis=-1 if x.ndim == 1 else -2)
 
     def root_transpose(self, x: Array) -> Array:
         """Apply the transpose of :meth:`root`."""
         regression, ranking = np.split(x, [self.n_points], axis=-1 if x.ndim == 1 else -2)
         ranking = self.preferences.root_transpose(ranking)
-        return np.sqrt(self.beta) * regression + np.sqrt(1.0 - self.beta) * ranking
+        regression = np.sqrt(self.beta) * self.pointwise.root(regression)
+        return regression + np.sqrt(1.0 - self.beta) * ranking
 
     def compact(self) -> Preferences:
         """Return the same form with n rows: the square root of the dense blend."""

@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import growth, million, runs, speed, startup
+from benchmarks import functions, growth, million, runs, speed, startup
 from benchmarks.harness import Options, environment, measure
 from threadpoolctl import threadpool_limits
 
@@ -20,6 +20,7 @@ SUBJECTS = {
     "speed": speed.SUBJECT,
     "growth": growth.SUBJECT,
     "million": million.SUBJECT,
+    "functions": functions.SUBJECT,
     "cluster": runs.SUBJECT,
 }
 

@@ -7,7 +7,9 @@ import numpy as np
 import rankpursuit
 
 BY_NAME = {
-    name: cls for name in rankpursuit.__all__ if inspect.isclass(cls := getattr(rankpursuit, name))
+    name: cls
+    for name in rankpursuit.__all__
+    if hasattr(cls := getattr(rankpursuit, name), "predict")
 }
 CLASSES = list(BY_NAME.values())
 

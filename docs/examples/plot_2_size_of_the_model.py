@@ -31,7 +31,9 @@ fresh = documents[~train], relevance[~train], queries[~train]
 # With ``selection="best"`` the best mean score over the folds decides. With ``"sparsest"`` it is
 # the smallest model within one standard error of that: fewer functions for a little accuracy.
 models = {
-    selection: RankingPursuitCV(n_basis=60, selection=selection, cv=5).fit(*known)
+    selection: RankingPursuitCV(60, dictionary="kernel", selection=selection).fit(
+        *known
+    )
     for selection in ("best", "sparsest")
 }
 for selection, model in models.items():

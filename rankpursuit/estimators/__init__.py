@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401
 
+from rankpursuit.estimators._base import groups_from_sizes
 from rankpursuit.estimators.cv import (
     RLSCV,
     CombinedRankingRegressionPursuitCV,
@@ -10,6 +11,17 @@ from rankpursuit.estimators.cv import (
     RankRLSCV,
     SemiSupervisedRankingPursuitCV,
     SparseRankRLSCV,
+)
+from rankpursuit.estimators.dictionaries import (
+    AdditiveDictionary,
+    KernelDictionary,
+    PairDictionary,
+    UnionDictionary,
+)
+from rankpursuit.estimators.inspection import (
+    ContributionsDisplay,
+    FunctionsDisplay,
+    PathDisplay,
 )
 from rankpursuit.estimators.io import load_model
 from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
@@ -21,7 +33,6 @@ from rankpursuit.estimators.pursuit import (
 from rankpursuit.estimators.rank_svm import RankSVM
 from rankpursuit.estimators.scorers import (
     group_scorer,
-    groups_from_sizes,
     kendall_scorer,
     map_scorer,
     mrr_scorer,

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -157,6 +158,13 @@ PARAMETERS: Constraints = {
     "betas": (several(*FRACTION),),
     "coef0": (number("a finite number", lambda value: True),),
     "degree": (integer(1),),
+    "dictionary": (
+        choice("kernel", "additive", "pairs"),
+        Constraint(
+            "an object with fit, columns and terms",
+            lambda value: all(hasattr(type(value), name) for name in ("fit", "columns", "terms")),
+        ),
+    ),
     "fitting": (choice("basic", "backfit", "prefit"),),
     "gamma": (*POSITIVE, choice("scale"), NONE),
     "gammas": (several(*POSITIVE), NONE),
@@ -180,7 +188,7 @@ PARAMETERS: Constraints = {
     "repeat": FLAG,
     "ridge": NOT_NEGATIVE,
     "ridges": (several(*NOT_NEGATIVE),),
-    "scale": FLAG,
+    "scale": (*FLAG, choice("group")),
     "selection": (choice("best", "sparsest"),),
     "shared_basis": FLAG,
     "tol": POSITIVE,
@@ -265,6 +273,68 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
             "(groups_from_sizes makes labels of sizes)"
         )
     return labels
+
+
+def resolve_groups(
+    groups: ArrayLike | None,
+    qid: ArrayLike | None,
+    group: ArrayLike | None,
+    n_points: int,
+) -> NDArray:
+    """Return the checked labels of groups, query ids, or sizes in the form of LightGBM."""
+    given = {"groups": groups, "qid": qid, "group": group}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(f"{names[0]} and {names[1]} both say what is compared; pass one of them")
+    if group is not None:
+        return groups_from_sizes(group, n_points)
+    return group_labels(groups if qid is None else qid, n_points)
+
+
+def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray[np.intp]:
+    """Make labels of the sizes of consecutive groups, the form of LightGBM.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_groups,)
+        Number of samples of each group: the first group has the first samples, and so on.
+    n_samples : int, optional
+        Number of samples, which the sizes must add up to.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        For each sample the number of its group, from 0.
+
+    Examples
+    --------
+    >>> from rankpursuit import groups_from_sizes
+    >>> groups_from_sizes([2, 3, 1], n_samples=6)
+    array([0, 0, 1, 1, 1, 2])
+    """
+    numbers = column_or_1d(sizes)
+    if numbers.dtype.kind not in "iuf" or not all(float(number).is_integer() for number in numbers):
+        raise ValueError(f"sizes must be integers, one for each group; got {sizes!r}")
+    if numbers.size and numbers.min() < 0:
+        first = int(np.flatnonzero(numbers < 0)[0])
+        raise ValueError(f"sizes must not be negative; group {first} has {numbers[first]}")
+    counts = numbers.astype(np.intp)
+    if n_samples is not None and counts.sum() != n_samples:
+        raise ValueError(
+            f"sizes of {len(counts)} groups add up to {counts.sum()}, but there are {n_samples} "
+            "samples"
+        )
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def scale_in_groups(X: Any, labels: NDArray) -> Any:
+    """Return features less their mean in the group, over their standard deviation there."""
+    form = GroupPreferences(labels, "equal")
+    centred = form.root(X)
+    variance = np.add.reduceat(np.square(centred[form.order]), form.starts, axis=0)
+    deviation = np.sqrt(variance / form.sizes[:, None])
+    deviation[deviation == 0.0] = 1.0
+    return (centred / deviation[form.codes]).astype(X.dtype, copy=False)
 
 
 def scored_part(
@@ -408,6 +478,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Types that training points may keep; others become the first."""
     _partly_scored: ClassVar[bool] = False
     """Whether points may have no score, which NaN marks."""
+    _takes_weights: ClassVar[bool] = True
+    """Whether the cost is a squared loss, which samples may weigh."""
     _has_linear_form: ClassVar[bool] = False
     """Whether a linear kernel is solved in the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
@@ -417,6 +489,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     degree: int
     coef0: float
     kernel_params: Mapping[str, Any] | None
+    scale: bool | str = False
     n_features_in_: int
     n_groups_: int | None
     gamma_: Any
@@ -439,6 +512,12 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _of_functions(self) -> bool:
+        """Whether the functions are those of a dictionary object, not of the kernel."""
+        dictionary = getattr(self, "dictionary", "kernel")
+        return not (isinstance(dictionary, str) and dictionary == "kernel")
 
     @property
     def _in_features(self) -> bool:
@@ -577,11 +656,36 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 "kernel"
             )
 
-    def _preferences(self, labels: NDArray) -> Preferences:
-        """Return the quadratic form of points with these labels, which a regression ignores."""
-        return Pointwise(len(labels))
+    def _scale_training(self, X: Any, labels: NDArray | None = None) -> Any:
+        """Return scaled training points, and keep what scales new ones."""
+        self.scaler_ = None
+        if isinstance(self.scale, str):
+            return scale_in_groups(X, np.zeros(len(X)) if labels is None else labels)
+        if self.scale and not self._precomputed:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.scaler_ = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
+            if not np.isfinite(self.scaler_.scale_).all():
+                raise ValueError("X has features whose variance is not finite; divide them")
+        return self._scaled(X)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def _scaled(self, X: Any) -> Any:
+        scaler = vars(self).get("scaler_")
+        return X if scaler is None else scaler.transform(X)
+
+    def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
+        """Return the quadratic form of points with these labels, which a regression ignores."""
+        return Pointwise(len(labels), sample_weight)
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit to scores.
 
         Parameters
@@ -590,14 +694,39 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Scores.
         groups : array-like of shape (n,), optional
-            Ignored: a regression method does not compare points.
+            Ignored, unless ``scale="group"``: a regression method does not compare points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Positive weights of the samples. Default: all 1.
 
         Returns
         -------
         self
         """
         X, y = self._check_data(X, y)
-        return self._fit(X, y, self._preferences(group_labels(groups, len(y))))
+        labels = resolve_groups(groups, qid, group, len(y))
+        X = self._scale_training(X, labels) if self.scale else X
+        own = self._check_sample_weight(sample_weight, len(y))
+        return self._fit(X, y, self._preferences(labels, own))
+
+    def _check_sample_weight(self, sample_weight: ArrayLike | None, n_points: int) -> Any:
+        """Return positive weights of the samples, None if there are none."""
+        if sample_weight is None:
+            return None
+        if not self._takes_weights:
+            raise ValueError(
+                f"{type(self).__name__} takes no sample_weight; RankRLS and RankingPursuit do"
+            )
+        weights = check_weights("sample_weight", sample_weight, "sample")
+        if weights.shape != (n_points,):
+            raise ValueError(
+                f"sample_weight must have one number for each of the {n_points} samples; got the "
+                f"shape {weights.shape}"
+            )
+        return weights
 
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         """Fit to checked scores in a quadratic form."""
@@ -620,10 +749,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self.basis_, self.coef_ = np.arange(len(weights)), np.array(weights, order="C")
         return self
 
-    def _new_points(self, X: ArrayLike) -> Any:
+    def _new_points(self, X: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Check points to predict; those in single precision stay so."""
         check_is_fitted(self)
-        return self._validate(X, reset=False, dtype=[np.float64, np.float32])
+        X = self._validate(X, reset=False, dtype=[np.float64, np.float32])
+        if isinstance(self.scale, str):
+            X = scale_in_groups(X, group_labels(groups, X.shape[0]))
+        return X
 
     def _basis_values(self, X: Array) -> Array:
         """Return the values of the basis functions at checked points, shape (m, n_basis)."""
@@ -631,24 +763,28 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             return X[:, self.basis_]
         return self._kernel(X, self.X_basis_, self.gamma_)
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Array:
         """Predict the utility of new points, block by block.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        groups : array-like of shape (m,), optional
+            Labels of the groups that features are scaled in, if ``scale="group"``. Default: the
+            points are one group.
 
         Returns
         -------
         ndarray of shape (m,)
             In single precision if `X` is, and in double otherwise.
         """
-        X = self._new_points(X)
-        return predict_blocks(X, max(np.size(self.coef_), X.shape[1]), self._values)
+        X = self._new_points(X, groups)
+        n_columns = max(np.size(self.coef_), X.shape[1])
+        return predict_blocks(X, n_columns, lambda part: self._values(self._scaled(part)))
 
     def _values(self, X: Any) -> Array:
-        """Return the values of the function at checked points, shape (m,)."""
-        if isinstance(self.kernel, str) and self.kernel == "linear":
+        """Return the values of the function at checked and scaled points, shape (m,)."""
+        if isinstance(self.kernel, str) and self.kernel == "linear" and not self._of_functions:
             return X @ (self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_)
         return self._basis_values(X) @ self.coef_
 
@@ -689,11 +825,11 @@ class RankerMixin(KernelEstimator):
     # A pipeline always offers sample weights, and fails if its last step has never heard of them.
     __metadata_request__score: ClassVar = {"groups": True, "sample_weight": None}
 
-    def _preferences(self, labels: NDArray) -> Preferences:
+    def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
         """Return all pairs inside each group, of which there may be none."""
         weight = self.group_weight
         if isinstance(weight, str):
-            return GroupPreferences(labels, weight)
+            return GroupPreferences(labels, weight, sample_weight)
         distinct = np.unique(labels).tolist()
         missing = [label for label in distinct if label not in weight]
         if missing:
@@ -701,7 +837,7 @@ class RankerMixin(KernelEstimator):
                 f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
             )
         values = check_weights("group_weight", [weight[label] for label in distinct], "group")
-        return GroupPreferences(labels, values)
+        return GroupPreferences(labels, values, sample_weight)
 
     def fit(
         self,
@@ -709,6 +845,9 @@ class RankerMixin(KernelEstimator):
         y: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Self:
@@ -721,6 +860,12 @@ class RankerMixin(KernelEstimator):
             Scores. May be left out with `pairs`.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Positive weights: a pair counts by the product of those of its samples.
         pairs : array-like of shape (p, 2), optional
             Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
             to sample j. A pair may occur more than once and in both directions. Indices are those
@@ -746,9 +891,15 @@ class RankerMixin(KernelEstimator):
                     "pass scores, or pairs of samples as pairs="
                 )
             X, y = self._check_data(X, y)
-            preferences = self._preferences(group_labels(groups, len(y)))
+            labels = resolve_groups(groups, qid, group, len(y))
+            own = self._check_sample_weight(sample_weight, len(y))
+            preferences = self._preferences(labels, own)
             self.n_groups_ = count_groups(preferences)
+            X = self._scale_training(X, labels) if self.scale else X
             return self._fit(X, y, preferences)
+        if sample_weight is not None:
+            raise ValueError("sample_weight are those of scores; pass weights= of the pairs")
+        groups = next((one for one in (groups, qid, group) if one is not None), None)
         if y is None:
             X = self._check_points(X)
         else:
@@ -756,7 +907,8 @@ class RankerMixin(KernelEstimator):
         n_points, self.n_groups_ = X.shape[0], None
         edges = add_up(*check_pairs(pairs, weights, groups, n_points))
         scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
-        return self._fit(X, scores, PairPreferences(n_points, edges.pairs, edges.weights))
+        form = PairPreferences(n_points, edges.pairs, edges.weights)
+        return self._fit(self._scale_training(X) if self.scale else X, scores, form)
 
     def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
         """Return the pairwise accuracy: the fraction of pairs in the right order.
@@ -776,7 +928,8 @@ class RankerMixin(KernelEstimator):
             Between 0 and 1, over the pairs whose true scores differ; a pair tied in the prediction
             counts half.
         """
-        y, prediction, labels = scored_part(y, self.predict(X), groups)
+        scaled_in: dict[str, Any] = {"groups": groups} if isinstance(self.scale, str) else {}
+        y, prediction, labels = scored_part(y, self.predict(X, **scaled_in), groups)
         n_fitted = self.n_groups_
         if n_fitted is not None and n_fitted > 1 and labels is None:
             raise ValueError(
@@ -820,7 +973,7 @@ def check_weights(name: str, weights: ArrayLike, of_each: str) -> Array:
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be one finite number for each {of_each}") from None
     if not (np.isfinite(values).all() and (values > 0.0).all()):
-        raise ValueError(f"{name} must be positive finite numbers; leave out what has no weight")
+        raise ValueError(f"{name} must be positive finite numbers; leave out what has zero weight")
     low, high = values.min(initial=1.0), values.max(initial=1.0)
     if not (low >= 1.0 / LARGE and high <= LARGE and values.max() <= MOST_UNEVEN * values.min()):
         raise ValueError(

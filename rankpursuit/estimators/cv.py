@@ -20,13 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._base import (
     CALLABLE,
     NONE,
+    PARAMETERS,
     WITH_GAMMA,
     Array,
     Constraint,
@@ -40,12 +39,19 @@ from rankpursuit.estimators._base import (
     choice,
     count_groups,
     draw_candidates,
-    group_labels,
     integer,
     random_generator,
     resolve_gamma,
+    resolve_groups,
     several,
 )
+from rankpursuit.estimators.dictionaries import (
+    MOST_FACTORS,
+    dictionary_values,
+    make_dictionary,
+    products_of,
+)
+from rankpursuit.estimators.inspection import PathDisplay
 from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
@@ -66,8 +72,16 @@ from rankpursuit.metrics import (
     pairwise_accuracy,
     squared_error,
 )
-from rankpursuit.preferences import GroupPreferences
-from rankpursuit.solvers import Agreement, Fitting, GramSums, JointFitting
+from rankpursuit.preferences import GroupPreferences, Preferences
+from rankpursuit.solvers import (
+    MOST_BASIS,
+    Agreement,
+    Fitting,
+    FunctionGram,
+    GramSums,
+    JointFitting,
+    predict_chosen,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,6 +118,13 @@ class Data:
     y: Array
     labels: NDArray
     splits: list[Split]
+    weights: Array | None = None
+
+    def form(self, model: Any, rows: Indices) -> Preferences:
+        """Return the quadratic form of a model over some points."""
+        if self.weights is None:
+            return model._preferences(self.labels[rows])
+        return model._preferences(self.labels[rows], self.weights[rows])
 
 
 # Metrics
@@ -325,6 +346,16 @@ def score_table(axes: Grid, scores: Array) -> dict[str, NDArray[Any]]:
     }
 
 
+def join_tables(tables: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Return the rows of several tables of the same columns, ranked together."""
+    if len(tables) == 1:
+        return tables[0]
+    joined = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    lowered = -np.nan_to_num(joined["mean_test_score"], nan=-np.inf, neginf=-np.inf)
+    joined["rank_test_score"] = 1 + np.searchsorted(np.sort(lowered), lowered)
+    return joined
+
+
 def choose_row(table: Grid, selection: Selection) -> int:
     """Return the row of the best point, or of the simplest within one standard error of it.
 
@@ -358,16 +389,25 @@ class _PathCV(KernelEstimator):
         "n_basis": (integer(1), NONE),
         "cv": (integer(2), _SPLITS),
         "scoring": (_METRIC_NAME, CALLABLE),
+        "dictionary": (choice("auto"), *PARAMETERS["dictionary"]),
     }
     _min_samples = 2
 
     gammas: Numbers | None
-    scale: bool
     cv: Any
     scoring: str | Metric
     selection: Selection
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose the parameters by cross-validation, and fit to all points with them.
 
         Parameters
@@ -379,32 +419,46 @@ class _PathCV(KernelEstimator):
             A label for each point, of a user or a query. Folds are made of whole groups, and a
             ranker compares only points with the same label. Default, and with one label for all:
             all points are compared, and folds are made of single points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the samples in the fits, where `fit` of the estimator takes them; the scores
+            of the folds are not weighted.
 
         Returns
         -------
         self
         """
         X, y = self._check_data(X, y)
-        labels = group_labels(groups, len(X))
+        labels = resolve_groups(groups, qid, group, len(X))
         plain = self._plain()
         plain._check_parameters()
         _check_learnable(plain, y, labels)
-        several_groups = bool(np.any(labels != labels[0]))
-        splits = make_splits(self.cv, X, y, labels if several_groups else None)
-        self.scaler_ = self._fitted_scaler(X)
-        data = Data(self._scaled(X), y, labels, splits)
-        table = self._score_grid(plain, data, several_groups)
+        weights = plain._check_sample_weight(sample_weight, len(X))
+        several = bool(np.any(labels != labels[0]))
+        splits = make_splits(self.cv, X, y, labels if several else None)
+        data = Data(self._scale_training(X, labels), y, labels, splits, weights)
+        table = join_tables(
+            [self._score_grid(plain, own, data, several) for own in self._dictionaries(X.shape[1])]
+        )
         row = choose_row(table, self.selection)
         self.cv_results_, self.best_index_ = table, row
         self.best_score_ = float(table["mean_test_score"][row])
         self.best_params_ = {
             name.removeprefix("param_"): column[row].item()
             for name, column in table.items()
-            if name.startswith("param_")
+            if name.startswith("param_") and column[row] == column[row]  # not NaN
         }
-        model = clone(plain).set_params(**self.best_params_).fit(data.X, y, groups)
+        model = clone(plain).set_params(**self.best_params_)
+        model.fit(data.X, y, labels, **({} if weights is None else {"sample_weight": weights}))
         self.best_estimator_ = model
         self.basis_, self.coef_ = model.basis_, model.coef_
+        if not self._partly_scored:
+            self.X_basis_ = model.X_basis_
+            if self.scaler_ is not None and model.X_basis_ is not None:
+                self.X_basis_ = self.scaler_.inverse_transform(model.X_basis_)
         if isinstance(model, RankerMixin):
             self.n_groups_ = model.n_groups_
         return self
@@ -412,28 +466,30 @@ class _PathCV(KernelEstimator):
     def _plain(self) -> Any:
         """Return the estimator itself, with all parameters that are not chosen, and one seed."""
         own, names = self.get_params(deep=False), self._estimator().get_params()
-        shared = {name: own[name] for name in names if name in own and name != "n_basis"}
+        left = {"n_basis", "scale", *(["dictionary"] if self._is_auto else [])}
+        shared = {name: own[name] for name in names if name in own and name not in left}
         if "random_state" in shared and not isinstance(shared["random_state"], int | np.integer):
             generator = random_generator(shared["random_state"])
             shared["random_state"] = int(generator.choice(1 << 31))
         return self._estimator(**shared)
 
-    def _fitted_scaler(self, X: Array) -> StandardScaler | None:
-        if not self.scale or self._precomputed:
-            return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaler = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
-        if not np.isfinite(scaler.scale_).all():
-            raise ValueError("X has features whose variance is not finite; divide them")
-        return scaler
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(getattr(self, "dictionary", None), str) and self.dictionary == "auto"
 
-    def _scaled(self, X: Array) -> Array:
-        return X if self.scaler_ is None else self.scaler_.transform(X)
+    def _dictionaries(self, n_features: int) -> list[dict[str, str]]:
+        """Return the parameters of each dictionary to try, none if there is one only."""
+        names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MOST_FACTORS else [])]
+        default = isinstance(self.kernel, str) and self.kernel == "rbf" and self.gammas is None
+        return [{"dictionary": name} for name in names] if self._is_auto and default else [{}]
 
-    def _score_grid(self, plain: Any, data: Data, several_groups: bool) -> dict[str, NDArray[Any]]:
-        """Score the held-out points of every split over the whole grid."""
+    def _score_grid(
+        self, plain: Any, own: Mapping[str, str], data: Data, several_groups: bool
+    ) -> dict[str, NDArray[Any]]:
+        """Score the held-out points of every split over the whole grid, with some parameters."""
+        plain = clone(plain).set_params(**own)
         metric, axes = stacked_metric(self.scoring), self._grid(plain, data)
-        gammas = self._gamma_grid(data.X)
+        gammas = np.array([None]) if plain._of_functions else self._gamma_grid(data.X)
         lengths = [len(values) for values in axes.values()]
         scores = np.empty((len(data.splits), len(gammas), *lengths))
         n_points, n_columns = len(data.y), getattr(plain, "n_candidates", None) or len(data.y)
@@ -446,7 +502,11 @@ class _PathCV(KernelEstimator):
             for place, ((_, test), values) in enumerate(zip(data.splits, held_out, strict=True)):
                 labels = data.labels[test] if several_groups else None
                 scores[place, part] = metric(data.y[test], values, labels)
-        return score_table(axes if gammas[0] is None else {"gamma": gammas, **axes}, scores)
+        if gammas[0] is not None:
+            axes = {"gamma": gammas, **axes}
+        elif own:  # next to dictionaries with a gamma
+            axes = {"gamma": np.array([np.nan]), **axes}
+        return score_table({**{name: np.array([own[name]]) for name in own}, **axes}, scores)
 
     def _gamma_grid(self, X: Array) -> NDArray[Any]:
         """Return the gammas to try; one None if no kernel has a gamma."""
@@ -468,22 +528,27 @@ class _PathCV(KernelEstimator):
         return stack
 
     def _values(self, X: Array) -> Array:
-        return self.best_estimator_.predict(self._scaled(X))
+        return self.best_estimator_.predict(X)
 
     @available_if(lambda self: hasattr(self._estimator, "staged_predict"))
-    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+    def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions, up to the chosen number; pursuits only.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        groups : array-like of shape (m,), optional
+            As in `predict`.
 
         Yields
         ------
         ndarray of shape (m,)
         """
-        X = self._new_points(X).astype(np.float64, copy=False)
+        X = self._new_points(X, groups).astype(np.float64, copy=False)
         yield from self.best_estimator_.staged_predict(self._scaled(X))
+
+    explain = available_if(lambda self: hasattr(self._estimator, "explain"))(RankingPursuit.explain)
+    summary = available_if(lambda self: hasattr(self._estimator, "summary"))(RankingPursuit.summary)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.
@@ -500,39 +565,7 @@ class _PathCV(KernelEstimator):
         -------
         matplotlib Axes
         """
-        check_is_fitted(self)
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(6.0, 3.8), layout="constrained")
-        table, chosen = self.cv_results_, dict(self.best_params_)
-        axis = "n_basis" if "n_basis" in chosen else "alpha"
-        at = chosen.pop(axis)
-        rows = np.full(len(table["mean_test_score"]), True)
-        for name, value in chosen.items():
-            rows &= table[f"param_{name}"] == value
-        columns = (f"param_{axis}", "mean_test_score", "standard_error")
-        values, mean, error = (table[column][rows] for column in columns)
-        band: dict[str, Any] = {"color": "#1f6fb2", "alpha": 0.2, "linewidth": 0}
-        ax.fill_between(values, mean - error, mean + error, label="one standard error", **band)
-        marker = "." if len(values) < 30 else ""
-        ax.plot(values, mean, color="#1f6fb2", marker=marker, label="mean")
-        if self.selection == "sparsest":
-            best = choose_row(table, "best")
-            least = table["mean_test_score"][best] - table["standard_error"][best]
-            line: dict[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1}
-            ax.axhline(least, label="best minus its standard error", **line)
-        ax.plot(at, self.best_score_, "o", color="#c0392b", label=f"chosen: {at:.4g}")
-        ax.set_xlabel("number of basis functions")
-        if axis == "alpha":
-            ax.set_xscale("log")
-            ax.set_xlabel("alpha (weight of the regulariser)")
-        ax.set_title(", ".join(f"{name} = {value:.3g}" for name, value in chosen.items()))
-        ax.set_ylabel(self.scoring if isinstance(self.scoring, str) else _name_of(self.scoring))
-        ax.grid(color="0.9")
-        ax.set_axisbelow(True)
-        ax.legend(frameon=False)
-        return ax
+        return PathDisplay.from_estimator(self, ax=ax).ax_
 
 
 def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
@@ -576,7 +609,7 @@ def _alpha_paths(
             columns, new = X[train], X[None, test]
         else:
             columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
-        form = plain._preferences(data.labels[train])
+        form = data.form(plain, train)
         yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
 
 
@@ -600,15 +633,17 @@ def _subset_paths(
         columns, among, new = (
             search._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
         )
-        form = plain._preferences(data.labels[train])
+        form = data.form(plain, train)
         coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
         yield function_values(new, coef)
 
 
 def _pursuit_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-    candidates = _candidates(plain, data)
-    available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
-    most = _most_basis(search.n_basis, 100, available, "raise n_candidates or cv")
+    most = search.n_basis or MOST_BASIS
+    if not plain._of_functions:
+        candidates = _candidates(plain, data)
+        available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
+        most = _most_basis(search.n_basis, MOST_BASIS, available, "raise n_candidates or cv")
     betas = {"beta": np.asarray(search.betas, dtype=np.float64)} if hasattr(search, "betas") else {}
     ridges = np.asarray(search.ridges, dtype=np.float64)
     return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}
@@ -618,9 +653,13 @@ def _pursuit_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
     """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
-    candidates, ridges, n_steps = _candidates(plain, data), axes["ridge"], len(axes["n_basis"])
-    columns = search._stack(data.X, np.arange(len(data.y)), candidates, gammas)
+    ridges, n_steps = axes["ridge"], len(axes["n_basis"])
     models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
+    if plain._of_functions:
+        yield from _function_paths(models or [plain], data, ridges, n_steps, bool(models))
+        return
+    candidates = _candidates(plain, data)
+    columns = search._stack(data.X, np.arange(len(data.y)), candidates, gammas)
     grams = [_training_grams(model, columns, data) for model in models or [plain]]
     for (train, test), *found in zip(data.splits, *grams, strict=True):
         own = np.flatnonzero(np.isin(candidates, train))
@@ -631,6 +670,25 @@ def _pursuit_paths(
             staged = model._path(sums.select(own), among, ridges, n_steps).predict(new)
             values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
         yield np.stack(values, axis=1) if models else values[0]
+
+
+def _function_paths(
+    models: list[Any], data: Data, ridges: Array, n_steps: int, of_betas: bool
+) -> Iterator[Array]:
+    """Follow one path for each fold, model and ridge, over the functions of a dictionary."""
+    dictionary = make_dictionary(models[0].dictionary).fit(data.X)
+    columns = dictionary_values(dictionary, data.X)
+    for train, test in data.splits:
+        values = np.empty((1, len(models), len(ridges), n_steps, len(test)))
+        for place, model in enumerate(models):
+            form = data.form(model, train)
+            gram = FunctionGram(columns[train], products_of(dictionary), form)
+            path = model._function_path(gram, data.y[train], ridges, n_steps)
+            chosen = [dictionary.columns(data.X[test], np.maximum(own, 0)) for own in path.selected]
+            staged = predict_chosen(path, np.stack(chosen))
+            missing = n_steps - staged.shape[1]  # there are fewer functions
+            values[0, place] = np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge")
+        yield values if of_betas else values[:, 0]
 
 
 def _candidates(plain: Any, data: Data) -> Indices:
@@ -645,7 +703,7 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
     """
 
     def gram(rows: Indices) -> GramSums:
-        return GramSums.of(columns[:, rows], data.y[rows], model._preferences(data.labels[rows]))
+        return GramSums.of(columns[:, rows], data.y[rows], data.form(model, rows))
 
     labels = data.labels if isinstance(model, RankerMixin) else np.arange(len(data.y))
     blocks = common_blocks(data.splits, labels)
@@ -707,7 +765,7 @@ class RLSCV(_PathCV):
     ----------
     cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
         The search, as in :class:`RankingPursuitCV`.
-    basis_, coef_, n_features_in_, feature_names_in_
+    basis_, coef_, X_basis_, n_features_in_, feature_names_in_
         The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
@@ -739,7 +797,7 @@ class RLSCV(_PathCV):
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
-        scale: bool = True,
+        scale: bool | str = True,
         cv: Any = 5,
         scoring: str | Metric = "neg_mean_squared_error",
         selection: Selection = "best",
@@ -763,7 +821,7 @@ class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     ----------
     cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
         The search, as in :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+    basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
         The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
@@ -797,7 +855,7 @@ class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
-        scale: bool = True,
+        scale: bool | str = True,
         cv: Any = 5,
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",
@@ -824,7 +882,7 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
     ----------
     cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
         The search, as in :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+    basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
         The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
@@ -861,7 +919,7 @@ class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
-        scale: bool = True,
+        scale: bool | str = True,
         cv: Any = 5,
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",
@@ -877,6 +935,8 @@ class KernelMatchingPursuitCV(_PathCV):
     ----------
     n_basis : int or None, default None
         Largest number of basis functions: every number up to it is tried. None: at most 100.
+    dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "kernel"
+        The functions to choose from, as in :class:`RankingPursuitCV`.
     ridges, fitting, n_candidates, random_state : optional
         The method, as in :class:`RankingPursuitCV`.
     kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
@@ -886,7 +946,7 @@ class KernelMatchingPursuitCV(_PathCV):
     ----------
     cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
         The search, as in :class:`RankingPursuitCV`.
-    basis_, coef_, n_features_in_, feature_names_in_
+    basis_, coef_, X_basis_, n_features_in_, feature_names_in_
         The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
@@ -916,13 +976,14 @@ class KernelMatchingPursuitCV(_PathCV):
         *,
         ridges: Numbers = PENALTIES,
         fitting: Fitting = "backfit",
+        dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gammas: Numbers | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
-        scale: bool = True,
+        scale: bool | str = True,
         cv: Any = 5,
         scoring: str | Metric = "neg_mean_squared_error",
         selection: Selection = "best",
@@ -941,18 +1002,21 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     n_basis : int or None, default None
         Largest number of basis functions: every number up to it is tried. None: at most 100.
     ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
-        Weights to try of a penalty ``a' K a``.
+        Weights to try of a penalty, as in :class:`RankingPursuit`.
     fitting, group_weight, kernel, degree, coef0, kernel_params, random_state : optional
         As in :class:`RankingPursuit`.
+    dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "auto"
+        The functions to choose from, as in :class:`RankingPursuit`. "auto" is the one of the three
+        with the best score, or "kernel" if `kernel` or `gammas` are set.
     n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary; a fold has those
-        that it does not hold out. None: all.
+        Number of training points, drawn at random, that make up the dictionary of kernels; a fold
+        has those that it does not hold out. None: all.
     gammas : list of float or None, default None
         Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
         times ``1 / (n_features * X.var())``.
-    scale : bool, default True
+    scale : bool or "group", default True
         Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation.
+        their standard deviation; or both inside each group, whose labels `predict` then needs too.
     cv : int, splitter or iterable, default 5
         Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
         test indices.
@@ -977,8 +1041,8 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         The model with them, fitted to all training data with scaled features.
     scaler_ : StandardScaler or None
         Scales the features; None if nothing is scaled.
-    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
-        The chosen model, as in :class:`RankingPursuit`.
+    basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`RankingPursuit`; `X_basis_` in the units of `X`.
 
     See Also
     --------
@@ -1003,14 +1067,14 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     >>> y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=200) + 10 * groups
     >>> model = RankingPursuitCV(n_basis=30, selection="sparsest").fit(X, y, groups)
     >>> model.best_params_["n_basis"], round(model.best_score_, 2)
-    (10, 0.92)
+    (3, 0.93)
 
-    The whole grid, as a table:
+    The whole grid, as a table, and its best score with each dictionary:
 
     >>> import pandas as pd
     >>> table = pd.DataFrame(model.cv_results_)
-    >>> len(table), len(table.param_gamma.unique()), len(table.param_ridge.unique())
-    (900, 6, 5)
+    >>> table.groupby("param_dictionary").mean_test_score.max().round(2).to_dict()
+    {'additive': 0.93, 'kernel': 0.94, 'pairs': 0.93}
     """
 
     _estimator = RankingPursuit
@@ -1023,13 +1087,14 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         ridges: Numbers = PENALTIES,
         fitting: Fitting = "backfit",
         group_weight: GroupWeights = "equal",
+        dictionary: Any = "auto",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gammas: Numbers | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
-        scale: bool = True,
+        scale: bool | str = True,
         cv: Any = 5,
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",
@@ -1047,6 +1112,8 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
         Largest number of basis functions: every number up to it is tried. None: at most 100.
     betas : list of float, default (0.0, 0.5, 1.0)
         Weights to try of the regression part, from 0, ranking alone, to 1, regression alone.
+    dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "kernel"
+        The functions to choose from, as in :class:`RankingPursuitCV`.
     ridges, fitting, group_weight, n_candidates, random_state : optional
         The method, as in :class:`RankingPursuitCV`.
     kernel, gammas, degree, coef0, kernel_params, scale, cv, scoring, selection : optional
@@ -1056,7 +1123,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
     ----------
     cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
         The search, as in :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
+    basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
         The chosen model, as in :class:`RankingPursuitCV`.
 
     See Also
@@ -1087,13 +1154,14 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
         ridges: Numbers = PENALTIES,
         fitting: Fitting = "backfit",
         group_weight: GroupWeights = "equal",
+        dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gammas: Numbers | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
-        scale: bool = True,
+        scale: bool | str = True,
         cv: Any = 5,
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",
@@ -1174,7 +1242,7 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
-        scale: bool = True,
+        scale: bool | str = True,
         cv: Any = 5,
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",

@@ -12,15 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array
 
 from rankpursuit.estimators._base import (
+    NONE,
+    NOT_NEGATIVE,
     Array,
+    Constraints,
     GroupWeights,
     Indices,
     Kernel,
@@ -37,21 +41,28 @@ from rankpursuit.estimators._base import (
     smallest,
     warn_if_flat,
 )
+from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary, products_of
+from rankpursuit.estimators.inspection import explain, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
     Columns,
     Fitting,
+    FunctionGram,
     GramSums,
     PursuitPath,
     choose_form,
     count_basis,
     is_exact,
     pursue,
+    pursue_functions,
     ridge_paths,
     ridge_rows,
     sum_rows,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Block = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
 """Points, their scores, and their groups; a block holds all rows of its groups."""
@@ -104,13 +115,16 @@ class _Pursuit(KernelEstimator):
     """Base of the pursuits with one function."""
 
     _dtypes = [np.float64, np.float32]  # noqa: RUF012
+    _constraints: ClassVar[Constraints] = {"tol": (*NOT_NEGATIVE, NONE)}
     __metadata_request__partial_fit: ClassVar = {"groups": True}
 
     n_basis: int | float | None
     fitting: Fitting
     repeat: bool
     ridge: float
+    dictionary: Any
     n_candidates: int | None
+    tol: float | None
     random_state: RandomState
 
     def __init__(
@@ -120,12 +134,15 @@ class _Pursuit(KernelEstimator):
         fitting: Fitting = "backfit",
         repeat: bool = False,
         ridge: float = 1.0,
+        dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gamma: float | str | None = "scale",
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
+        scale: bool | str = False,
+        tol: float | None = None,
         random_state: RandomState = None,
     ) -> None:
         self._set_parameters(locals())
@@ -136,6 +153,11 @@ class _Pursuit(KernelEstimator):
             raise ValueError(
                 f"repeat must be False with fitting={self.fitting!r}; only 'basic' fitting may "
                 "gain from choosing a function again"
+            )
+        if self._of_functions and self._precomputed:
+            raise ValueError(
+                "kernel='precomputed' has no features, which the functions of a dictionary depend "
+                "on; use dictionary='kernel'"
             )
 
     def _path(
@@ -161,6 +183,8 @@ class _Pursuit(KernelEstimator):
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         self.__dict__.pop("_blocks", None)
+        if self._of_functions:
+            return self._fit_functions(X, scores, preferences)
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
         n_steps = count_basis(self.n_basis, len(candidates))
         form = choose_form(len(X), len(candidates), preferences, self.fitting)
@@ -180,6 +204,35 @@ class _Pursuit(KernelEstimator):
         path = self._path(rows, among, [self.ridge], n_steps)
         dictionary = Dictionary(X_double[candidates], candidates, self.gamma_)
         return self._keep_path(dictionary, path, n_steps)
+
+    def _fit_functions(
+        self, X: NDArray[np.floating], scores: Array, preferences: Preferences
+    ) -> Self:
+        """Pursue the functions of a dictionary object."""
+        self.dictionary_ = make_dictionary(self.dictionary).fit(X)
+        values = dictionary_values(self.dictionary_, X)
+        gram = FunctionGram(values, products_of(self.dictionary_), preferences)
+        n_steps = count_basis(self.n_basis, int(np.count_nonzero(gram.norms)))
+        path = self._function_path(gram, scores, [self.ridge], n_steps)
+        basis = self._end_path(path, n_steps)
+        self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
+        return self
+
+    def _function_path(
+        self, gram: FunctionGram, scores: Array, ridges: Sequence[float] | Array, n_steps: int
+    ) -> PursuitPath:
+        if not gram.norms.any():
+            raise ValueError(
+                "dictionary has no usable function: each one is constant, inside the groups if "
+                "there are any, or too few rows make it up; pass other features or more rows"
+            )
+        follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
+        return pursue_functions(gram, scores, ridges, n_steps, **follow)
+
+    def _basis_values(self, X: Array) -> Array:
+        if self._of_functions:
+            return self.dictionary_.columns(X, self.basis_)
+        return super()._basis_values(X)
 
     def _sum(
         self,
@@ -217,35 +270,85 @@ class _Pursuit(KernelEstimator):
 
     def _keep_path(self, dictionary: Dictionary, path: PursuitPath, n_steps: int) -> Self:
         """Keep the one path of a fit."""
+        chosen = self._end_path(path, n_steps)
+        self._keep(dictionary.points, chosen, self.coef_)
+        self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
+        return self
+
+    def _end_path(self, path: PursuitPath, n_steps: int) -> Indices:
+        """Keep the coefficients of the path up to `tol`; return the chosen functions."""
+        enough = path.cost[0] <= (-1.0 if self.tol is None else self.tol)
+        if enough.any():
+            path, n_steps = path.first(int(np.argmax(enough))), 0
         reached = int(path.n_steps[0])
         chosen, staged = path.expansion(0)
         check_finite(staged)
         if self.n_basis is not None and reached < n_steps:
             warn_early_end(reached, n_steps)
-        self._keep(dictionary.points, chosen, staged[-1] if reached else np.empty(0))
-        self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
         self.staged_coef_ = np.array(staged, order="C")
+        self.coef_ = np.array(staged[-1] if reached else np.empty(0), order="C")
         self.cost_ = np.array(path.cost[0, : reached + 1])
-        return self
+        self.dictionary_ = self.dictionary_ if self._of_functions else None
+        self.scaler_ = self.scaler_ if self.scale else None
+        return chosen
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+    def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        groups : array-like of shape (m,), optional
+            As in `predict`.
 
         Yields
         ------
         ndarray of shape (m,)
         """
-        values = self._basis_values(self._new_points(X).astype(np.float64, copy=False))
+        X = self._new_points(X, groups).astype(np.float64, copy=False)
+        values = self._basis_values(self._scaled(X))
         for coef in self.staged_coef_:
             yield values @ coef
+
+    def explain(
+        self, X: ArrayLike, over: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> pd.DataFrame:
+        """Return what each function adds to predictions, or to the lead over other points.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        over : array-like of shape (m, n_features) or (1, n_features), optional
+            Explain ``f(x) - f(z)``, why x is above z, for the points z of `over`.
+        groups : array-like of shape (m,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each point and function, with the function in words, its kind, the names of
+            its features, its centre in the units of `X`, and its contribution. The contributions
+            to a point add up to its prediction, or to the difference of both.
+        """
+        return explain(self, X, over, groups)
+
+    def summary(self) -> pd.DataFrame:
+        """Return the functions in the order of their choice, and what each adds.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each function, with its kind, the names of its features, its centre in the
+            units of `X`, its coefficient, and the fraction of the training cost that is explained
+            with all functions so far; after a cross-validation also the score with these, and what
+            the function added to it.
+        """
+        return summarise(self)
 
     # Learning from blocks. Everything is computed on a copy of the model, which takes its place at
     # the end: a block that is refused leaves the model as it was.
 
+    @available_if(lambda self: not (self._of_functions or self.scale))
     def partial_fit(
         self,
         X: ArrayLike,
@@ -431,6 +534,11 @@ class _Pursuit(KernelEstimator):
                 "kernel='precomputed' holds values with all training points, and cannot be learned "
                 "from blocks; pass the kernel as a callable"
             )
+        if self._of_functions or self.scale:
+            raise ValueError(
+                "blocks can be learned from with dictionary='kernel' and scale=False only, since a "
+                "dictionary and a scale depend on all rows; scale the features first, or use fit"
+            )
         new = copy(self)
         new.__dict__.pop("_blocks", None)
         return new
@@ -562,14 +670,16 @@ class KernelMatchingPursuit(_Pursuit):
     ----------
     n_basis : int, float or None, default None
         Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
-    fitting, repeat, ridge, n_candidates, random_state : optional
+    fitting, repeat, ridge, dictionary, n_candidates, scale, tol, random_state : optional
         The pursuit, as in :class:`RankingPursuit`.
     kernel, gamma, degree, coef0, kernel_params : optional
         The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    basis_, coef_, staged_coef_, cost_, X_basis_, gamma_, n_features_in_, feature_names_in_
+    basis_, coef_, staged_coef_, cost_, X_basis_, dictionary_, scaler_, gamma_
+        As in :class:`RankingPursuit`.
+    n_features_in_, feature_names_in_
         As in :class:`RankingPursuit`.
 
     See Also
@@ -608,12 +718,18 @@ class RankingPursuit(RankerMixin, _Pursuit):
         Whether "basic" may choose a function again; `n_basis` is then the number of choices.
     ridge : float, default 1
         Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel. The paper has
-        none, which is 0.
+        none, which is 0. With another dictionary, that of the squared coefficients of functions
+        scaled to norm 1: a ridge of 1 halves the first coefficient.
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
         for each label of `groups`.
+    dictionary : {"kernel", "additive", "pairs"} or object, default "kernel"
+        The functions to choose from: the kernel at training points, as in the paper; functions of
+        one feature (:class:`AdditiveDictionary`); these and products of two of them
+        (:class:`PairDictionary`); or an object like these, with `fit`, `columns` and `terms`.
     n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary. None: all.
+        Number of training points, drawn at random, that make up the dictionary of kernels. None:
+        all.
     kernel : str or callable, default "rbf"
         Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
     gamma : float, "scale" or None, default "scale"
@@ -624,6 +740,11 @@ class RankingPursuit(RankerMixin, _Pursuit):
         Constant of the polynomial and the sigmoid kernel.
     kernel_params : mapping or None, default None
         Keyword arguments for a `kernel` that is a callable.
+    scale : bool or "group", default False
+        Whether features are first centred and divided by their standard deviation; or both inside
+        each group, whose labels `predict` then needs too.
+    tol : float or None, default None
+        The path ends once the training cost is at most this. None: only with `n_basis`.
     random_state : int, Generator, RandomState or None, default None
         Draws the candidates.
 
@@ -639,7 +760,11 @@ class RankingPursuit(RankerMixin, _Pursuit):
     cost_ : ndarray of shape (n_steps + 1,)
         Training cost after 0, 1, 2, ... steps.
     X_basis_ : ndarray of shape (n_basis, n_features) or None
-        The chosen points; None with a precomputed kernel.
+        The chosen points; None with a precomputed kernel or another dictionary.
+    dictionary_ : object or None
+        The fitted dictionary, whose functions `basis_` then counts; None for that of kernels.
+    scaler_ : StandardScaler or None
+        Scales the features; None if nothing is scaled, or in groups.
     gamma_ : float or None
         The gamma in use; None for a kernel without one.
     n_groups_ : int or None
@@ -700,12 +825,15 @@ class RankingPursuit(RankerMixin, _Pursuit):
         repeat: bool = False,
         ridge: float = 1.0,
         group_weight: GroupWeights = "equal",
+        dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gamma: float | str | None = "scale",
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
+        scale: bool | str = False,
+        tol: float | None = None,
         random_state: RandomState = None,
     ) -> None:
         self._set_parameters(locals())
@@ -723,14 +851,16 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
         Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
     beta : float, default 0.5
         Weight of the regression part, from 0 to 1.
-    fitting, repeat, ridge, group_weight, n_candidates, random_state : optional
+    fitting, repeat, ridge, group_weight, dictionary, n_candidates, scale, tol : optional
+        The pursuit, as in :class:`RankingPursuit`.
+    random_state : optional
         The pursuit, as in :class:`RankingPursuit`.
     kernel, gamma, degree, coef0, kernel_params : optional
         The kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
-    basis_, coef_, staged_coef_, cost_, X_basis_, gamma_, n_groups_
+    basis_, coef_, staged_coef_, cost_, X_basis_, dictionary_, scaler_, gamma_, n_groups_
         As in :class:`RankingPursuit`.
     n_features_in_, feature_names_in_
         As in :class:`RankingPursuit`.
@@ -759,21 +889,31 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
         repeat: bool = False,
         ridge: float = 1.0,
         group_weight: GroupWeights = "equal",
+        dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gamma: float | str | None = "scale",
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
+        scale: bool | str = False,
+        tol: float | None = None,
         random_state: RandomState = None,
     ) -> None:
         self._set_parameters(locals())
 
-    def _preferences(self, labels: NDArray) -> Preferences:
-        return Blend(super()._preferences(labels), self.beta)
+    def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
+        return Blend(super()._preferences(labels, sample_weight), self.beta)
 
     def fit(  # type: ignore[override]
-        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Fit to scores, and to their order inside each group.
 
@@ -784,9 +924,16 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
             Scores.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        sample_weight : array-like of shape (n,), optional
+            Positive weights: a pair counts by the product of those of its samples.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y, groups)
+        labels = {"qid": qid, "group": group}
+        return super().fit(X, y, groups, **labels, sample_weight=sample_weight)

@@ -108,12 +108,14 @@ class RankSVM(RankerMixin):
     ) -> None:
         self._set_parameters(locals())
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Self:
@@ -126,6 +128,10 @@ class RankSVM(RankerMixin):
             Scores; ties produce no pair. Not with `pairs`, which give the order themselves.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
         pairs : array-like of shape (p, 2), optional
             Instead of scores, the order of some pairs: a row (i, j) says that sample i is
             preferred to sample j. The weights of a row that occurs more than once add up, and
@@ -139,7 +145,8 @@ class RankSVM(RankerMixin):
         self
         """
         if pairs is None and weights is None:
-            return super().fit(X, y, groups)
+            return super().fit(X, y, groups, qid=qid, group=group)
+        groups = next((one for one in (groups, qid, group) if one is not None), None)
         X, self.n_groups_ = self._check_points(X), None
         listed = add_up_ordered(*check_pairs(pairs, weights, groups, X.shape[0]))
         if y is not None:

@@ -219,42 +219,6 @@ def _score(
 # a label. Sizes are another form, and are never guessed: an array may be both.
 
 
-def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray[np.intp]:
-    """Make labels of the sizes of consecutive groups, the form of LightGBM.
-
-    Parameters
-    ----------
-    sizes : array-like of shape (n_groups,)
-        Number of samples of each group: the first group has the first samples, and so on.
-    n_samples : int, optional
-        Number of samples, which the sizes must add up to.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        For each sample the number of its group, from 0.
-
-    Examples
-    --------
-    >>> from rankpursuit import groups_from_sizes
-    >>> groups_from_sizes([2, 3, 1], n_samples=6)
-    array([0, 0, 1, 1, 1, 2])
-    """
-    numbers = column_or_1d(sizes)
-    if numbers.dtype.kind not in "iuf" or not all(float(number).is_integer() for number in numbers):
-        raise ValueError(f"sizes must be integers, one for each group; got {sizes!r}")
-    if numbers.size and numbers.min() < 0:
-        first = int(np.flatnonzero(numbers < 0)[0])
-        raise ValueError(f"sizes must not be negative; group {first} has {numbers[first]}")
-    counts = numbers.astype(np.intp)
-    if n_samples is not None and counts.sum() != n_samples:
-        raise ValueError(
-            f"sizes of {len(counts)} groups add up to {counts.sum()}, but there are {n_samples} "
-            "samples"
-        )
-    return np.repeat(np.arange(len(counts)), counts)
-
-
 def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
     """Make sizes of labels, for software that asks for them.
 

@@ -25,10 +25,10 @@ from rankpursuit.estimators._base import (
     choice,
     count_groups,
     draw_candidates,
-    group_labels,
     predict_blocks,
     random_generator,
     resolve_gamma,
+    resolve_groups,
     warn_if_flat,
 )
 from rankpursuit.estimators.pursuit import warn_early_end
@@ -145,6 +145,7 @@ class SemiSupervisedRankingPursuit(RankerMixin):
     """
 
     _partly_scored = True
+    _takes_weights = False
     _constraints: ClassVar[Constraints] = {
         "n_basis": N_BASIS,
         "fitting": (choice("basic", "backfit"),),
@@ -201,7 +202,13 @@ class SemiSupervisedRankingPursuit(RankerMixin):
             )
 
     def fit(  # type: ignore[override]
-        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
     ) -> Self:
         """Fit to the order of the scored points inside each group.
 
@@ -213,13 +220,17 @@ class SemiSupervisedRankingPursuit(RankerMixin):
             points.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Instead of groups, the sizes of consecutive ones, as in LightGBM.
 
         Returns
         -------
         self
         """
         X, y = self._check_data(X, y)
-        labels = group_labels(groups, len(X))
+        labels = resolve_groups(groups, qid, group, len(X))
         setup = self._set_up(X, ~np.isnan(y), labels)
         gammas = [
             resolve_gamma(self._kernel_of(view), self.gamma, X[:, own])

@@ -1,7 +1,8 @@
 """The algorithms of the paper as pure functions on arrays, whole paths over stacks of kernels.
 
 :mod:`~rankpursuit.solvers.pursuit` has the greedy engine of the pursuits with one function,
-:mod:`~rankpursuit.solvers.coregularised` that with one function for each view,
+:mod:`~rankpursuit.solvers.functions` its dictionaries of functions and their products,
+:mod:`~rankpursuit.solvers.coregularised` the engine with one function for each view,
 :mod:`~rankpursuit.solvers.least_squares` RLS and RankRLS, and
 :mod:`~rankpursuit.solvers.rank_svm` RankSVM.
 """
@@ -18,6 +19,7 @@ from rankpursuit.solvers.coregularised import (
     split_points,
     weighted_mean,
 )
+from rankpursuit.solvers.functions import FunctionGram, predict_chosen, pursue_functions
 from rankpursuit.solvers.least_squares import (
     Edges,
     add_up,
@@ -32,6 +34,7 @@ from rankpursuit.solvers.least_squares import (
     sparse_rls_weights,
 )
 from rankpursuit.solvers.pursuit import (
+    MOST_BASIS,
     Columns,
     Fitting,
     GramSums,
@@ -57,12 +60,14 @@ from rankpursuit.solvers.rank_svm import (
 
 __all__ = [
     "AGGREGATIONS",
+    "MOST_BASIS",
     "Aggregation",
     "Agreement",
     "Columns",
     "CoregularisedPath",
     "Edges",
     "Fitting",
+    "FunctionGram",
     "GramSums",
     "GroupedPairs",
     "JointFitting",
@@ -80,7 +85,9 @@ __all__ = [
     "linear_kernel",
     "nearest_scores",
     "nested_rls_path",
+    "predict_chosen",
     "pursue",
+    "pursue_functions",
     "pursue_gram",
     "pursue_stack",
     "rank_svm_path",

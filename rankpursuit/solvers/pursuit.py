@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -115,6 +115,17 @@ class PursuitPath:
         n_steps = self.selected.shape[1]
         directions = np.eye(n_steps) if self.directions is None else self.directions
         return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
+
+    def first(self, n_steps: int) -> PursuitPath:
+        """Return the paths of at most `n_steps` steps."""
+        return PursuitPath(
+            self.selected[:, :n_steps],
+            self.weights[:, :n_steps],
+            None if self.directions is None else self.directions[:, :n_steps, :n_steps],
+            self.cost[:, : n_steps + 1],
+            np.minimum(self.n_steps, n_steps),
+            self.least_left,
+        )
 
     def expansion(self, problem: int) -> tuple[Indices, Array]:
         """Return the f functions chosen in one path, and their coefficients in every prefix.
@@ -240,7 +251,7 @@ def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) ->
     return n_steps if repeat and fitting == "basic" else min(n_steps, n_columns)
 
 
-def _follow(form: _Rows | _Gram, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
+def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
     norms = form.norms
     n_problems, n_columns = norms.shape
     selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
@@ -579,6 +590,7 @@ def choose_form(
     ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
     n_entries = n_rows * n_candidates
     can_be_cut = isinstance(ranking, Pointwise | GroupPreferences)
+    can_be_cut &= getattr(ranking, "row_weights", None) is None
     if not can_be_cut or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
         return "rows"
     if n_entries > ROWS_ENTRIES:

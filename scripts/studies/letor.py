@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from rankpursuit import RankingPursuitCV, RankRLS, RankSVM, SparseRankRLSCV
+from rankpursuit.estimators.inspection import chosen_terms
 from rankpursuit.metrics import ndcg_error
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.statistics import compare
@@ -146,7 +147,11 @@ def chosen_by(ranker: type, *sizes: Any, **options: Any) -> Callable[[Queries], 
 
     def fit(train: Queries) -> Fitted:
         model = ranker(*sizes, random_state=0, **options).fit(*train)
-        about = ", ".join(f"{key} {value:.3g}" for key, value in model.best_params_.items())
+        shown = {
+            key: value if isinstance(value, str) else f"{value:.3g}"
+            for key, value in model.best_params_.items()
+        }
+        about = ", ".join(f"{key} {value}" for key, value in shown.items())
         return Fitted(model.predict, expansion_bytes(model), about)
 
     return fit
@@ -155,6 +160,8 @@ def chosen_by(ranker: type, *sizes: Any, **options: Any) -> Callable[[Queries], 
 def expansion_bytes(model: Any) -> int:
     """Return the bytes of basis points and coefficients."""
     points = model.best_estimator_.X_basis_  # none in a linear model
+    if getattr(model.best_estimator_, "dictionary_", None) is not None:
+        return 8 * sum(2 * len(term.features) + 1 for term in chosen_terms(model))
     return model.coef_.nbytes + (0 if points is None else points.nbytes)
 
 
@@ -198,8 +205,11 @@ class Method(NamedTuple):
 NOTHING_SET = "`RankingPursuitCV()`, nothing set but the seed"
 METHODS = {"nothing-set": Method(NOTHING_SET, chosen_by(RankingPursuitCV))}
 for n in SIZES:
-    fit = chosen_by(RankingPursuitCV, n, scoring="ndcg@10")
+    fit = chosen_by(RankingPursuitCV, n, dictionary="kernel", scoring="ndcg@10")
     METHODS[f"pursuit-{n}"] = Method(f"ranking pursuit, at most {n} functions", fit)
+for name, title in (("additive", "functions of one feature"), ("pairs", "and products of two")):
+    fit = chosen_by(RankingPursuitCV, dictionary=name, scoring="ndcg@10")
+    METHODS[name] = Method(f"ranking pursuit, {title}", fit)
 for n in SIZES:
     fit = chosen_by(SparseRankRLSCV, [n], scoring="ndcg@10")
     METHODS[f"random-{n}"] = Method(f"sparse RankRLS, {n} random points", fit)

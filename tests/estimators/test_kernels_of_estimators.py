@@ -36,7 +36,7 @@ def test_named_callable_and_precomputed_kernels_agree(data, estimator, kernel):
     X = points_for(kernel, X)
     train, test = np.arange(30), np.arange(30, 40)
     small = {"n_basis": 3} if "n_basis" in estimator.get_params() else {}
-    if kernel == "linear" and "tol" in estimator.get_params():  # another solver
+    if kernel == "linear" and "loss" in estimator.get_params():  # another solver
         small = {"loss": "squared_hinge", "tol": 1e-12}
 
     def fitted(kernel, train_X, **values):

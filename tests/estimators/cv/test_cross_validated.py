@@ -33,14 +33,15 @@ def test_what_was_found_is_there(data, estimator):
     assert model.best_score_ == table.mean_test_score[model.best_index_]
     for name, value in model.best_params_.items():
         assert getattr(model.best_estimator_, name) == value
-        assert type(value) in (int, float)
+        assert type(value) in (int, float, str)
     np.testing.assert_array_equal(
         model.predict(X), model.best_estimator_.predict(model.scaler_.transform(X))
     )
     assert isinstance(model.best_estimator_, getattr(rankpursuit, id_of(estimator)[:-2]))
-    assert len(table) == np.prod(
-        [table[name].nunique() for name in table if name.startswith("param_")]
-    )
+    parts = table.groupby("param_dictionary") if "param_dictionary" in table else [("", table)]
+    for _, part in parts:
+        axes = [name for name in part if name.startswith("param_")]
+        assert len(part) == np.prod([part[name].nunique(dropna=False) for name in axes])
 
 
 @each

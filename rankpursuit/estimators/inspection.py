@@ -1,0 +1,417 @@
+"""Explanations of pursuits: a model is a sum of functions, so what each one adds is exact.
+
+Tables are data frames of pandas, and the displays work as those of scikit-learn: they compute in
+`from_estimator` and draw in `plot`, with matplotlib, which is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankpursuit.estimators._base import Array, evenly
+from rankpursuit.estimators.dictionaries import Term
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BLUE, RED, GREY = "#1f6fb2", "#c0392b", "0.6"
+_GRID = 100
+"""Values of a feature at which its curve is drawn; heat maps have half of them on each side."""
+_SAMPLE = 2000
+"""Points that density and importance are computed from."""
+
+
+def _inner(model: Any) -> Any:
+    check_is_fitted(model)
+    return getattr(model, "best_estimator_", model)
+
+
+def feature_names(model: Any) -> list[str]:
+    """Return the names of the features, x0, x1, ... if they have none."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
+
+
+def chosen_terms(model: Any) -> list[Term]:
+    """Return a description of each function of a pursuit, its centres in the units of `X`."""
+    inner = _inner(model)
+    if inner.dictionary_ is not None:
+        every = inner.dictionary_.terms
+        terms = [every[number] for number in inner.basis_]
+    elif inner.X_basis_ is None:
+        return [Term("kernel", (), (), ()) for _ in inner.basis_]
+    else:
+        features = tuple(range(inner.X_basis_.shape[1]))
+        width = np.nan if inner.gamma_ is None else float(inner.gamma_)
+        terms = [Term("kernel", features, tuple(x), (width,)) for x in inner.X_basis_.tolist()]
+    if model.scaler_ is None:
+        return terms
+    scale, mean = model.scaler_.scale_, model.scaler_.mean_
+    mean = np.zeros(len(scale)) if mean is None else mean
+    return [
+        term._replace(
+            centres=tuple(
+                float(centre * scale[j] + mean[j])
+                for j, centre in zip(term.features, term.centres, strict=True)
+            )
+        )
+        for term in terms
+    ]
+
+
+def function_table(model: Any) -> pd.DataFrame:
+    """Return a row for each function of a pursuit, in the order of their choice."""
+    import pandas as pd
+
+    inner, names, terms = _inner(model), feature_names(model), chosen_terms(model)
+    features = [tuple(names[j] for j in term.features) for term in terms]
+    labels = []
+    for number, term, own in zip(inner.basis_.tolist(), terms, features, strict=True):
+        if "kernel" in term.kind:
+            at = f"function {number}" if inner.dictionary_ is not None else f"point {number}"
+            labels.append(f"kernel at {at}")
+            continue
+        parts = zip(term.kind.split(" x "), own, term.centres, strict=False)
+        written = [x if kind == "linear" else f"{x} near {c:.3g}" for kind, x, c in parts]
+        labels.append(" x ".join(written) or term.kind)
+    return pd.DataFrame(
+        {
+            "function": labels,
+            "kind": [term.kind for term in terms],
+            "features": features,
+            "centre": [term.centres for term in terms],
+            "coef": inner.coef_,
+        }
+    )
+
+
+def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataFrame:
+    """Return what each function adds to each prediction; see `RankingPursuit.explain`."""
+    import pandas as pd
+
+    values = _function_values(model, X, groups)
+    if over is not None:
+        if isinstance(model.scale, str):
+            raise ValueError(
+                "over cannot be scaled in the group of X; explain all points of the group, and "
+                "subtract the contributions of one from those of another"
+            )
+        try:
+            others = _function_values(model, over, None)
+        except ValueError as error:
+            raise ValueError(f"over must be points like those of X: {error}") from error
+        if len(others) not in (1, len(values)):
+            raise ValueError(
+                f"over must be one point, or as many as X has, {len(values)}; got {len(others)}"
+            )
+        values = values - others
+    table, coef = function_table(model), _inner(model).coef_
+    samples = X.index if hasattr(X, "iloc") else np.arange(len(values))
+    found = pd.concat([table.drop(columns="coef")] * len(values), ignore_index=True)
+    found.insert(0, "sample", np.repeat(np.asarray(samples), len(table)))
+    found["contribution"] = (values * coef).ravel()
+    return found
+
+
+def _function_values(model: Any, X: ArrayLike, groups: ArrayLike | None) -> Array:
+    """Return the values (m, n_basis) of the chosen functions at points."""
+    points = model._new_points(X, groups).astype(np.float64, copy=False)
+    return _inner(model)._basis_values(model._scaled(points))
+
+
+def summarise(model: Any) -> pd.DataFrame:
+    """Return the functions and what each adds along the path; see `RankingPursuit.summary`."""
+    table, inner = function_table(model), _inner(model)
+    if len(inner.cost_) == len(table) + 1:  # unless functions were chosen again
+        table["explained"] = 1.0 - inner.cost_[1:] / inner.cost_[0]
+    if inner is not model:
+        numbers, scores, _ = path_scores(model)
+        at = dict(zip(numbers.tolist(), scores.tolist(), strict=True))
+        table["score"] = [at.get(number, np.nan) for number in range(1, len(table) + 1)]
+        table["added"] = table["score"].diff()
+    return table
+
+
+def path_scores(model: Any) -> tuple[NDArray[Any], Array, Array]:
+    """Return the values of the axis of a path, mean scores and standard errors at the choice."""
+    table, chosen = model.cv_results_, dict(model.best_params_)
+    axis = "n_basis" if "n_basis" in chosen else "alpha"
+    rows = np.full(len(table["mean_test_score"]), True)
+    for name, value in chosen.items():
+        rows &= (table[f"param_{name}"] == value) | (name == axis)
+    columns = (f"param_{axis}", "mean_test_score", "standard_error")
+    values, mean, error = (table[column][rows] for column in columns)
+    return values, mean, error
+
+
+def _new_axes(ax: Any, width: float = 6.0, height: float = 3.8) -> Any:
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+@dataclass
+class PathDisplay:
+    """Score, or training cost, against the number of functions or the weight of the regulariser.
+
+    Parameters
+    ----------
+    values, mean : ndarrays of shape (k,)
+    error : ndarray of shape (k,) or None
+        Standard error of the mean.
+    chosen : float
+        The value that was chosen.
+    labels : tuple of str
+        Labels of both axes, and the title.
+    threshold : float or None
+        The lowest score within one standard error of the best, if it took part in the choice.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    """
+
+    values: NDArray[Any]
+    mean: Array
+    error: Array | None
+    chosen: float
+    labels: tuple[str, str, str]
+    threshold: float | None = None
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the path of a fitted pursuit, or of any estimator with cross-validation."""
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "cv_results_"):
+            cost = estimator.cost_
+            labels = ("number of functions", "training cost", "")
+            return cls(np.arange(len(cost)), cost, None, len(cost) - 1, labels).plot(ax)
+        values, mean, error = path_scores(estimator)
+        others = dict(estimator.best_params_)
+        axis = "n_basis" if "n_basis" in others else "alpha"
+        chosen, scoring = others.pop(axis), estimator.scoring
+        title = ", ".join(
+            f"{name} = {value if isinstance(value, str) else format(value, '.3g')}"
+            for name, value in others.items()
+        )
+        along = {
+            "n_basis": "number of basis functions",
+            "alpha": "alpha (weight of the regulariser)",
+        }
+        if not isinstance(scoring, str):
+            scoring = getattr(scoring, "__name__", type(scoring).__name__).replace("_", " ")
+        threshold = None
+        if estimator.selection == "sparsest":
+            from rankpursuit.estimators.cv import choose_row
+
+            table = estimator.cv_results_
+            best = choose_row(table, "best")
+            threshold = table["mean_test_score"][best] - table["standard_error"][best]
+        return cls(values, mean, error, chosen, (along[axis], scoring, title), threshold).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the path to `ax`, by default axes of a new figure."""
+        ax = _new_axes(ax)
+        if self.error is not None:
+            low, high = self.mean - self.error, self.mean + self.error
+            band: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
+            ax.fill_between(self.values, low, high, label="one standard error", **band)
+        marker = "." if len(self.values) < 30 else ""
+        label = "training" if self.error is None else "mean"
+        ax.plot(self.values, self.mean, color=BLUE, marker=marker, label=label)
+        if self.threshold is not None:
+            line: dict[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1}
+            ax.axhline(self.threshold, label="best minus its standard error", **line)
+        at = self.mean[np.flatnonzero(self.values == self.chosen)[0]]
+        ax.plot(self.chosen, at, "o", color=RED, label=f"chosen: {self.chosen:.4g}")
+        if self.labels[0].startswith("alpha"):
+            ax.set_xscale("log")
+        ax.set_xlabel(self.labels[0])
+        ax.set_ylabel(self.labels[1])
+        ax.set_title(self.labels[2])
+        ax.grid(color="0.9")
+        ax.set_axisbelow(True)
+        ax.legend(frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass
+class ContributionsDisplay:
+    """What each function adds to the prediction of a point, or to its lead over another.
+
+    Parameters
+    ----------
+    functions : list of str
+    contributions : ndarray of shape (n_functions,)
+    label : str
+        Label of the axis.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    """
+
+    functions: list[str]
+    contributions: Array
+    label: str
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        x: ArrayLike,
+        over: ArrayLike | None = None,
+        *,
+        max_functions: int = 10,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the largest contributions to f(x), or to f(x) - f(over), and the sum of the others.
+
+        `x` and `over` are of the shape (1, n_features), or data frames of one row.
+        """
+        table = explain(estimator, x, over, None)
+        if table["sample"].nunique() > 1:
+            raise ValueError("x must be one point, of the shape (1, n_features)")
+        table = table.sort_values("contribution", key=np.abs, ascending=False)
+        functions = table["function"].tolist()
+        contributions = table["contribution"].to_numpy()
+        if len(functions) > max_functions:
+            others = contributions[max_functions - 1 :]
+            functions = [*functions[: max_functions - 1], f"{len(others)} others"]
+            contributions = np.append(contributions[: max_functions - 1], others.sum())
+        name = "f(x)" if over is None else "f(x) - f(z)"
+        label = f"contribution to {name} = {contributions.sum():.3g}"
+        return cls(functions, contributions, label).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the contributions to `ax`, by default axes of a new figure."""
+        ax = _new_axes(ax, 6.4, 1.0 + 0.3 * len(self.functions))
+        places = np.arange(len(self.functions))
+        colors = np.where(self.contributions < 0.0, RED, BLUE)
+        ax.barh(places, self.contributions, color=colors)
+        ax.set_yticks(places, self.functions)
+        ax.invert_yaxis()
+        ax.axvline(0.0, color="0.3", linewidth=1)
+        ax.set_xlabel(self.label)
+        ax.grid(axis="x", color="0.9")
+        ax.set_axisbelow(True)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass
+class FunctionsDisplay:
+    """The functions of a pursuit: a curve for each feature, a heat map for each pair of features.
+
+    All functions of the same features are added up. A kernel depends on all features: its
+    coefficients are drawn by basis points.
+
+    Parameters
+    ----------
+    panels : list of dict
+        Of each panel the names of its `features`, the `grid` of each, the `values` over the grid,
+        and the `points` of the data, (m, number of features).
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    panels: list[dict[str, Any]]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: ArrayLike, *, max_panels: int = 12) -> Self:
+        """Draw the functions of most importance, their deviation over the points of `X`."""
+        terms, inner = chosen_terms(estimator), _inner(estimator)
+        # With scale="group" no point has original units: X is scaled as one group.
+        points = estimator._new_points(X, None).astype(np.float64, copy=False)
+        points = points[evenly(len(points), _SAMPLE)]
+        if any(len(term.features) > 2 or "kernel" in term.kind for term in terms):
+            table = function_table(estimator)
+            order = np.argsort(-np.abs(inner.coef_), kind="stable")[:max_panels]
+            names, coef = table["function"].iloc[order].tolist(), inner.coef_[order]
+            return cls([{"features": names, "values": coef}]).plot()
+        values = inner._basis_values(estimator._scaled(points)) * inner.coef_
+        sets: dict[tuple[int, ...], list[int]] = {}
+        for number, term in enumerate(terms):
+            if term.features:
+                sets.setdefault(tuple(sorted(term.features)), []).append(number)
+        spread = {own: values[:, numbers].sum(axis=1).std() for own, numbers in sets.items()}
+        best = sorted(sets, key=lambda own: -spread[own])[:max_panels]
+        names = feature_names(estimator)
+        panels = []
+        for own in best:
+            low, high = np.percentile(points[:, own], [1, 99], axis=0)
+            side = _GRID if len(own) == 1 else _GRID // 2
+            grid = [np.linspace(a, b, side) for a, b in zip(low, high, strict=True)]
+            mesh = np.meshgrid(*grid, indexing="ij")
+            at = np.tile(np.median(points, axis=0), (mesh[0].size, 1))
+            at[:, own] = np.stack([part.ravel() for part in mesh], axis=1)
+            drawn = inner._basis_values(estimator._scaled(at))[:, sets[own]]
+            total = (drawn @ inner.coef_[sets[own]]).reshape(mesh[0].shape)
+            panel = {"features": [names[j] for j in own], "grid": grid, "values": total}
+            panels.append({**panel, "points": points[:, own]})
+        return cls(panels).plot()
+
+    def plot(self) -> Self:
+        """Draw all panels to a new figure."""
+        import matplotlib.pyplot as plt
+
+        n_columns = min(4, max(1, len(self.panels)))
+        n_rows = -(-max(1, len(self.panels)) // n_columns)
+        kernels = bool(self.panels) and "grid" not in self.panels[0]
+        size = (6.4, 1.0 + 0.3 * len(self.panels[0]["values"])) if kernels else None
+        figure, axes = plt.subplots(
+            n_rows,
+            n_columns,
+            squeeze=False,
+            figsize=size or (3.4 * n_columns, 2.7 * n_rows),
+            layout="constrained",
+        )
+        for ax in axes.ravel()[len(self.panels) :]:
+            ax.set_axis_off()
+        for ax, panel in zip(axes.ravel(), self.panels, strict=False):
+            if kernels:
+                display = ContributionsDisplay(panel["features"], panel["values"], "coefficient")
+                display.plot(ax)
+            elif len(panel["grid"]) == 1:
+                self._curve(ax, panel)
+            else:
+                self._heat_map(ax, panel)
+        self.axes_, self.figure_ = axes, figure
+        return self
+
+    @staticmethod
+    def _curve(ax: Any, panel: dict[str, Any]) -> None:
+        (grid,), values = panel["grid"], panel["values"]
+        ax.axhline(0.0, color="0.8", linewidth=1)
+        ax.plot(grid, values, color=BLUE)
+        counts, edges = np.histogram(panel["points"], bins=20, range=(grid[0], grid[-1]))
+        density = ax.twinx()
+        density.stairs(counts, edges, fill=True, color=GREY, alpha=0.3)
+        density.set_ylim(0, 5 * max(1, counts.max()))
+        density.set_yticks([])
+        ax.set_xlabel(panel["features"][0])
+        ax.set_ylabel("contribution")
+
+    @staticmethod
+    def _heat_map(ax: Any, panel: dict[str, Any]) -> None:
+        (one, two), values = panel["grid"], panel["values"]
+        most = np.abs(values).max() or 1.0
+        mesh = ax.pcolormesh(one, two, values.T, cmap="RdBu", vmin=-most, vmax=most)
+        ax.figure.colorbar(mesh, ax=ax, label="contribution")
+        some = panel["points"][evenly(len(panel["points"]), 400)]
+        ax.scatter(*some.T, s=2, color="black", alpha=0.35, linewidths=0)
+        ax.set_xlim(one[0], one[-1])
+        ax.set_ylim(two[0], two[-1])
+        ax.set_xlabel(panel["features"][0])
+        ax.set_ylabel(panel["features"][1])

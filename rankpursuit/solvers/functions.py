@@ -1,0 +1,278 @@
+"""Pursuits over functions and products of two of them, whose Gram matrix is never formed.
+
+There may be a hundred thousand products, but a path needs only the rows of the Gram matrix that
+belong to the functions it chose. With the values U of the functions at the points, the products of
+a column c with all products of two functions are the entries of ``U' diag(L c) U``: one matrix
+product, in blocks of rows. The engine is that of :mod:`rankpursuit.solvers.pursuit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankpursuit.preferences import (
+    Blend,
+    GroupPreferences,
+    PairPreferences,
+    Pointwise,
+    Preferences,
+)
+from rankpursuit.solvers.pursuit import (
+    NOTHING_LEFT,
+    Array,
+    Fitting,
+    Flags,
+    Indices,
+    PursuitPath,
+    _follow,
+    _most_steps,
+)
+
+Values = NDArray[np.floating]
+
+FEWEST_ROWS = 20.0
+"""Functions that fewer rows make up, in effect, are left out; or than a twentieth of all rows, if
+that is less. The number is the squared sum of squares over the sum of fourth powers."""
+
+_BLOCK_ENTRIES = 2**22
+"""Values of functions processed at a time: 16 or 32 MB."""
+
+
+class FunctionGram:
+    """Gram matrix, in a quadratic form, of N functions and of m products of two, row by row.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, N), float64 or float32
+        Values of the functions at the points; products are computed in their precision.
+    products : ndarray of shape (m, 2)
+        The two functions of each product; products are numbered after the functions.
+    form : Preferences
+
+    Attributes
+    ----------
+    norms : ndarray of shape (N + m,)
+        The diagonal; zero for functions that too few rows make up.
+    """
+
+    def __init__(self, values: Values, products: Indices, form: Preferences) -> None:
+        self.values, self.form = values, form
+        self.products = products
+        factors = np.unique(products)
+        first = np.array_equal(factors, np.arange(len(factors)))  # then no copy is needed
+        self._factors: slice | Indices = slice(len(factors)) if first else factors
+        self._n_factors = len(factors)
+        self._pairs = tuple(np.searchsorted(factors, products).T)
+        weights = _point_weights(form)
+        squares, fourths = self._moments(weights), self._moments(np.square(weights), 4)
+        norms = squares - self._squared_means(form)
+        fewest = min(FEWEST_ROWS, len(values) / 20.0)
+        rounding = 1e4 * np.finfo(values.dtype).eps * squares
+        norms[(norms <= rounding) | (np.square(norms) < fewest * fourths)] = 0.0
+        self.norms = norms
+
+    def column(self, number: int) -> Array:
+        """Return the values of a function or product, shape (n,)."""
+        if number < self.values.shape[1]:
+            return self.values[:, number].astype(np.float64)
+        one, two = self.products[number - self.values.shape[1]]
+        return self.values[:, one].astype(np.float64) * self.values[:, two]
+
+    def correlate(self, vector: Array) -> Array:
+        """Return the products of all functions with a vector (n,), after the form is applied."""
+        return self._moments(self.form.laplacian(vector), 1)
+
+    def row(self, number: int) -> Array:
+        """Return a row of the Gram matrix, shape (N + m,)."""
+        return self.correlate(self.column(number))
+
+    def _moments(self, weights: Array, power: int = 2) -> Array:
+        """Return the weighted sums of powers of all functions and products, shape (N + m,).
+
+        Fourth powers of functions are those of their deviations from the mean.
+        """
+        singles = np.zeros(self.values.shape[1])
+        doubles = np.zeros((self._n_factors,) * 2)
+        mean = self.values.mean(axis=0) if power == 4 else 0.0
+        for rows in _blocks(len(weights), self.values.shape[1]):
+            values, own = self.values[rows], weights[rows]
+            alone = values - mean if power == 4 else values
+            singles += own.astype(values.dtype) @ (alone**power if power > 1 else alone)
+            if len(doubles):
+                values = values**power if power > 1 else values
+                doubles += weighted_gram(values[:, self._factors], own)
+        return np.concatenate([singles, doubles[self._pairs]])
+
+    def _squared_means(self, form: Preferences) -> Array:
+        """Return what the diagonal lacks of the sums of squares weighted by `_point_weights`."""
+        if isinstance(form, Blend):
+            return (1.0 - form.beta) * self._squared_means(form.preferences)
+        singles = np.zeros(self.values.shape[1])
+        doubles = np.zeros((self._n_factors,) * 2)
+        if isinstance(form, GroupPreferences):
+            ends = np.cumsum(form.sizes)
+            weights = np.ones(form.n_points) if form.row_weights is None else form.row_weights
+            for end, size, scale in zip(ends, form.sizes, form.scale / form.masses, strict=True):
+                rows = form.order[end - size : end]
+                values, own = self.values[rows], weights[rows]
+                singles += scale * np.square(own @ values)
+                if len(doubles):
+                    squared = np.square(weighted_gram(values[:, self._factors], own))
+                    squared *= scale
+                    doubles += squared
+        elif isinstance(form, PairPreferences):
+            for rows in _blocks(form.n_pairs, self.values.shape[1]):
+                (one, two), weights = form.ends[rows].T, 2.0 * form.weights[rows]
+                values = self.values[one] * self.values[two]
+                singles += weights @ values
+                if len(doubles):
+                    doubles += weighted_gram(values[:, self._factors], weights)
+        return np.concatenate([singles, doubles[self._pairs]])
+
+
+def weighted_gram(values: Values, weights: Array) -> Values:
+    """Return ``U' diag(w) U`` for values U (n, N) and weights of either sign.
+
+    A difference of two symmetric products takes half the work of one product of two matrices.
+    """
+    found = np.zeros((values.shape[1],) * 2, dtype=values.dtype)
+    for sign, combine in ((1.0, np.add), (-1.0, np.subtract)):
+        own = np.flatnonzero(sign * weights > 0.0)
+        if len(own):
+            part = values[own]
+            part *= np.sqrt(np.abs(weights[own])).astype(values.dtype)[:, None]
+            combine(found, part.T @ part, out=found)
+    return found
+
+
+def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        yield slice(start, start + step)
+
+
+def _point_weights(form: Preferences) -> Array:
+    """Return the weight of each point's square in the form, shape (n,)."""
+    if isinstance(form, Blend):
+        both = (_point_weights(part) for part in (form.pointwise, form.preferences))
+        return np.array([form.beta, 1.0 - form.beta]) @ np.stack([*both])
+    if isinstance(form, GroupPreferences):
+        weights = form.scale[form.codes]
+        return weights if form.row_weights is None else weights * form.row_weights
+    if isinstance(form, PairPreferences):
+        ends, weights = form.ends.ravel(), np.repeat(form.weights, 2)
+        return np.bincount(ends, weights, minlength=form.n_points).astype(np.float64)
+    assert isinstance(form, Pointwise)
+    return np.ones(form.n_points) if form.row_weights is None else form.row_weights
+
+
+def pursue_functions(
+    gram: FunctionGram,
+    target: Array,
+    penalties: Sequence[float] | Array,
+    n_steps: int,
+    *,
+    fitting: Fitting = "basic",
+    repeat: bool = False,
+) -> PursuitPath:
+    """Approximate a target (n,) by a growing sum of functions, with each of b ridges.
+
+    A ridge is the weight of the squared coefficients of functions scaled to equal norms: it adds
+    this fraction of itself to the diagonal of the Gram matrix. The path is of b problems.
+    """
+    n_steps = _most_steps(n_steps, len(gram.norms), fitting, repeat)
+    form = _RowsOfGram(gram, target, np.asarray(penalties), n_steps, fitting != "basic")
+    return _follow(form, n_steps, fitting, repeat)
+
+
+def predict_chosen(path: PursuitPath, columns: Array) -> Array:
+    """Return the predictions (b, P, m) of every prefix from the columns (b, m, P) of the path."""
+    places = np.arange(path.selected.shape[1])
+    return replace(path, selected=np.where(path.selected < 0, -1, places)).predict(columns)
+
+
+class _RowsOfGram:
+    """The problems of several ridges by those rows of one Gram matrix that a path needs.
+
+    It has the interface of the forms in :mod:`rankpursuit.solvers.pursuit`.
+    """
+
+    def __init__(
+        self, gram: FunctionGram, target: Array, penalties: Array, n_steps: int, refit: bool
+    ) -> None:
+        n_problems, n_columns = len(penalties), len(gram.norms)
+        single = gram.values.dtype == np.float32
+        self.independent = 1e-5 if single else 1e-10
+        self.nothing_left = 1e-10 if single else 1e-14 if refit else NOTHING_LEFT**2
+        self._gram, self._penalties = gram, penalties
+        self._rows, self._places = np.empty((n_steps, n_columns)), dict[int, int]()
+        self._chosen = np.zeros((n_problems, n_steps), dtype=np.intp)
+        self._size, self._running = 0, np.arange(n_problems)
+        self.norms = gram.norms * (1.0 + penalties[:, None])
+        self.left = self.norms.copy()
+        self.correlation = np.tile(gram.correlate(target), (n_problems, 1))
+        rooted = gram.form.root(target)
+        self.cost = np.full(n_problems, rooted @ rooted)
+        self.directions = np.zeros((n_problems, n_steps, n_steps)) if refit else None
+
+    def take(self, best: Indices, active: Flags) -> Array:
+        """Append the best function of each active problem; return the lengths of the steps."""
+        p, self._size = self._size, self._size + 1
+        self._chosen[:, p] = best
+        for number in np.unique(best[active]).tolist():
+            self._compute_row(number)
+        coefficients = np.zeros((len(best), p + 1))
+        norms = np.ones(len(best))
+        for i in np.flatnonzero(active).tolist():
+            coefficients[i], norms[i] = self._direction(i, p)
+        units = self._combine(coefficients, active)
+        length = self.correlation[np.arange(len(best)), best] / norms * active
+        self.correlation -= length[:, None] * units
+        self.cost = self.cost - np.square(length) * (norms if self.directions is None else 1.0)
+        if self.directions is not None:
+            self.left -= np.square(units)
+            self.directions[self._running, : p + 1, p] = coefficients
+        return length
+
+    def _compute_row(self, number: int) -> None:
+        if number in self._places:
+            return
+        if len(self._places) == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._rows[len(self._places)] = self._gram.row(number)
+        self._places[number] = len(self._places)
+
+    def _direction(self, i: int, p: int) -> tuple[Array, float]:
+        """Return coefficients of a problem's new direction, and what its step is divided by."""
+        chosen, best = self._chosen[i, :p], self._chosen[i, p]
+        row, norm = self._rows[self._places[int(best)]], self.norms[i, best]
+        if self.directions is None:
+            return np.append(np.zeros(p), 1.0), norm
+        earlier = self.directions[self._running[i], :p, :p]
+        along = row[chosen] @ earlier
+        left = np.sqrt(max(norm - along @ along, self.independent * norm))
+        return np.append(earlier @ -along, 1.0) / left, left
+
+    def _combine(self, coefficients: Array, active: Flags) -> Array:
+        """Return the products of all functions with combinations of chosen ones, (b, N + m)."""
+        spread = np.zeros((len(coefficients), len(self._places)))
+        chosen = self._chosen[:, : coefficients.shape[1]]
+        for i in np.flatnonzero(active):
+            places = [self._places[number] for number in chosen[i].tolist()]
+            np.add.at(spread[i], places, coefficients[i])
+        units = spread @ self._rows[: len(self._places)]
+        for i in np.flatnonzero(active):  # the ridge is on the diagonal
+            own = self._penalties[i] * self._gram.norms[chosen[i]] * coefficients[i]
+            np.add.at(units[i], chosen[i], own)
+        return units
+
+    def keep(self, kept: Indices) -> None:
+        """Continue with some of the problems; `directions` stays that of all."""
+        self._running, self._chosen = self._running[kept], self._chosen[kept]
+        self._penalties = self._penalties[kept]
+        self.norms, self.left = self.norms[kept], self.left[kept]
+        self.correlation, self.cost = self.correlation[kept], self.cost[kept]

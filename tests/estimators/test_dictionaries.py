@@ -1,0 +1,301 @@
+"""Dictionaries of functions, by themselves and in the pursuits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from all_estimators import grouped_data, id_of, made
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
+
+from rankpursuit import (
+    AdditiveDictionary,
+    KernelDictionary,
+    KernelMatchingPursuit,
+    PairDictionary,
+    RankingPursuit,
+    RankingPursuitCV,
+    UnionDictionary,
+    load_model,
+)
+from rankpursuit.estimators.dictionaries import Term
+from rankpursuit.metrics import pairwise_accuracy
+
+PURSUITS = made("KernelMatchingPursuit", "RankingPursuit", "CombinedRankingRegressionPursuit")
+each = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 3))
+GROUPS = np.repeat(np.arange(30), 10)
+Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=300)
+DICTIONARIES = [
+    AdditiveDictionary(),
+    PairDictionary(),
+    KernelDictionary(n_points=20, random_state=0),
+    UnionDictionary([PairDictionary(knots=2), KernelDictionary(n_points=5, random_state=0)]),
+]
+
+
+class Squares:
+    """The least that a dictionary has to be: the square of each feature."""
+
+    def fit(self, X):
+        self.terms = [Term("square", (j,), (0.0,), (np.nan,)) for j in range(X.shape[1])]
+        return self
+
+    def columns(self, X, which):
+        return np.square(X[:, which])
+
+    terms = ()
+
+
+class Fixed(PairDictionary):
+    """Functions placed once and for all, so that folds and repeated rows have the same."""
+
+    def fit(self, _):
+        return super().fit(X)
+
+
+@pytest.mark.parametrize("dictionary", DICTIONARIES, ids=id_of)
+def test_some_columns_are_those_of_all(dictionary):
+    fitted = clone(dictionary).fit(X)
+    columns = fitted.columns(X, np.arange(len(fitted.terms)))
+    some = np.random.default_rng(1).permutation(len(fitted.terms))[:12]
+    np.testing.assert_allclose(fitted.columns(X, some), columns[:, some])
+    assert np.isfinite(columns).all()
+
+
+def test_products_are_those_of_functions_of_different_features():
+    fitted = PairDictionary().fit(X)
+    columns, terms = fitted.columns(X, np.arange(len(fitted.terms))), fitted.terms
+    n_functions = len(terms) - len(fitted.products)
+    for place, (one, two) in enumerate(fitted.products):
+        product = terms[n_functions + place]
+        assert product.features == terms[one].features + terms[two].features
+        assert len(set(product.features)) == 2
+        np.testing.assert_allclose(
+            columns[:, n_functions + place], columns[:, one] * columns[:, two]
+        )
+    assert len(fitted.products) == 3 * 4 * 4  # three pairs of features, four functions of each
+
+
+@given(st.lists(st.integers(-50, 50), min_size=12, max_size=40), st.sampled_from([np.exp, np.cbrt]))
+@settings(max_examples=40, deadline=None)
+def test_functions_do_not_depend_on_the_units_of_a_feature(values, monotone):
+    column = np.array(values)[:, None] / 10.0
+    plain, changed = AdditiveDictionary().fit(column), AdditiveDictionary().fit(monotone(column))
+    which = np.arange(len(plain.terms))
+    assert len(changed.terms) == len(which)
+    np.testing.assert_allclose(
+        changed.columns(monotone(column), which), plain.columns(column, which), atol=1e-8
+    )
+
+
+def test_functions_are_centred_scaled_and_placed_at_values_of_the_data():
+    fitted = AdditiveDictionary().fit(X)
+    columns = fitted.columns(X, np.arange(len(fitted.terms) - 1))
+    np.testing.assert_allclose(columns.mean(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(columns.std(axis=0), 1.0)
+    for term in fitted.terms[:-1]:
+        if term.kind == "bump":
+            assert np.isclose(X[:, term.features[0]], term.centres[0]).any()
+    far = np.array([[1e6, -1e6, 0.0]])
+    low_and_high = np.array([[X[:, 0].max(), X[:, 1].min(), 0.0]])
+    which = np.arange(len(fitted.terms))
+    np.testing.assert_allclose(fitted.columns(far, which), fitted.columns(low_and_high, which))
+
+
+def test_two_values_make_one_function_and_one_value_none():
+    table = np.column_stack([X[:, 0] > 0, np.full(300, 7.0), X[:, 1]]).astype(float)
+    features = [term.features for term in AdditiveDictionary().fit(table).terms]
+    assert features.count((0,)) == 1
+    assert features.count((1,)) == 0
+    scores = table[:, 0] + X[:, 1]
+    assert RankingPursuit(3, dictionary="pairs").fit(table, scores).score(table, scores) > 0.95
+
+
+def test_too_many_features_for_products_are_refused_and_bumps_left_out_first():
+    with pytest.raises(ValueError, match=r"X has 3 features.*PairDictionary\(max_factors=3\)"):
+        PairDictionary(max_factors=2).fit(X)
+    kinds = {term.kind for term in PairDictionary(max_factors=5).fit(X).terms}
+    assert "linear x linear" in kinds
+    assert "linear x bump" not in kinds
+
+
+@each
+@pytest.mark.parametrize("dictionary", [*DICTIONARIES, Squares()], ids=id_of)
+def test_predictions_are_sums_of_functions(estimator, dictionary):
+    model = clone(estimator).set_params(n_basis=8, dictionary=dictionary).fit(X, Y, GROUPS)
+    values = model.dictionary_.columns(X, model.basis_)
+    np.testing.assert_allclose(model.predict(X), values @ model.coef_)
+    *_, last = model.staged_predict(X)
+    np.testing.assert_allclose(last, model.predict(X))
+    assert (np.diff(model.cost_) <= 1e-9 * model.cost_[0]).all()
+    assert model.X_basis_ is None
+
+
+@each
+def test_products_find_what_kernels_and_single_features_miss(estimator):
+    wide = np.column_stack([X, np.random.default_rng(3).normal(size=(300, 12))])
+    found = {
+        name: clone(estimator)
+        .set_params(n_basis=20, dictionary=name, ridge=0.01, scale=True)
+        .fit(wide[:200], Y[:200], GROUPS[:200])
+        .predict(wide[200:])
+        for name in ("kernel", "additive", "pairs")
+    }
+    accuracy = {name: pairwise_accuracy(Y[200:], f, GROUPS[200:]) for name, f in found.items()}
+    assert accuracy["pairs"] > 0.85 > max(accuracy["kernel"], accuracy["additive"])
+
+
+def test_a_regression_has_a_constant():
+    model = KernelMatchingPursuit(1, dictionary="additive", ridge=0.0).fit(X, 100.0 + 0.01 * Y)
+    assert model.dictionary_.terms[model.basis_[0]].kind == "constant"
+    assert model.coef_[0] == pytest.approx(100.0, abs=0.1)
+
+
+def test_scores_of_folds_are_those_of_plain_estimators():
+    parameters = {"dictionary": Fixed(), "scale": False}
+    search = RankingPursuitCV(4, ridges=[0.1, 1.0], cv=3, **parameters).fit(X, Y, GROUPS)
+    for place, (train, test) in enumerate(GroupKFold(3).split(X, Y, GROUPS)):
+        scores = []
+        for ridge in (0.1, 1.0):
+            model = RankingPursuit(4, ridge=ridge, **parameters)
+            staged = model.fit(X[train], Y[train], GROUPS[train]).staged_predict(X[test])
+            scores += [pairwise_accuracy(Y[test], values, GROUPS[test]) for values in staged]
+        np.testing.assert_allclose(search.cv_results_[f"split{place}_test_score"], scores)
+
+
+def test_auto_is_the_best_of_three():
+    search = RankingPursuitCV(6, ridges=[0.1], cv=3, random_state=0)
+    auto = clone(search).fit(X, Y, GROUPS)
+    alone = {
+        name: clone(search).set_params(dictionary=name).fit(X, Y, GROUPS)
+        for name in ("kernel", "additive", "pairs")
+    }
+    best = max(alone, key=lambda name: alone[name].best_score_)
+    assert auto.best_params_["dictionary"] == best
+    np.testing.assert_array_equal(auto.predict(X), alone[best].predict(X))
+    table = auto.cv_results_
+    assert len(table["rank_test_score"]) == sum(
+        len(one.cv_results_["rank_test_score"]) for one in alone.values()
+    )
+    assert table["rank_test_score"][auto.best_index_] == 1
+    assert ("gamma" in auto.best_params_) == (best == "kernel")
+
+
+def test_auto_is_the_kernel_that_is_set():
+    assert "dictionary" not in RankingPursuitCV(3, gammas=[0.1], cv=3).fit(X, Y).best_params_
+
+
+@each
+def test_features_scaled_in_groups(estimator):
+    shifted = X * (1.0 + GROUPS[:, None]) + 100.0 * GROUPS[:, None]
+    inside = np.concatenate(
+        [(part - part.mean(axis=0)) / part.std(axis=0) for part in np.split(X, 30)]
+    )
+    expected = clone(estimator).fit(inside, Y, GROUPS)
+    model = clone(estimator).set_params(scale="group").fit(shifted, Y, GROUPS)
+    np.testing.assert_allclose(
+        model.predict(shifted, GROUPS), expected.predict(inside), rtol=1e-6, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        model.predict(shifted[:10]), model.predict(shifted, GROUPS)[:10], rtol=1e-6, atol=1e-8
+    )
+    if hasattr(model, "n_groups_"):
+        score = model.score(shifted, Y, GROUPS)
+        assert score == pairwise_accuracy(Y, model.predict(shifted, GROUPS), GROUPS)
+    search = RankingPursuitCV(5, ridges=[1.0], cv=3, scale="group", random_state=0)
+    search.fit(shifted, Y, GROUPS)
+    assert np.isfinite(search.predict(shifted, GROUPS)).all()
+
+
+def test_points_of_the_basis_are_in_original_units():
+    search = RankingPursuitCV(4, dictionary="kernel", cv=3).fit(10.0 + 5.0 * X, Y, GROUPS)
+    np.testing.assert_allclose(search.X_basis_, 10.0 + 5.0 * X[search.basis_])
+
+
+@each
+def test_tol_ends_the_path(estimator):
+    whole = clone(estimator).set_params(n_basis=10, dictionary="additive").fit(X, Y, GROUPS)
+    tol = whole.cost_[4]
+    model = clone(whole).set_params(tol=tol).fit(X, Y, GROUPS)
+    np.testing.assert_array_equal(model.cost_, whole.cost_[:5])
+    np.testing.assert_array_equal(model.coef_, whole.staged_coef_[3, :4])
+    nothing = clone(whole).set_params(tol=2.0 * whole.cost_[0]).fit(X, Y, GROUPS)
+    np.testing.assert_array_equal(nothing.predict(X), 0.0)
+
+
+def test_single_precision_is_kept():
+    model = RankingPursuit(5, dictionary="pairs", ridge=0.1)
+    exact, single = (clone(model).fit(X.astype(kind), Y, GROUPS) for kind in ("f8", "f4"))
+    assert single.predict(X.astype("f4")).dtype == np.float32
+    np.testing.assert_allclose(single.predict(X), exact.predict(X), atol=1e-3)
+
+
+def test_a_model_is_saved_with_its_functions(tmp_path):
+    model = RankingPursuit(5, dictionary=UnionDictionary([PairDictionary()])).fit(X, Y, GROUPS)
+    model.save(tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"dictionary": "splines"}, "dictionary must be one of 'kernel', 'additive', 'pairs' or"),
+        ({"dictionary": 3}, "an object with fit, columns and terms"),
+        ({"dictionary": "pairs", "kernel": "precomputed"}, "use dictionary='kernel'"),
+        ({"scale": "query"}, "scale must be True or False or 'group'"),
+        ({"tol": -1.0}, "tol must be a number of at least 0 or None"),
+    ],
+)
+def test_parameters_that_cannot_be_used(parameters, message):
+    square = X[:3] @ X[:3].T
+    with pytest.raises(ValueError, match=message):
+        RankingPursuit(**parameters).fit(square, Y[:3])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["additive", "pairs"])
+def test_missing_and_infinite_features_are_refused(bad, name):
+    table = np.array(X)
+    table[:, 1] = bad
+    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+        RankingPursuit(dictionary=name).fit(table, Y, GROUPS)
+
+
+def test_a_dictionary_without_a_usable_function_is_refused():
+    by_group = np.column_stack([GROUPS, GROUPS**2]).astype(float)
+    for model in (RankingPursuit(dictionary="pairs"), RankingPursuitCV(dictionary="additive")):
+        with pytest.raises(ValueError, match="dictionary has no usable function"):
+            model.fit(by_group, Y, GROUPS)
+
+
+def test_columns_of_a_bad_dictionary_are_refused():
+    class Short(Squares):
+        def columns(self, X, which):
+            return X[:, :1]
+
+    class Endless(Squares):
+        def columns(self, X, which):
+            return np.full((len(X), len(which)), np.inf)
+
+    with pytest.raises(ValueError, match=r"of the shape \(300, 3\); got \(300, 1\)"):
+        RankingPursuit(dictionary=Short()).fit(X, Y)
+    with pytest.raises(ValueError, match="finite"):
+        RankingPursuit(dictionary=Endless()).fit(X, Y)
+
+
+def test_blocks_cannot_be_learned_from():
+    model = RankingPursuit(dictionary="pairs")
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(ValueError, match="dictionary='kernel' and scale=False only"):
+        model.fit_blocks([(X, Y, GROUPS)])
+
+
+def test_small_data_are_learned_from():
+    points, scores, groups = grouped_data()
+    model = RankingPursuitCV(dictionary="pairs", cv=3, n_basis=5).fit(points, scores, groups)
+    assert model.score(points, scores, groups) > 0.7

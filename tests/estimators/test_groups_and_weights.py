@@ -1,0 +1,131 @@
+"""Groups in the forms of other ranking software, weights of samples, and tables of polars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from all_estimators import ALL, CROSS_VALIDATED, grouped_data, id_of, made
+from sklearn.base import clone
+
+from rankpursuit import PairDictionary, RankingPursuit, RankingPursuitCV, RankRLSCV
+from rankpursuit.preferences import Blend, GroupPreferences, Pointwise
+from rankpursuit.solvers.functions import FunctionGram
+
+WEIGHTED = made(
+    "RLS",
+    "RankRLS",
+    "SparseRankRLS",
+    "KernelMatchingPursuit",
+    "RankingPursuit",
+    "CombinedRankingRegressionPursuit",
+)
+
+
+class Fixed(PairDictionary):
+    """Functions placed once and for all, so that repeated rows have the same."""
+
+    def fit(self, _):
+        return super().fit(grouped_data()[0])
+
+
+@pytest.fixture(scope="module")
+def data():
+    return grouped_data()
+
+
+@pytest.mark.parametrize("estimator", [*ALL, *made("RankRLSCV", "RankingPursuitCV")], ids=id_of)
+def test_query_ids_and_sizes_are_groups(data, estimator):
+    X, y, groups = data
+    expected = clone(estimator).fit(X, y, groups).predict(X)
+    for passed in ({"qid": groups}, {"group": np.bincount(groups)}):
+        np.testing.assert_array_equal(clone(estimator).fit(X, y, **passed).predict(X), expected)
+
+
+@pytest.mark.parametrize("estimator", [*ALL, *CROSS_VALIDATED], ids=id_of)
+def test_groups_that_cannot_be_used(data, estimator):
+    X, y, groups = data
+    with pytest.raises(ValueError, match="groups and qid both say what is compared"):
+        clone(estimator).fit(X, y, groups, qid=groups)
+    with pytest.raises(ValueError, match="sizes of 2 groups add up to 7, but there are 40 samples"):
+        clone(estimator).fit(X, y, group=[3, 4])
+
+
+@pytest.mark.parametrize("dictionary", ["kernel", "fixed"])
+@pytest.mark.parametrize("estimator", WEIGHTED, ids=id_of)
+def test_weights_are_numbers_of_repeated_rows(data, estimator, dictionary):
+    X, y, groups = data
+    names = estimator.get_params()
+    model = clone(estimator).set_params(gamma=0.3)
+    if "n_basis" in names:
+        model.set_params(n_basis=1.0 if id_of(model) == "SparseRankRLS" else 5)
+    if dictionary == "fixed":
+        if "dictionary" not in names:
+            return
+        model.set_params(dictionary=Fixed())
+    weights = np.random.default_rng(0).integers(1, 4, size=len(y))
+    repeated = np.repeat(np.arange(len(y)), weights)
+    expected = clone(model).fit(X[repeated], y[repeated], groups[repeated]).predict(X)
+    found = model.fit(X, y, groups, sample_weight=weights).predict(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "equal"])
+def test_the_root_of_weighted_groups(kind):
+    rng = np.random.default_rng(0)
+    groups, weights = rng.integers(0, 4, size=20), rng.uniform(0.5, 2.0, size=20)
+    same = groups[:, None] == groups
+    products = weights[:, None] * weights * same
+    if kind == "equal":
+        products /= (weights * same).sum(axis=1)
+    expected = np.diag(products.sum(axis=1)) - products
+    form = GroupPreferences(groups, kind, weights)
+    for one, laplacian in (
+        (form, expected),
+        (Pointwise(20, weights), np.diag(weights)),
+        (Blend(form, 0.3), 0.3 * np.diag(weights) + 0.7 * expected),
+    ):
+        root = one.root(np.eye(20))
+        np.testing.assert_allclose(root.T @ root, laplacian, atol=1e-12)
+        np.testing.assert_allclose(one.laplacian(np.eye(20)), laplacian, atol=1e-12)
+        values = rng.uniform(-1.0, 1.0, size=(20, 3))
+        gram = FunctionGram(values, np.array([[0, 1]]), one)
+        columns = np.column_stack([values, values[:, 0] * values[:, 1]])
+        np.testing.assert_allclose(gram.norms, np.diag(columns.T @ laplacian @ columns))
+
+
+def test_a_search_weighs_its_fits(data):
+    X, y, groups = data
+    weights = 1.0 + groups
+    search = RankRLSCV(gammas=[0.3], alphas=[0.1, 1.0], cv=3)
+    weighted = clone(search).fit(X, y, groups, sample_weight=weights)
+    assert weighted.best_score_ != clone(search).fit(X, y, groups).best_score_
+    again = clone(weighted.best_estimator_)
+    scaled = weighted.scaler_.transform(X)
+    again.fit(scaled, y, groups, sample_weight=weights)
+    np.testing.assert_array_equal(again.predict(scaled), weighted.predict(X))
+
+
+def test_weights_that_cannot_be_used(data):
+    X, y, groups = data
+    model = RankingPursuit(3)
+    with pytest.raises(ValueError, match="sample_weight must be positive"):
+        model.fit(X, y, groups, sample_weight=np.zeros(40))
+    with pytest.raises(ValueError, match="one number for each of the 40 samples"):
+        model.fit(X, y, groups, sample_weight=np.ones(39))
+    with pytest.raises(ValueError, match="pass weights= of the pairs"):
+        model.fit(X, pairs=[[0, 1]], sample_weight=np.ones(40))
+    (semi_supervised,) = made("SemiSupervisedRankingPursuitCV")
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        semi_supervised.fit(X, y, groups, sample_weight=np.ones(40))
+
+
+def test_names_of_features_come_from_polars(data):
+    polars = pytest.importorskip("polars")
+    X, y, groups = data
+    table = polars.DataFrame(dict(zip("abc", X.T, strict=True)))
+    model = RankingPursuitCV(3, dictionary="additive", cv=3).fit(table, y, groups)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(model.predict(table), model.predict(table))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table.rename({"a": "d"}))
+    assert set(model.explain(table[:2])["sample"]) == {0, 1}

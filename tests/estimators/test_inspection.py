@@ -1,0 +1,159 @@
+"""Explanations add up to predictions, and displays show them in the units of the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from rankpursuit import (
+    ContributionsDisplay,
+    FunctionsDisplay,
+    KernelMatchingPursuit,
+    PathDisplay,
+    RankingPursuit,
+    RankingPursuitCV,
+    RankRLSCV,
+)
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "price": np.exp(RNG.normal(4.0, 0.5, size=200)),
+        "rating": RNG.uniform(1.0, 5.0, size=200),
+        "breakfast": RNG.integers(0, 2, size=200).astype(float),
+    },
+    index=[f"hotel {i}" for i in range(200)],
+)
+GROUPS = np.repeat(np.arange(20), 10)
+Y = (TABLE["rating"] - np.log(TABLE["price"]) * TABLE["breakfast"]).to_numpy()
+SEARCH = {"ridges": [0.1], "cv": 3, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def models():
+    fits = {
+        "pairs": RankingPursuit(6, dictionary="pairs", scale=True),
+        "search": RankingPursuitCV(6, dictionary="pairs", **SEARCH),
+        "kernel": RankingPursuit(6, scale=True, random_state=0),
+        "kernel search": RankingPursuitCV(6, dictionary="kernel", **SEARCH),
+        "regression": KernelMatchingPursuit(6, dictionary="additive"),
+    }
+    return {name: model.fit(TABLE, Y, GROUPS) for name, model in fits.items()}
+
+
+each = pytest.mark.parametrize("name", ["pairs", "search", "kernel", "kernel search", "regression"])
+
+
+@each
+def test_contributions_add_up(models, name):
+    model = models[name]
+    table = model.explain(TABLE.iloc[:3])
+    totals = table.groupby("sample", sort=False)["contribution"].sum()
+    assert list(totals.index) == ["hotel 0", "hotel 1", "hotel 2"]
+    np.testing.assert_allclose(totals, model.predict(TABLE.iloc[:3]))
+    over = model.explain(TABLE.iloc[:3], TABLE.iloc[[7]])["contribution"].sum()
+    apart = model.predict(TABLE.iloc[:3]) - model.predict(TABLE.iloc[[7]])
+    assert over == pytest.approx(apart.sum())
+
+
+@each
+def test_functions_are_described_in_the_units_of_the_data(models, name):
+    table = models[name].summary()
+    assert len(table) == len(models[name].basis_)
+    for kind, features, centres in zip(table.kind, table.features, table.centre, strict=True):
+        assert set(features) <= set(TABLE)
+        for feature, centre in zip(features, centres, strict=True):
+            if kind in ("bump", "kernel"):
+                assert np.isclose(TABLE[feature], centre).any()
+    assert table["explained"].is_monotonic_increasing
+    assert ("score" in table) == name.endswith("search")
+
+
+def test_the_summary_of_a_search_has_the_scores_of_the_path(models):
+    model = models["search"]
+    table = model.summary()
+    assert table["score"].iloc[-1] == pytest.approx(model.best_score_)
+    np.testing.assert_allclose(table["added"].iloc[1:], np.diff(table["score"]))
+
+
+def test_bad_points_are_refused(models):
+    model = models["pairs"]
+    with pytest.raises(ValueError, match=r"over must be points like those of X: .*2 features"):
+        model.explain(TABLE.to_numpy()[:1], np.ones((1, 2)))
+    with pytest.raises(ValueError, match="over must be one point, or as many as X has, 3; got 2"):
+        model.explain(TABLE.iloc[:3], TABLE.iloc[:2])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.explain(TABLE.iloc[:1].rename(columns={"price": "cost"}))
+    with pytest.raises(ValueError, match=r"over must be points like.*feature names should match"):
+        model.explain(TABLE.iloc[:1], TABLE.iloc[:1].rename(columns={"price": "cost"}))
+    grouped = RankingPursuit(3, dictionary="pairs", scale="group").fit(TABLE, Y, GROUPS)
+    with pytest.raises(ValueError, match="explain all points of the group"):
+        grouped.explain(TABLE.iloc[:1], TABLE.iloc[:1])
+    assert len(grouped.explain(TABLE, groups=GROUPS)) == 200 * len(grouped.basis_)
+
+
+def test_features_without_names_are_numbered():
+    model = RankingPursuit(2, dictionary="additive").fit(TABLE.to_numpy(), Y, GROUPS)
+    assert {name for names in model.summary().features for name in names} <= {"x0", "x1", "x2"}
+
+
+def test_a_precomputed_kernel_is_explained_by_points():
+    kernel = TABLE.to_numpy() @ TABLE.to_numpy().T / 1e4
+    model = RankingPursuit(2, kernel="precomputed").fit(kernel, Y, GROUPS)
+    assert model.summary().function.str.startswith("kernel at point").all()
+
+
+def test_curves_and_heat_maps_are_labelled_in_original_units(models):
+    display = FunctionsDisplay.from_estimator(models["search"], TABLE)
+    assert isinstance(display.figure_, Figure)
+    shown = [ax for ax in display.axes_.ravel() if ax.get_xlabel()]
+    assert len(shown) == len(display.panels)
+    for ax, panel in zip(shown, display.panels, strict=True):
+        assert ax.get_xlabel() == panel["features"][0]
+        values = TABLE[panel["features"][0]]
+        assert values.min() <= panel["grid"][0][0] < panel["grid"][0][-1] <= values.max()
+        assert ax.get_ylabel() == (panel["features"][1:] or ["contribution"])[0]
+
+
+def test_a_curve_is_the_sum_of_the_functions_of_its_feature(models):
+    model = models["regression"]
+    panels = FunctionsDisplay.from_estimator(model, TABLE).panels
+    at = TABLE.median().to_frame().T
+    for panel in panels:
+        (name,) = panel["features"]
+        at[name] = panel["grid"][0][30]
+        table = model.explain(at)
+        own = table[table.features == (name,)]["contribution"].sum()
+        assert panel["values"][30] == pytest.approx(own)
+        at[name] = TABLE[name].median()
+
+
+def test_kernels_are_drawn_by_their_points(models):
+    display = FunctionsDisplay.from_estimator(models["kernel"], TABLE)
+    assert display.axes_[0, 0].get_xlabel() == "coefficient"
+
+
+@pytest.mark.parametrize("name", ["pairs", "search"])
+def test_paths_are_drawn(models, name):
+    ax = Figure().subplots()
+    display = PathDisplay.from_estimator(models[name], ax=ax)
+    assert display.ax_ is ax
+    assert ax.get_xlabel().startswith("number of")
+    assert (display.error is None) == (name == "pairs")
+    assert PathDisplay.from_estimator(RankRLSCV(cv=2).fit(TABLE, Y)).ax_.get_xscale() == "log"
+
+
+def test_contributions_are_drawn_largest_first(models):
+    model = models["pairs"]
+    display = ContributionsDisplay.from_estimator(
+        model, TABLE.iloc[[3]], TABLE.iloc[[7]], max_functions=4
+    )
+    assert display.functions[-1] == "3 others"
+    apart = model.predict(TABLE.iloc[[3]]) - model.predict(TABLE.iloc[[7]])
+    assert display.contributions.sum() == pytest.approx(apart[0])
+    assert (np.diff(np.abs(display.contributions[:-1])) <= 0.0).all()
+    assert display.ax_.get_xlabel().startswith("contribution to f(x) - f(z)")
+    with pytest.raises(ValueError, match="x must be one point"):
+        ContributionsDisplay.from_estimator(model, TABLE.iloc[:2])
