@@ -54,10 +54,7 @@ _CACHED = 1 << 16
 def split_points(
     scored: Flags, n_views: int, generator: np.random.Generator | np.random.RandomState
 ) -> list[Indices]:
-    """Split the points at random among the views, the scored and the unscored ones evenly.
-
-    Returns the sorted indices of the points of each view; sizes differ by at most one.
-    """
+    """Split the scored and the unscored points at random and evenly; return sorted indices."""
     dealt = np.concatenate(
         [generator.permutation(np.flatnonzero(part)) for part in (scored, ~scored)]
     )
@@ -72,16 +69,6 @@ def split_features(
     return [np.sort(dealt[view::n_views]) for view in range(n_views)]
 
 
-def median(values: Sequence[Array]) -> Array:
-    """Return the median over the views of predictions of shape (..., m)."""
-    return np.median(values, axis=0)
-
-
-def borda(values: Sequence[Array]) -> Array:
-    """Return Borda's count: the mean over the views of the ranks among m points, ties shared."""
-    return np.mean([rankdata(part, axis=-1) for part in values], axis=0)
-
-
 def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     """Return the mean over the views of predictions (..., m), weighted by their skills (M, ...).
 
@@ -93,8 +80,11 @@ def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     return sum(w[..., None] * part for w, part in zip(weights, values, strict=True))
 
 
-AGGREGATIONS: dict[str, Callable[[Sequence[Array]], Array]] = {"median": median, "borda": borda}
-"""The aggregations of predictions that need nothing else."""
+AGGREGATIONS: dict[str, Callable[[Sequence[Array]], Array]] = {
+    "median": lambda values: np.median(values, axis=0),
+    "borda": lambda values: np.mean([rankdata(part, axis=-1) for part in values], axis=0),
+}
+"""The aggregations of the views' predictions, (..., m), that need nothing else."""
 
 
 # The pursuit
@@ -148,25 +138,10 @@ class CoregularisedPath:
         `kernels` has, for each view, the values (b, m, N_v) of its dictionary functions at m
         points, and `steps`, (s,), the numbers of steps of the prefixes, from 1 to P.
         """
-        if self.directions is not None:
-            functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
-            starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
-            selected = (self.selected + starts).reshape(self.weights.shape)
-            mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
-            return mean / len(kernels)
-        # Step by step: the terms of a step fit into the cache of a core, those of a path do not.
-        by_function = [np.ascontiguousarray(kernel.swapaxes(1, 2)) for kernel in kernels]
-        lengths = self.weights.reshape(self.selected.shape)[..., None]
-        dictionaries = np.arange(len(self.selected))[:, None]
-        total = np.zeros((*self.selected.shape[:2], kernels[0].shape[1]))
-        mean = np.empty((*total.shape[:2], len(steps), total.shape[2]))
-        for step in range(int(steps.max(initial=0))):
-            chosen = self.selected[:, :, step]
-            total += sum(
-                functions[dictionaries, chosen[..., v]] * lengths[:, :, step, v]
-                for v, functions in enumerate(by_function)
-            )
-            mean[:, :, steps == step + 1] = total[:, :, None]
+        functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
+        starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
+        selected = (self.selected + starts).reshape(self.weights.shape)
+        mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
         return mean / len(kernels)
 
     def _staged(self, functions: Array, selected: Indices, part: slice) -> Array:
@@ -297,16 +272,11 @@ class _JointProblem:
 
 
 class _BestTuple(NamedTuple):
-    """The best tuple of each problem.
+    """The best tuple of each problem."""
 
-    `chosen`, (b, k, M), is the function of each view, `gain`, (b, k), how much the step along it
-    lowers the cost (zero or NaN if no tuple can be used), and `steps`, (b, k, M), the solution of
-    the tuple's system.
-    """
-
-    chosen: Indices
-    gain: Array
-    steps: Array
+    chosen: Indices  # (b, k, M): the function of each view
+    gain: Array  # (b, k): fall of the cost along the tuple; zero or NaN if no tuple can be used
+    steps: Array  # (b, k, M): solution of the tuple's system
 
 
 # The joint problem: what a step along a tuple does
@@ -347,51 +317,33 @@ class _Residue:
         return None if self._basis is None else self._basis.directions
 
     def correlations(self) -> list[Array]:
-        """Return, for each view, the products (b, k, N_v) of its functions with the residue.
+        """Return the products (b, k, N_v) of each view's functions with the residue.
 
-        With the whole residue for cumulative agreement, with its rows on the scored points for
-        incremental agreement.
+        Incremental agreement takes its rows on the scored points only.
         """
         result = []
         for v, functions in enumerate(self._scored):
             product = np.matmul(self.residue[..., self._blocks[v]], functions.swapaxes(1, 2))
             if self._agree:
-                apart = np.zeros((*self.residue.shape[:2], self._unscored[v].shape[2]))
-                for sign, block in self._agreements(v):
-                    apart += sign * self.residue[..., block]
-                apart *= self._root
-                product += np.matmul(apart, self._unscored[v].swapaxes(1, 2))
+                apart = sum(sign * self.residue[..., block] for sign, block in self._agreements(v))
+                product += np.matmul(self._root * apart, self._unscored[v].swapaxes(1, 2))
             result.append(product)
         return result
 
     def take(self, best: _BestTuple, active: Flags) -> Array:
         """Append the best tuples of the active problems; return the lengths (b, k, M)."""
         lengths = np.where(active[..., None], best.steps, 0.0)
-        for view in range(len(self._scored)):
-            own, values = self._functions(view, best.chosen)
-            if self._basis is not None:  # take what is new in the function
-                column = np.zeros_like(self.residue)
-                column[..., self._blocks[view]] = own
-                for sign, block in self._agreements(view):
-                    column[..., block] = sign * values
-                unit = self._basis.append(column)
-                lengths[..., view] = np.einsum("bkr,bkr->bk", unit, self.residue) * active
-                self.residue -= lengths[..., view, None] * unit
-                continue
-            length = lengths[..., view, None]
-            self.residue[..., self._blocks[view]] -= length * own
-            values *= length
+        for view, chosen in enumerate(np.moveaxis(best.chosen, 2, 0)):
+            column = np.zeros_like(self.residue)
+            column[..., self._blocks[view]] = self._scored[view][self._problems, chosen]
+            values = self._root * self._unscored[view][self._problems, chosen]
             for sign, block in self._agreements(view):
-                self.residue[..., block] -= sign * values
+                column[..., block] = sign * values
+            if self._basis is not None:  # take what is new in the function
+                column = self._basis.append(column)
+                lengths[..., view] = np.einsum("bkr,bkr->bk", column, self.residue) * active
+            self.residue -= lengths[..., view, None] * column
         return lengths
-
-    def _functions(self, view: int, chosen: Indices) -> tuple[Array, Array]:
-        """Return the chosen functions in their view's rows, and in those of agreement."""
-        own, values = (
-            functions[view][self._problems, chosen[..., view]]
-            for functions in (self._scored, self._unscored)
-        )
-        return own, self._root * values
 
     def _agreements(self, view: int) -> Iterator[tuple[float, slice]]:
         """Yield the sign of this view's function, and the block, of each pair with this view."""

@@ -193,10 +193,7 @@ def rank_svm_path(
 def _hinge_path(
     kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Solve for all C in one batch: an interior-point method gains little from a warm start.
-
-    Kernels that share an object of pairs are one batch.
-    """
+    """Solve for all C of the kernels that share an object of pairs in one batch."""
     grid = (len(kernel), len(Cs))
     path = np.empty((*grid, kernel.shape[1])), np.empty(grid), np.empty(grid)
     batches: dict[int, list[int]] = {}
@@ -415,7 +412,7 @@ def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tupl
     reached = problems.evaluate(start + direction)
     new_bounds = reached.bounds(C)
     for _ in range(_HALVINGS):
-        # NaN, of a step that overflows, is worse too.
+        # NaN, of a singular system, is worse too.
         worse = (~(new_bounds[:, 0] <= bounds[:, 0])).nonzero()[0]
         if not len(worse):
             break
@@ -471,12 +468,14 @@ class GroupedPairs:
         number = np.cumsum(new_group | (np.diff(scores[order], prepend=np.nan) != 0))
         ranks = np.empty(len(scores), dtype=np.intp)
         ranks[order] = number - number[new_group][np.cumsum(new_group) - 1]
-        digits = int(ranks.max(initial=0)).bit_length()
-        self._digits = [_Halves.of(ranks, groups, digit) for digit in range(digits)]
+        self._digits = []  # the block of each point, and whether it is in the upper half
+        for digit in range(int(ranks.max(initial=0)).bit_length()):
+            block = groups * len(ranks) + (ranks >> (digit + 1))
+            self._digits.append((block, (ranks >> digit & 1).astype(np.bool_)))
 
     def violated(self, values: Array, margin: float) -> Violated:
         """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
-        digits = [halves.sorted(values, margin) for halves in self._digits]
+        digits = [_partners(values, margin, *halves) for halves in self._digits]
         weights = self._weights
         preferred, other = np.zeros(len(weights)), np.zeros(len(weights))
         for upper, lower, (behind, end), (start, before) in digits:
@@ -506,53 +505,27 @@ class GroupedPairs:
 Compared = OrderedPairs | GroupedPairs
 
 
-class _Halves(NamedTuple):
-    """Blocks of points in two halves, each point of the upper one preferred to all of the lower.
+def _partners(
+    values: Array, margin: float, block: Index, upper: Flags
+) -> tuple[Index, Index, tuple[Index, Index], tuple[Index, Index]]:
+    """Sort each block by value, the lower half moved up by the margin.
 
-    All of shape (m,): the points, block after block, the index of each one's block, whether it is
-    in the upper half, and where its block begins and ends.
+    Returns the upper and the lower points, and for each upper point the range of its partners
+    among the lower ones, which come after it, and the other way round.
     """
-
-    points: Index
-    block: Index
-    upper: Flags
-    first: Index
-    last: Index
-
-    @classmethod
-    def of(cls, ranks: Index, groups: Index, digit: int) -> _Halves:
-        """Return the blocks of one binary digit of the ranks that have both of their halves."""
-        higher = ranks >> (digit + 1)
-        _, block = np.unique(groups * (higher.max(initial=0) + 1) + higher, return_inverse=True)
-        upper = (ranks >> digit & 1).astype(np.bool_)
-        sizes = np.bincount(block)
-        n_upper = np.bincount(block, upper, len(sizes))
-        points = np.flatnonzero(((n_upper > 0) & (n_upper < sizes))[block])
-        points = points[np.argsort(block[points], kind="stable")]
-        _, number, sizes = np.unique(block[points], return_inverse=True, return_counts=True)
-        ends = np.cumsum(sizes)
-        return cls(points, number, upper[points], (ends - sizes)[number], ends[number])
-
-    def sorted(
-        self, values: Array, margin: float
-    ) -> tuple[Index, Index, tuple[Index, Index], tuple[Index, Index]]:
-        """Sort each block by value, the lower half moved up by the margin.
-
-        Returns the upper and the lower points, and for each upper point the range of its partners
-        among the lower ones, which come after it, and the other way round.
-        """
-        moved = values[self.points] + np.where(self.upper, 0.0, margin)
-        order = np.lexsort((moved, self.block))
-        points, upper = self.points[order], self.upper[order]
-        # How many of each half there are before each place, and before the end.
-        n_upper = np.concatenate([[0], np.cumsum(upper)])
-        n_lower = np.arange(len(n_upper)) - n_upper
-        return (
-            points[upper],
-            points[~upper],
-            (n_lower[:-1][upper], n_lower[self.last[upper]]),
-            (n_upper[self.first[~upper]], n_upper[:-1][~upper]),
-        )
+    order = np.lexsort((values + np.where(upper, 0.0, margin), block))
+    upper, blocks = upper[order], block[order]
+    # How many of each half there are before each place, and before the end.
+    n_upper = np.concatenate([[0], np.cumsum(upper)])
+    n_lower = np.arange(len(n_upper)) - n_upper
+    ends = blocks.searchsorted(blocks[upper], side="right")
+    starts = blocks.searchsorted(blocks[~upper])
+    return (
+        order[upper],
+        order[~upper],
+        (n_lower[:-1][upper], n_lower[ends]),
+        (n_upper[starts], n_upper[:-1][~upper]),
+    )
 
 
 def _sums_between(x: Array, start: Index, end: Index) -> Array:
@@ -598,16 +571,7 @@ def rank_svm_weights(
     smooth in a zone that shrinks until the duality gap of the hinge itself, not of the smooth loss,
     is at most `tol`. If that fails, the result is the best function found.
     """
-    points = X if sp.issparse(X) else pairs.centred(X)
-    # Steps that overflow, as they may for a large C, are discarded.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _descend_linear(points, pairs, np.float64(C), loss, tol, max_iter)
-
-
-def _descend_linear(
-    X: Features, pairs: Compared, C: float, loss: Loss, tol: float, max_iter: int
-) -> LinearRankSVM:
-    """Take Newton steps until the duality gap is at most `tol`."""
+    X = X if sp.issparse(X) else pairs.centred(X)
     zone = 1.0
 
     def at(weights: Array) -> _LinearPoint:
