@@ -11,7 +11,7 @@ import math
 import numbers
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -135,12 +135,11 @@ def kendall_tau(
         With "b", ties in the scores do not keep a prediction from reaching 1, if it has the same
         ties. With "a", ``(1 - tau_a) / 2`` is the disagreement error with half wrong ties.
     empty : float or None, default None
-        Value of a group in which no two scores differ; None leaves it out.
+        Value of a group in which no two scores differ; None leaves it out. NaN if all are.
 
     Returns
     -------
     float or ndarray of shape (...)
-        NaN if all groups are left out.
     """
     _check_option("variant", variant, Variant)
 
@@ -212,7 +211,16 @@ def ndcg_error(
         divisors = places + 1 if discount == "standard" else np.maximum(places, 2)
         discounts = 1.0 / np.log2(divisors)
         discounts[len(places) if k is None else k :] = 0.0
-        return _ndcg_error(gains, stack, discounts)
+        ideal = (-np.sort(-gains, axis=1)) @ discounts
+        begin, end, before, with_tie = _ranked(gains, stack)
+        weights = _running(discounts)
+        # Each of the points of a tie counts the mean gain of the tie times its mean discount.
+        of_tie = (with_tie - before) * (weights[end] - weights[begin])
+        reached = (of_tie / np.square(end - begin)).sum(axis=2)
+        positive = ideal > 0.0
+        ratio = np.ones_like(reached)
+        np.divide(reached, ideal[:, None], out=ratio, where=positive[:, None])
+        return np.maximum(1.0 - ratio, 0.0), positive
 
     return _mean_over_groups(errors, scores, predictions, groups, empty)
 
@@ -243,12 +251,11 @@ def mean_average_precision(
         A point is relevant if its score is above it.
     empty : float or None, default None
         Value of a group without a relevant point; None leaves it out. Figures published for LETOR
-        count it as 0, LightGBM as 1.
+        count it as 0, LightGBM as 1. NaN if all groups are left out.
 
     Returns
     -------
     float or ndarray of shape (...)
-        NaN if all groups are left out.
 
     Examples
     --------
@@ -291,12 +298,8 @@ def mean_reciprocal_rank(
 
 def squared_error(scores: ArrayLike, predictions: ArrayLike) -> Array | float:
     """Mean squared error of predictions of the shapes of :func:`disagreement_error`."""
-    scores = np.asarray(scores, dtype=np.float64)
-    predictions = np.asarray(predictions, dtype=np.float64)
-    own = scores.shape[:-1]  # the axis of predictions that has rows of scores, if any
-    beside = scores.reshape(*own, *[1] * (predictions.ndim - scores.ndim), scores.shape[-1])
-    result = np.mean(np.square(predictions - beside), axis=-1)
-    return result if result.ndim else float(result)
+    rows, stack, shape = _rows_and_stack(scores, predictions)
+    return _result(np.mean(np.square(stack - rows[:, None]), axis=2), stack, shape)
 
 
 def sparsity(coefficients: ArrayLike) -> Array | float:
@@ -513,58 +516,30 @@ def _runs(*ordered: Array) -> tuple[Places, Places]:
     return begin, np.minimum.accumulate(end, axis=-1)[..., ::-1]
 
 
-def _ndcg_error(gains: Array, stack: Array, discounts: Array) -> tuple[Array, Flags]:
-    """Return the errors (b, g) of one group, and in which rows (b,) any point has a gain."""
-    ideal = (-np.sort(-gains, axis=1)) @ discounts
-    order = np.argsort(-stack, axis=2, kind="stable")
-    falling = np.take_along_axis(stack, order, axis=2)
-    sums = _running(np.take_along_axis(gains[:, None, :], order, axis=2))
-    weights = _running(discounts)
-    begin, end = _runs(falling)
-    size = end - begin
-    # Each of the points of a tie counts the mean gain of the tie times its mean discount.
-    of_tie = np.take_along_axis(sums, end, axis=2) - np.take_along_axis(sums, begin, axis=2)
-    reached = (of_tie * (weights[end] - weights[begin]) / np.square(size)).sum(axis=2)
-    positive = ideal > 0.0
-    ratio = np.divide(reached, ideal[:, None], out=np.ones_like(reached), where=positive[:, None])
-    return np.maximum(1.0 - ratio, 0.0), positive
+def _ranked(values: NDArray[Any], stack: Array) -> tuple[Places, Places, NDArray, NDArray]:
+    """Put the points of a group, with values (b, m), in the predicted order.
 
-
-class _Ranking(NamedTuple):
-    """The points of a group in the predicted order; arrays of shape (b, g, m).
-
-    The place (m,), the place in the tie that a point is part of, the points and the relevant
-    points in the tie, and the relevant points before the tie.
+    For each place, arrays (b, g, m): where the tie of its point begins and ends, and the sums of
+    the values before the tie, and to its end.
     """
-
-    place: Places
-    inside: Places
-    size: Places
-    relevant: Places
-    before: Places
-
-    @classmethod
-    def of(cls, relevant: Flags, stack: Array) -> _Ranking:
-        """Rank the points of a group; `relevant` has the shape (b, m)."""
-        order = np.argsort(-stack, axis=2, kind="stable")
-        begin, end = _runs(np.take_along_axis(stack, order, axis=2))
-        ordered = np.take_along_axis(relevant[:, None, :], order, axis=2)
-        sums = _running(ordered.astype(np.intp))
-        before, with_tie = (np.take_along_axis(sums, at, axis=2) for at in (begin, end))
-        place = np.arange(stack.shape[2])
-        return cls(place, place - begin, end - begin, with_tie - before, before)
+    order = np.argsort(-stack, axis=2, kind="stable")
+    begin, end = _runs(np.take_along_axis(stack, order, axis=2))
+    sums = _running(np.take_along_axis(values[:, None, :], order, axis=2))
+    before, with_tie = (np.take_along_axis(sums, at, axis=2) for at in (begin, end))
+    return begin, end, before, with_tie
 
 
 def _average_precision(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
     """Add up the chance of a relevant point at each place times the precision there."""
-    relevant = scores > threshold
-    ranked, total = _Ranking.of(relevant, stack), relevant.sum(axis=1)
+    relevant = (scores > threshold).astype(np.intp)
+    begin, end, before, with_tie = _ranked(relevant, stack)
+    place, size, in_tie = np.arange(stack.shape[2]), end - begin, with_tie - before
     # Among the others of a tie, the relevant ones are spread evenly over the places before.
-    others = ranked.inside * (ranked.relevant - 1) / np.maximum(ranked.size - 1, 1)
-    precision = (ranked.before + 1 + others) / (ranked.place + 1)
-    counted = ranked.relevant / ranked.size * precision * (ranked.place < k)
+    others = (place - begin) * (in_tie - 1) / np.maximum(size - 1, 1)
+    precision = (before + 1 + others) / (place + 1)
+    counted, total = in_tie / size * precision * (place < k), relevant.sum(axis=1)
     return counted.sum(axis=2) / np.clip(total, 1, k)[:, None], total > 0
 
 
@@ -572,18 +547,15 @@ def _reciprocal_rank(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
     """Add up the chance that the first relevant point is at each place, over the place."""
-    relevant = scores > threshold
-    ranked = _Ranking.of(relevant, stack)
-    irrelevant = ranked.size - ranked.relevant
-    possible = (ranked.before == 0) & (ranked.relevant > 0) & (ranked.inside <= irrelevant)
+    relevant = (scores > threshold).astype(np.intp)
+    begin, end, before, with_tie = _ranked(relevant, stack)
+    place, size, in_tie = np.arange(stack.shape[2]), end - begin, with_tie - before
+    inside, irrelevant = place - begin, size - in_tie
+    possible = (before == 0) & (in_tie > 0) & (inside <= irrelevant) & (place < k)
     # All places before, in the tie, are irrelevant: C(irrelevant, inside) / C(size, inside).
-    log_factorials = _running(np.log(np.arange(1, ranked.place.size + 1)))
-    none_before = np.exp(
-        log_factorials[irrelevant]
-        - log_factorials[np.maximum(irrelevant - ranked.inside, 0)]
-        - log_factorials[ranked.size]
-        + log_factorials[ranked.size - ranked.inside]
-    )
-    first = none_before * ranked.relevant / (ranked.size - ranked.inside)
-    counted = np.where(possible & (ranked.place < k), first, 0.0) / (ranked.place + 1)
-    return counted.sum(axis=2), relevant.sum(axis=1) > 0
+    logs = _running(np.log(np.arange(1, place.size + 1)))  # of factorials
+    none_before = logs[irrelevant] - logs[np.maximum(irrelevant - inside, 0)]
+    none_before += logs[size - inside] - logs[size]
+    first = np.exp(none_before) * in_tie / (size - inside)
+    counted = np.where(possible, first, 0.0) / (place + 1)
+    return counted.sum(axis=2), relevant.any(axis=1)
