@@ -8,7 +8,6 @@ with each other. A prediction with a NaN has the value NaN.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, get_args
@@ -20,10 +19,8 @@ from scipy.stats import kendalltau
 from rankpursuit.labels import checked_labels
 
 __all__ = [
-    "Discount",
     "Gain",
     "Ties",
-    "Variant",
     "disagreement_error",
     "kendall_tau",
     "mean_average_precision",
@@ -39,9 +36,7 @@ Places = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 Ties = Literal["half", "all", "untied"]
-Variant = Literal["a", "b"]
 Gain = Literal["linear", "exponential", "shifted"]
-Discount = Literal["standard", "letor"]
 
 _LONG = 600
 """In groups of more points, pairs are counted by sorting: O(m log m)."""
@@ -57,13 +52,13 @@ def disagreement_error(
     predictions: ArrayLike,
     groups: ArrayLike | None = None,
     *,
-    normalized: bool = True,
     ties: Ties = "half",
 ) -> Array | float:
     """Disagreement error of formula (1) of the paper: how many pairs are in the wrong order.
 
-    Raw, it is ``1/2 sum_ij W_ij |sign(s_i - s_j) - sign(f_i - f_j)|``: 2 for each pair in the
-    wrong order, 1 for a pair that is tied on one side only.
+    It is ``1/2 sum_ij W_ij |sign(s_i - s_j) - sign(f_i - f_j)|``, 2 for each pair in the wrong
+    order and 1 for a pair that is tied on one side only, over twice the number of pairs: without
+    ties 0 is perfect and 1 is reversed.
 
     Parameters
     ----------
@@ -72,10 +67,8 @@ def disagreement_error(
     predictions : array-like of shape (..., m) or (b, ..., m)
     groups : array-like of shape (m,), optional
         Only pairs inside a group count. Default: all pairs.
-    normalized : bool, default True
-        Divide by twice the number of pairs, so that without ties 0 is perfect and 1 is reversed.
     ties : {"half", "all", "untied"}, default "half"
-        "half": a pair that is tied on either side is half wrong; normalised, this is
+        "half": a pair that is tied on either side is half wrong; this is
         ``(1 - tau_a) / 2`` with Kendall's tau_a, and a constant prediction has 1/2. "all" counts
         every pair as the formula does: one that is tied on both sides costs nothing, so that a
         constant prediction is right about all tied scores, and among scores with many ties wins.
@@ -84,7 +77,7 @@ def disagreement_error(
     Returns
     -------
     float or ndarray of shape (...)
-        NaN where normalised and no pair counts.
+        NaN where no pair counts.
     """
     _check_option("ties", ties, Ties)
     rows, stack, shape = _rows_and_stack(scores, predictions)
@@ -96,9 +89,8 @@ def disagreement_error(
         n_pairs += counted
         if ties == "all":
             wrong -= _tied_pairs(own[:, None], predicted)
-    if normalized:
-        wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
-    return _result(wrong, stack, shape)
+    error = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
+    return _result(error, stack, shape)
 
 
 def pairwise_accuracy(
@@ -117,23 +109,19 @@ def kendall_tau(
     predictions: ArrayLike,
     groups: ArrayLike | None = None,
     *,
-    variant: Variant = "b",
     empty: float | None = None,
 ) -> Array | float:
-    """Kendall's tau, the mean over groups: a score from -1, reversed, to 1.
+    """Kendall's tau_b, the mean over groups: a score from -1, reversed, to 1.
 
     In a group it is the number of pairs in the right order minus the number of those in the wrong
-    one, over the number of all pairs (tau_a), or over the geometric mean of the numbers of pairs
-    that are not tied in the scores and not tied in the prediction (tau_b). A pair that is tied on
-    either side is neither right nor wrong, so that a constant prediction of a group counts 0.
+    one, over the geometric mean of the numbers of pairs that are not tied in the scores and not
+    tied in the prediction. A pair that is tied on either side is neither right nor wrong, so that
+    a constant prediction of a group counts 0, and a prediction with the same ties reaches 1.
 
     Parameters
     ----------
     scores, predictions, groups
         See :func:`disagreement_error`, which counts the pairs of all groups together.
-    variant : {"a", "b"}, default "b"
-        With "b", ties in the scores do not keep a prediction from reaching 1, if it has the same
-        ties. With "a", ``(1 - tau_a) / 2`` is the disagreement error with half wrong ties.
     empty : float or None, default None
         Value of a group in which no two scores differ; None leaves it out. NaN if all are.
 
@@ -141,12 +129,10 @@ def kendall_tau(
     -------
     float or ndarray of shape (...)
     """
-    _check_option("variant", variant, Variant)
 
     def taus(own: Array, stack: Array) -> tuple[Array, Flags]:
-        untied, possible = _untied_pairs(own), np.full(stack.shape[:2], float(_pairs(own)))
-        if variant == "b":
-            possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
+        untied = _untied_pairs(own)
+        possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
         found, surplus = np.zeros_like(possible), _right_less_wrong(own, stack)
         np.divide(surplus, possible, out=found, where=possible > 0.0)
         return found, untied > 0
@@ -161,7 +147,6 @@ def ndcg_error(
     *,
     k: int | None = None,
     gain: Gain = "linear",
-    discount: Discount = "standard",
     empty: float | None = 0.0,
 ) -> Array | float:
     """One minus the normalised discounted cumulative gain, ``NDCG@k``: 0 is the best order.
@@ -180,9 +165,6 @@ def ndcg_error(
     gain : {"linear", "exponential", "shifted"}, default "linear"
         Gain of a point: its grade, as in scikit-learn; ``2^grade - 1``, as in LightGBM and LETOR;
         or its score minus the lowest of its group, for scores of any scale.
-    discount : {"standard", "letor"}
-        Divisor of a gain at place i: ``log2(i + 1)``; or ``max(1, log2(i))``, as in the program
-        that LETOR 4.0 is evaluated with.
     empty : float or None, default 0
         Error of a group whose points all have no gain, so that no order of them is wrong; None
         leaves it out. LightGBM counts it as right too, figures published for LETOR as wrong: 1.
@@ -194,7 +176,6 @@ def ndcg_error(
     """
     _check_places(k)
     _check_option("gain", gain, Gain)
-    _check_option("discount", discount, Discount)
     lowest = np.min(np.asarray(scores, dtype=np.float64), initial=0.0)
     if gain != "shifted" and lowest < 0:
         raise ValueError(
@@ -207,10 +188,8 @@ def ndcg_error(
             gains = np.exp2(gains) - 1.0
         elif gain == "shifted":
             gains = gains - gains.min(axis=1, initial=np.inf, keepdims=True)
-        places = np.arange(1, gains.shape[1] + 1)
-        divisors = places + 1 if discount == "standard" else np.maximum(places, 2)
-        discounts = 1.0 / np.log2(divisors)
-        discounts[len(places) if k is None else k :] = 0.0
+        discounts = 1.0 / np.log2(np.arange(2, gains.shape[1] + 2))
+        discounts[len(discounts) if k is None else k :] = 0.0
         ideal = (-np.sort(-gains, axis=1)) @ discounts
         begin, end, before, with_tie = _ranked(gains, stack)
         weights = _running(discounts)
@@ -380,8 +359,6 @@ def _mean_over_groups(
     (b, g), and in which rows (b,) there is anything to rank. The others have the value `empty`, or
     are left out if that is None.
     """
-    if empty is not None and not isinstance(empty, numbers.Real):
-        raise ValueError(f"empty: expected a number, or None to leave groups out, got {empty!r}")
     rows, stack, shape = _rows_and_stack(scores, predictions)
     sums, n_groups = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
     for own in _groups(groups, rows.shape[1], smallest=smallest):
@@ -396,17 +373,14 @@ def _mean_over_groups(
 
 
 def _right_less_wrong(scores: Array, stack: Array) -> Array:
-    """Return the number of pairs in the right order minus that of those in the wrong one, (b, g).
-
-    It is an integer, the same whichever way it is counted, for predictions (b, g, m).
-    """
+    """Return the number of pairs in the right order minus those in the wrong one, (b, g)."""
     n_rows, n_predictions, n_points = stack.shape
     if stack.size <= _FEW:
         return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
     if n_points > _LONG:
         return _count_by_sorting(scores, stack)
     order = np.argsort(-scores, axis=1, kind="stable")
-    worse = _first_worse(np.take_along_axis(scores, order, axis=1))
+    _, worse = _runs(np.take_along_axis(scores, order, axis=1))  # where worse scores begin
     wrong = np.empty((n_rows, n_predictions))
     # Points lead, so that one comparison serves many predictions in a contiguous sweep.
     by_point = np.moveaxis(stack, 2, 0)
@@ -457,14 +431,6 @@ def _tied_pairs(*values: Array) -> Array:
     return (end - begin - 1).sum(axis=-1) / 2.0
 
 
-def _first_worse(falling: Array) -> Places:
-    """Return, for each of a row of falling scores (b, m), where the worse ones begin."""
-    n_points = falling.shape[1]
-    ends = np.full(falling.shape, n_points)
-    ends[:, :-1] = np.where(falling[:, :-1] > falling[:, 1:], np.arange(1, n_points), n_points)
-    return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-
-
 def _wrong_pairs(block: Array, worse: Places) -> Array:
     """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
 
@@ -501,10 +467,7 @@ def _running(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _runs(*ordered: Array) -> tuple[Places, Places]:
-    """Return where the run of each value along the last axis begins and ends.
-
-    The values of a run are equal in each of the arrays.
-    """
+    """Return where the run of each value, equal in all arrays, begins and ends (last axis)."""
     n_points = ordered[0].shape[-1]
     places = np.arange(n_points)
     new = np.ones(ordered[0].shape, dtype=bool)
@@ -519,8 +482,7 @@ def _runs(*ordered: Array) -> tuple[Places, Places]:
 def _ranked(values: NDArray[Any], stack: Array) -> tuple[Places, Places, NDArray, NDArray]:
     """Put the points of a group, with values (b, m), in the predicted order.
 
-    For each place, arrays (b, g, m): where the tie of its point begins and ends, and the sums of
-    the values before the tie, and to its end.
+    Return, for each place, the begin and end of its tie and the sums of the values up to both.
     """
     order = np.argsort(-stack, axis=2, kind="stable")
     begin, end = _runs(np.take_along_axis(stack, order, axis=2))
@@ -558,4 +520,4 @@ def _reciprocal_rank(
     none_before += logs[size - inside] - logs[size]
     first = np.exp(none_before) * in_tie / (size - inside)
     counted = np.where(possible, first, 0.0) / (place + 1)
-    return counted.sum(axis=2), relevant.any(axis=1)
+    return counted.sum(axis=2), relevant.sum(axis=1) > 0

@@ -20,10 +20,8 @@ from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._base import PASS_GROUPS, scored_part
 from rankpursuit.metrics import (
-    Discount,
     Gain,
     Ties,
-    Variant,
     disagreement_error,
     kendall_tau,
     mean_average_precision,
@@ -56,7 +54,6 @@ def ndcg_scorer(
     k: int | None = 10,
     *,
     gain: Gain = "linear",
-    discount: Discount = "standard",
     empty: float | None = 1.0,
     grouped: bool = True,
 ) -> Any:
@@ -66,7 +63,7 @@ def ndcg_scorer(
     ----------
     k : int or None, default 10
         Places that count; None for all.
-    gain, discount : optional
+    gain : {"linear", "exponential", "shifted"}, default "linear"
         See :func:`rankpursuit.metrics.ndcg_error`.
     empty : float or None, default 1
         Value of a group whose points are all worth nothing; None leaves it out. LightGBM counts
@@ -91,7 +88,7 @@ def ndcg_scorer(
     (array([0.83 , 0.714, 0.731]), array([0.748, 0.72 , 0.775]))
     """
     error_of_empty = None if empty is None else 1.0 - empty
-    return _scorer(partial(ndcg, k=k, gain=gain, discount=discount, empty=error_of_empty), grouped)
+    return _scorer(partial(ndcg, k=k, gain=gain, empty=error_of_empty), grouped)
 
 
 def map_scorer(
@@ -134,19 +131,17 @@ def mrr_scorer(
     return _scorer(metric, grouped)
 
 
-def kendall_scorer(
-    *, variant: Variant = "b", empty: float | None = None, grouped: bool = True
-) -> Any:
+def kendall_scorer(*, empty: float | None = None, grouped: bool = True) -> Any:
     """Make a scorer of Kendall's tau.
 
     Parameters
     ----------
-    variant, empty : optional
+    empty : optional
         See :func:`rankpursuit.metrics.kendall_tau`.
     grouped : bool, default True
         See :func:`group_scorer`.
     """
-    return _scorer(partial(kendall_tau, variant=variant, empty=empty), grouped)
+    return _scorer(partial(kendall_tau, empty=empty), grouped)
 
 
 def _agreement(*data: Any, ties: Ties) -> Any:
@@ -182,8 +177,7 @@ def _score(
     return float(metric(*scored_part(y_true, y_pred, groups)))
 
 
-# Groups. Everything here that takes `groups` takes labels, one for each sample; a query id is such
-# a label. Sizes are another form, and are never guessed: an array may be both.
+# Groups: labels, one for each sample. Sizes are another form, never guessed: an array may be both.
 
 
 def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray[np.intp]:
@@ -231,7 +225,6 @@ def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of shape (n_groups,)
-        Sizes of the groups, in their order.
 
     Examples
     --------
