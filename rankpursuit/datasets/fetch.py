@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
-import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,20 +20,14 @@ from numpy.typing import NDArray
 
 from rankpursuit.datasets.ratings import ARRAYS, Ratings
 from rankpursuit.datasets.synthetic import make_ratings
-from rankpursuit.errors import (
-    ArchiveError,
-    DataError,
-    DataNotFoundError,
-    DownloadError,
-    OutputError,
-)
-from rankpursuit.text import cut, one_line
+from rankpursuit.errors import DataError, DataNotFoundError, DownloadError, OutputError
+from rankpursuit.text import one_line
 from rankpursuit.writing import replacing
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"
 CACHE_VARIABLE = "RANKPURSUIT_CACHE"
 LARGEST_FILE = 256 * 1024 * 1024
-"""Maximum size in bytes of a file or archive member that is read into memory."""
+"""Maximum size in bytes of an archive member, which is read into memory."""
 
 
 class RemoteFile(NamedTuple):
@@ -52,7 +46,7 @@ class DataSet:
     title: str
     size: int  # of the files, in bytes
     files: tuple[RemoteFile, ...]
-    layouts: tuple[tuple[str, ...], ...]  # sets of files that make the data set complete
+    layouts: tuple[tuple[str, ...], ...]  # each a complete set of files
     n_users: int
     n_items: int
     n_ratings: int
@@ -178,22 +172,25 @@ def _read_spreadsheet(archive: Path) -> NDArray[np.float64]:
     """
     import xlrd
 
-    content = read_member(archive, ".xls")
-    where = f"{archive}: the spreadsheet"
     try:
+        content = read_member(archive, ".xls")
         with open(os.devnull, "w") as log:
             sheet = xlrd.open_workbook(file_contents=content, logfile=log).sheet_by_index(0)
+        cells = [sheet.row_values(number) for number in range(sheet.nrows)]
+        matrix = np.array(cells, dtype=np.float64).reshape(-1, 101)
+    except DataError:
+        raise
     except Exception as error:  # xlrd fails on damaged files in many ways
-        raise DataError(f"{where} cannot be read as .xls ({error}); download it again") from error
-    rows = [sheet.row_values(number) for number in range(sheet.nrows)]
-    for number, (count, *ratings) in enumerate(rows):
-        kinds = set(sheet.row_types(number))  # #DIV/0! is not a number
-        rated = [rating for rating in ratings if rating != 99]
-        good = kinds == {xlrd.XL_CELL_NUMBER} and (len(ratings), len(rated)) == (100, count)
-        if not good or not all(-10 <= rating <= 10 for rating in rated):
-            expected = "the number of jokes rated, then 100 ratings from -10 to 10 or 99"
-            raise DataError(f"{where}, row {number + 1}: expected {expected}; download it again")
-    return np.array(rows, dtype=np.float64).reshape(-1, 101)[:, 1:]
+        reason = f"not an .xls of 101 columns of numbers ({error})"
+        raise DataError(f"{archive}: {reason}; download it again") from error
+    counts, ratings = matrix[:, 0], matrix[:, 1:]
+    rated = ratings != 99
+    good = (rated.sum(axis=1) == counts) & (~rated | (np.abs(ratings) <= 10)).all(axis=1)
+    if not good.all():
+        expected = "the number of jokes rated, then 100 ratings from -10 to 10 or 99"
+        row = int(good.argmin()) + 1
+        raise DataError(f"{archive}: row {row}: expected {expected}; download it again")
+    return ratings
 
 
 def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
@@ -212,28 +209,21 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
         Users and movies keep their numbers as labels.
     """
     (file,) = find_files(MOVIELENS, path)
-    return cached_table("movielens", [file], lambda: _parse_movielens(file))
 
+    def parse() -> Ratings:
+        packed = file.suffix.lower() == ".zip"
+        content = read_member(file, "ml-1m/ratings.dat") if packed else file.read_bytes()
+        if not content.strip():
+            raise DataError(f"{file}: the file is empty")
+        try:
+            text = io.BytesIO(content.replace(b"::", b" "))
+            columns = np.loadtxt(text, dtype=np.int64, usecols=(0, 1, 2), ndmin=2, comments=None).T
+            return Ratings.from_arrays(*columns, name="movielens", bounds=MOVIELENS.bounds)
+        except ValueError as error:
+            expected = "expected user::movie::rating, or user::movie::rating::timestamp"
+            raise DataError(f"{file}: {error}; {expected}") from error
 
-def _parse_movielens(file: Path) -> Ratings:
-    if file.suffix.lower() == ".zip":
-        text, where = read_member(file, "ml-1m/ratings.dat"), f"{file}: ml-1m/ratings.dat"
-    else:
-        text, where = file.read_bytes(), str(file)
-    if not text.strip():
-        raise DataError(f"{where}: the file is empty")
-    pattern = re.compile(rb"(\d{1,9})::(\d{1,9})::(\d{1,9})(?:::\d{1,18})?")
-    rows = [pattern.fullmatch(line) for line in text.splitlines()]
-    if None in rows:
-        number = rows.index(None)
-        line = text.splitlines()[number][:60].decode("latin-1")
-        expected = "expected user::movie::rating, or user::movie::rating::timestamp"
-        raise DataError(f"{where}, line {number + 1}: {line!r} is malformed; {expected}")
-    columns = np.array([row.groups() for row in rows if row]).astype(np.int64).T
-    try:
-        return Ratings.from_arrays(*columns, name="movielens", bounds=MOVIELENS.bounds)
-    except DataError as error:  # the rows are lines of this file
-        raise DataError(f"{where}: {error}") from error
+    return cached_table("movielens", [file], parse)
 
 
 def cache_folder() -> Path:
@@ -275,8 +265,7 @@ def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) ->
                     return [folder / file for file in layout]
     wanted = " or ".join(", ".join(layout) for layout in data_set.layouts)
     if path is not None:
-        place = cut(str(path), 1000)
-        raise DataNotFoundError(f"{name}: {place} is not, and does not hold, {wanted}")
+        raise DataNotFoundError(f"{name}: {path} is not, and does not hold, {wanted}")
     raise DataNotFoundError(
         f"{name}: not found in {', '.join(map(str, roots))}; run `rp-data fetch {name}`, or put"
         f" {wanted} into {roots[0] / name}, or set {DATA_VARIABLE}"
@@ -356,25 +345,22 @@ def verify(
 
 
 def read_member(archive: Path, suffix: str) -> bytes:
-    """Return the bytes of the one member of a zip archive whose name ends in `suffix`."""
+    """Return the bytes of the one member of a zip archive whose name ends in `suffix`.
+
+    Nothing is unpacked to disk, so that the names of members cannot do harm.
+    """
     try:
         with zipfile.ZipFile(archive) as opened:
-            members = opened.infolist()
-            for member in members:
-                path = PureWindowsPath(member.filename)  # knows \\, / and drives
-                if path.anchor or path.drive or ".." in path.parts:
-                    raise ArchiveError(f"member {member.filename!r} has a path outside the archive")
-            found = [member for member in members if member.filename.lower().endswith(suffix)]
-            if len(found) != 1:
-                raise ArchiveError(f"holds {len(found)} files *{suffix}, expected one")
-            if found[0].file_size > LARGEST_FILE:
-                raise ArchiveError(f"member {found[0].filename!r} exceeds {LARGEST_FILE:,} bytes")
+            found = [x for x in opened.infolist() if x.filename.lower().endswith(suffix)]
+            if len(found) != 1 or found[0].file_size > LARGEST_FILE:
+                limit = f"expected one of at most {LARGEST_FILE:,} bytes"
+                raise DataError(f"{archive}: holds {len(found)} files *{suffix}, {limit}")
             with opened.open(found[0]) as content:  # bounded: the declared size may be wrong
                 return content.read(found[0].file_size + 1)
-    except ArchiveError as error:
-        raise ArchiveError(f"{archive}: {error}") from error
+    except DataError:
+        raise
     except Exception as error:  # a damaged archive can fail anywhere in zipfile and its codecs
-        raise ArchiveError(
+        raise DataError(
             f"{archive}: not a zip archive, or truncated or damaged ({error}); download it again"
         ) from error
 

@@ -1,6 +1,5 @@
 """Odd ratings files are read as they stand; bad ones are refused with the line."""
 
-import struct
 import zipfile
 
 import numpy as np
@@ -87,21 +86,6 @@ def test_an_archive_with_damaged_content_is_refused(tmp_path):
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"ml-1m\.zip.*damaged"):
         load_movielens(path)
-
-
-def test_an_error_in_a_spreadsheet_is_no_rating(write_jester, jester_row):
-    """Excel keeps #DIV/0! as the number 7."""
-    folder = write_jester(*[[jester_row({1: 2.5})]] * 3)
-    archive = folder / "jester_dataset_1_1.zip"
-    with zipfile.ZipFile(archive) as opened:
-        content = opened.read("jester-data-1.xls")
-    number = struct.pack("<HHHH3sd", 0x0003, 15, 0, 1, b"\0\0\0", 2.5)
-    error = struct.pack("<HHHH3sBB", 0x0005, 9, 0, 1, b"\0\0\0", 7, 1)
-    assert number in content
-    with zipfile.ZipFile(archive, "w") as opened:
-        opened.writestr("jester-data-1.xls", content.replace(number, error))
-    with pytest.raises(DataError, match="row 1: expected"):
-        load_jester(folder)
 
 
 def test_a_parquet_column_of_another_type_is_no_rating(tmp_path):
