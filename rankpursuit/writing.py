@@ -43,7 +43,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 def check_output(path: Path) -> None:
     """Raise an `OutputError` if something other than a regular file has this name."""
     if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)):
-        raise OutputError(f"cannot write {path}: a link, folder, device or pipe, not a regular file")
+        raise OutputError(f"cannot write {path}: a link, folder or device, not a regular file")
 
 
 def remove_leftovers(folder: Path, names: set[str]) -> None:

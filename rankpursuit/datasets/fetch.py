@@ -8,7 +8,7 @@ import logging
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rankpursuit.datasets.ratings import ARRAYS, Ratings
 from rankpursuit.datasets.synthetic import make_ratings
 from rankpursuit.errors import DataError, DataNotFoundError, DownloadError, OutputError
-from rankpursuit.text import one_line
+from rankpursuit.text import cut, one_line
 from rankpursuit.writing import replacing
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"
@@ -40,17 +40,13 @@ class RemoteFile(NamedTuple):
 
 @dataclass(frozen=True)
 class DataSet:
-    """A public data set: files, expected counts, terms of use."""
+    """A public data set: files and terms of use."""
 
     name: str
     title: str
     size: int  # of the files, in bytes
     files: tuple[RemoteFile, ...]
     layouts: tuple[tuple[str, ...], ...]  # each a complete set of files
-    n_users: int
-    n_items: int
-    n_ratings: int
-    bounds: tuple[float, float]  # smallest and largest rating
     table_sha256: str  # `Ratings.checksum`, equal for an archive and its unpacked file
     terms: str
     citation: str
@@ -77,10 +73,6 @@ JESTER = DataSet(
         _jester_file(3, "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d"),
     ),
     layouts=(tuple(f"jester_dataset_1_{part}.zip" for part in (1, 2, 3)),),
-    n_users=73_421,
-    n_items=100,
-    n_ratings=4_136_360,
-    bounds=(-9.95, 10.0),
     table_sha256="6c5885ad344e7e16751db861c792422803fa1212700a158c28bc05a6caf7317e",
     terms="free for research use, cite the paper",
     citation=(
@@ -103,10 +95,6 @@ MOVIELENS = DataSet(
         ),
     ),
     layouts=(("ml-1m/ratings.dat",), ("ml-1m.zip",), ("ratings.dat",)),
-    n_users=6_040,
-    n_items=3_706,
-    n_ratings=1_000_209,
-    bounds=(1.0, 5.0),
     table_sha256="7df1c010ed1c8062c925f60c1f0f904127258c7365f28a51e9b2f0c2587bea17",
     terms="research use, acknowledge in publications, do not redistribute",
     citation=(
@@ -218,7 +206,7 @@ def load_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
         try:
             text = io.BytesIO(content.replace(b"::", b" "))
             columns = np.loadtxt(text, dtype=np.int64, usecols=(0, 1, 2), ndmin=2, comments=None).T
-            return Ratings.from_arrays(*columns, name="movielens", bounds=MOVIELENS.bounds)
+            return Ratings.from_arrays(*columns, name="movielens")
         except ValueError as error:
             expected = "expected user::movie::rating, or user::movie::rating::timestamp"
             raise DataError(f"{file}: {error}; {expected}") from error
@@ -288,9 +276,8 @@ def download(
 ) -> None:
     """Download the files of a data set that are not in the folder yet.
 
-    A file gets its name only when it is complete and its SHA-256 is right. After `timeout` seconds
-    without a byte the next address is tried; `report` is called with a line for each file, and for
-    each address that fails.
+    A file gets its name only when it is complete and its SHA-256 is right. `report` gets a line for
+    each file, and for each address that fails, after `timeout` seconds without a byte.
     """
     import pooch
     import requests
@@ -308,10 +295,8 @@ def download(
                 pooch.retrieve(url, file.sha256, file.name, folder, downloader=downloader)
                 report(f"{path}: downloaded from {url}")
                 break
-            except requests.HTTPError as error:
-                reason = f"answered {error}".split(" for url")[0]
             except requests.RequestException as error:
-                reason = f"not reached, or broke off ({type(error).__name__})"
+                reason = f"not reached, or broke off ({cut(one_line(str(error)), 100)})"
             except ValueError:  # raised by pooch if the checksum differs
                 reason = "wrong checksum: another file, or a web page"
             except OSError as error:
@@ -324,24 +309,6 @@ def download(
                 f"{data_set.name}: {file.name} could not be downloaded ({'; '.join(reasons)}); to "
                 f"do it by hand, put {names} into {folder}"
             )
-
-
-def verify(
-    data_set: DataSet, path: str | os.PathLike[str] | None = None
-) -> Iterator[tuple[str, str, str]]:
-    """Compare a data set with the published one; yield properties, expected and found values."""
-    published = {file.name: file.sha256 for file in data_set.files}
-    for file in find_files(data_set, path):
-        if file.name in published:
-            yield f"SHA-256 of {file}", published[file.name], file_sha256(file)
-    table = load_named(data_set.name, path)
-    for what in ("users", "items", "ratings"):
-        expected, found = (getattr(source, f"n_{what}") for source in (data_set, table))
-        yield what, f"{expected:,}", f"{found:,}"
-    low, high = data_set.bounds
-    least, most = table.values.min(), table.values.max()
-    yield "range of ratings", f"{low:g} to {high:g}", f"{least:g} to {most:g}"
-    yield "SHA-256 of the table", data_set.table_sha256, table.checksum()
 
 
 def read_member(archive: Path, suffix: str) -> bytes:

@@ -46,7 +46,6 @@ def load_ratings(
     decimal: str = ".",
     missing: Sequence[str | float] = (),
     duplicates: Literal["error", "first", "mean"] = "error",
-    bounds: tuple[float, float] | None = None,
     name: str | None = None,
 ) -> Ratings:
     """Load a table of ratings with one row per rating.
@@ -71,8 +70,6 @@ def load_ratings(
     duplicates : {"error", "first", "mean"}, default "error"
         What to do if a user rated an item more than once: raise an error, keep the first rating,
         or take the mean.
-    bounds : (low, high), optional
-        Smallest and largest rating allowed.
     name : str, optional
         Name of the table. Default: the file's name without its suffix.
 
@@ -99,7 +96,6 @@ def load_ratings(
 
     words = {str(word).strip() for word in missing}
     to_point = {ord("."): "?", ord(decimal): "."}
-    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
     text = rows["rating"].str.strip()
     numbers = text.map({x: _to_number(x.translate(to_point)) for x in text.unique()}).astype(float)
     is_empty = (rows[_IDS].apply(lambda ids: ids.str.strip()) == "").all(axis=1) & (text == "")
@@ -115,8 +111,8 @@ def load_ratings(
     for key, column in zip(_IDS, columns, strict=False):
         reason = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
         problems[~rows[key].str.strip().str.len().between(1, LONGEST_ID)] = reason
-    bad = text[~numbers.between(low, high)]
-    reason = f"not a number from {low:g} to {high:g} with decimal {decimal!r}"
+    bad = text[~(numbers.abs() <= LARGEST_RATING)]
+    reason = f"not a number up to {LARGEST_RATING:g} with decimal {decimal!r}"
     problems[bad.index] = [f"the rating {cut(x, 40)!r} is {reason}" for x in bad]
     problems = problems[problems != ""]
     if len(problems):

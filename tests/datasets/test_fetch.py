@@ -122,7 +122,7 @@ def test_a_damaged_file_that_is_there_is_replaced(server, tmp_path):
 def bad_answers(server):
     """Return the address of every kind of bad answer, and the reason in the message."""
     return {
-        "missing": (server.url("/missing"), "answered 404"),
+        "missing": (server.url("/missing"), "404"),
         "corrupt": (server.serve("/corrupt", GOOD[:-1] + b"x"), "wrong checksum"),
         "html": (server.serve("/html", b"<!DOCTYPE html><p>We moved"), "or a web page"),
         "empty": (server.serve("/empty", b""), "wrong checksum"),

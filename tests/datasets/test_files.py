@@ -59,13 +59,12 @@ def test_labels_are_text_to_the_letter(tmp_path):
         ("user,item,rating\na,x,1\na, ,1\n", "line 3: the field 'item' is empty"),
         ("user,item,rating\na,x,1\na,y,1,2\n", "Expected 3 fields in line 3, saw 4"),
         ("user,item,rating\na,x,1\nb,x,1\na,x,2\n", "line 4: a second rating of the same item"),
-        ("user,item,rating\na,x,1\na,y,9\n", "line 3: the rating '9' is not a number from 1 to 5"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(tmp_path, text, said):
     file = write(tmp_path, text)
     with pytest.raises(DataError, match=rf"mine\.csv.*{said}") as caught:
-        load_ratings(file, bounds=(1, 5))
+        load_ratings(file)
     assert "\n" not in str(caught.value)
 
 
@@ -94,9 +93,9 @@ def test_the_separator_is_detected_whatever_the_suffix(tmp_path, mark):
 
 
 def test_all_problems_are_in_one_message_with_their_lines(tmp_path):
-    rows = ["a,x,1", ",y,2", "a,y,good", "a,x,3", "b,x,9"]
+    rows = ["a,x,1", ",y,2", "a,y,good", "a,x,3", "b,x,1e16"]
     with pytest.raises(DataError) as caught:
-        load_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])), bounds=(1, 5))
+        load_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])))
     file, *problems = str(caught.value).replace("; remove one", ", remove one").split("; ")
     assert file.startswith(
         f"{tmp_path / 'mine.csv'}: 4 problems: line 3: the field 'user' is empty"
