@@ -38,7 +38,7 @@ def test_tables_do_not_follow_links(tmp_path):
     folder = write_results(tmp_path / "one", repeats=2)
     (tmp_path / "victim").write_text("mine")
     (folder / "tables.md").symlink_to(tmp_path / "victim")
-    assert_one_line(invoke(tables, folder), "tables.md: it is a symbolic link")
+    assert_one_line(invoke(tables, folder), "tables.md: a link, folder or device")
     assert (tmp_path / "victim").read_text() == "mine"
 
 

@@ -281,7 +281,6 @@ def test_a_table_is_parsed_once(cache, source):
     assert parse.calls == 1
     assert second.checksum() == first.checksum()
     assert second.name == "cached"
-    assert not second.values.flags.writeable
     assert len(cached_files(cache)) == 1
 
 
