@@ -30,10 +30,6 @@ class DownloadError(RankpursuitError):
     """A file could not be downloaded from any of its addresses."""
 
 
-class ProtocolError(RankpursuitError, ValueError):
-    """An experimental protocol that contradicts itself."""
-
-
 class ConfigError(RankpursuitError, ValueError):
     """A config that cannot be used; `faults` has a line for each problem: ``key: message``."""
 
@@ -52,10 +48,6 @@ class TooFewUsersError(DataError):
 
 class StoreError(RankpursuitError):
     """A store of results that cannot be used: locked, damaged, or of another config or data set."""
-
-
-class DamagedStoreError(StoreError):
-    """A store of results that cannot be read."""
 
 
 class RunError(RankpursuitError):

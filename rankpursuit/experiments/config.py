@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -43,10 +42,9 @@ from rankpursuit.experiments.methods import (
     N_BASIS,
     MethodOptions,
     MissingOptions,
-    grid_axes,
     install_plugins,
-    is_known,
     is_of_plugin,
+    known,
     plugin_digests,
     register_missing,
 )
@@ -65,27 +63,19 @@ from rankpursuit.text import cut, visible
 Tuning = Literal["reported", "own"]
 LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
 """Names that can be those of folders, and no formulas of a spreadsheet."""
-MAX_WORK = 10**10
-"""Maximum number of tasks times grid points of an experiment; the paper's have up to 2 * 10**8."""
+MAX_REPEATS = 1000
 
 # YAML
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader with the numbers of YAML 1.2 and without duplicate keys.
-
-    What only YAML 1.1 takes for numbers, booleans or dates is text: ``1:30``, ``010``, ``yes``.
-    """
+    """PyYAML's safe loader without duplicate keys; ``1e-3`` is a number."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node, lines = super().compose_mapping_node(anchor), dict[str, int]()
-        for key, value in node.value:
-            problem = None
+        for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value in lines:
                 problem = f"the key {key.value} is also on line {lines[key.value]}"
-            elif key.tag.endswith(":merge") and isinstance(value, yaml.SequenceNode):
-                problem = "<< takes one mapping"  # lists of lists of them could grow without end
-            if problem:
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             lines[str(key.value)] = key.start_mark.line + 1
         return node
@@ -95,19 +85,9 @@ class _Dumper(yaml.SafeDumper):
     """PyYAML's safe dumper, which also quotes text that `_Loader` would take for a number."""
 
 
-_Loader.yaml_implicit_resolvers = {}
-_INTEGER = r"[-+]?(?:0|[1-9][0-9]*)"
-_FLOAT = rf"(?:{_INTEGER}(?:\.[0-9]*)?|[-+]?\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-for _kind, _pattern, _first in (
-    ("int", _INTEGER, "-+0123456789"),
-    ("float", rf"{_FLOAT}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+.0123456789"),
-    ("bool", "true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("null", "~|null|Null|NULL|", "~nN"),
-    ("merge", "<<", "<"),
-):
-    _resolver = f"tag:yaml.org,2002:{_kind}", re.compile(rf"(?:{_pattern})\Z")
-    _Loader.add_implicit_resolver(*_resolver, [*_first, *([""] if _kind == "null" else [])])
-    _Dumper.add_implicit_resolver(*_resolver, [*_first])
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+\Z")
+for _kind in (_Loader, _Dumper):
+    _kind.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
 
 
 def parse_yaml(text: str, source: str) -> Any:
@@ -117,9 +97,7 @@ def parse_yaml(text: str, source: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark, reason = error.problem_mark or error.context_mark, error.problem or error.context
         where = source if mark is None else f"{source}, line {mark.line + 1}"
-    except RecursionError:
-        where, reason = source, "nested too deeply"
-    except (yaml.YAMLError, KeyError, ValueError) as error:  # such as !!int x, or a control code
+    except (yaml.YAMLError, KeyError, ValueError, RecursionError) as error:  # such as !!int x
         where, reason = source, " ".join(str(error).split())
     raise ConfigError([f"{where}: {visible(cut(str(reason), 300))}"])
 
@@ -366,7 +344,7 @@ def _algorithms(value: Any, info: ValidationInfo) -> Any:
 
 def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
     """Return the options of one algorithm."""
-    kinds = {name: method.options for name, method in METHODS.items() if is_known(name, METHODS)}
+    kinds = {name: method.options for name, method in known(METHODS).items()}
     if not isinstance(label, str) or not re.fullmatch(LABEL, label):
         raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
     if not isinstance(options, dict):
@@ -384,10 +362,10 @@ def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
 
 
 def _metric(name: str, info: ValidationInfo) -> str:
-    if not is_known(name, METRICS):
+    if name not in known(METRICS):
         if not _is_lenient(info):
-            known = [metric for metric in METRICS if is_known(metric, METRICS)]
-            raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, known)}")
+            metrics = known(METRICS)
+            raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, metrics)}")
         register_missing(name, METRICS)
     return name
 
@@ -432,7 +410,7 @@ class Experiment(Section):
     cross-validation inside the user's own scored items."""
     offset: Literal["raw", "training_mean"] = "raw"
     """Squared error of a rank-only method: of f, or of f shifted to the training mean."""
-    repeats: Count = 10
+    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS)] = 10
     """Number of repeats, each with other users."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
     """Seed of every random choice."""
@@ -446,8 +424,6 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _can_run(self) -> Self:
-        if excess := self.excess_work(self.repeats):
-            raise InvalidValue(("repeats", excess))
         if (
             self.tuning_on == "user"
             and self.protocol.sizes(self.protocol.test_user_bounds[0])[1] < 4
@@ -467,19 +443,6 @@ class Experiment(Section):
         """Whether the parameters of an algorithm depend on the errors of others."""
         sized = any(options.sized_by for options in self.algorithms.values())
         return sized or self.kernel.shared != "none"
-
-    def excess_work(self, repeats: int) -> str | None:
-        """Return an error message if a number of repeats makes too much work."""
-        users = self.protocol.test_users + self.protocol.holdout_users
-        n_tasks = repeats * len(self.protocol.groups) * users
-        grids = [grid_axes(options, self.kernel.widths) for options in self.algorithms.values()]
-        n_points = sum(math.prod(map(len, grid.values())) for grid in grids)
-        if n_tasks * n_points <= MAX_WORK:
-            return None
-        return (
-            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids: "
-            f"{MAX_WORK:,} is the most; lower repeats or the numbers of users, or shorten a grid"
-        )
 
     def at_most(self, users: int, repeats: int) -> Self:
         """Return the experiment with at most so many test users, hold-out users and repeats."""
@@ -563,27 +526,19 @@ def dump_yaml(experiment: Experiment) -> str:
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a config file, for editors.
 
-    It has keys, types and choices. It does not require keys, since a file may leave them to the
-    file that it extends; `load_experiment` does.
+    It requires no keys, since a file may leave them to the file that it extends.
     """
     schema = Experiment.model_json_schema(by_alias=True)
     properties, definitions = schema["properties"], schema["$defs"]
-    del schema["required"]
-
-    def refer(name: str, section: type[Section], key: str) -> dict[str, Any]:
-        own = section.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
-        definitions.update(own.pop("$defs", {}))
-        if key == "method":
-            own.pop("required", None)
-        own["properties"][key] = {"const": name, "description": f"The {key}."}
+    del schema["required"], definitions[MethodOptions.__name__]
+    specs = {}
+    for name, method in METHODS.items():
+        own = method.options.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
+        definitions |= own.pop("$defs", {})
+        own.pop("required")
+        own["properties"]["method"] = {"const": name, "description": "The method."}
         definitions[name] = own
-        return {"$ref": f"#/$defs/{name}"}
-
-    for name in {kind.__name__ for kind in _DATA.values()} | {MethodOptions.__name__}:
-        definitions.pop(name, None)
-    data = [refer(name, kind, "name") for name, kind in _DATA.items()]
-    properties["data"] = {"description": properties["data"]["description"], "anyOf": data}
-    specs = {name: refer(name, method.options, "method") for name, method in METHODS.items()}
+        specs[name] = {"$ref": f"#/$defs/{name}"}
     dropped = {"type": "null"}
     properties["algorithms"] = {
         "description": properties["algorithms"]["description"] + " Null drops an inherited one.",
