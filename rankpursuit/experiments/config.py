@@ -102,35 +102,15 @@ def parse_yaml(text: str, source: str) -> Any:
     raise ConfigError([f"{where}: {visible(cut(str(reason), 300))}"])
 
 
-def format_yaml(value: Any) -> str:
-    """Return plain values as YAML that `parse_yaml` and every other reader take for the same."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
-
-
 # Files that extend each other, and overrides from the command line
 
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the mapping of a config file, on top of those that it extends, with overrides.
+def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
+    """Return the mapping of a file merged onto that of the file that it extends.
 
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
-    algorithm. Everything else replaces the inherited value, such as a grid or a data set. An
-    algorithm that is null is dropped.
+    algorithm. Everything else replaces the inherited value, such as a grid or a data set.
     """
-    config = _read_extended(path, ())
-    errors = []
-    for override in overrides:
-        try:
-            _apply(config, override)
-        except ConfigError as error:
-            errors += str(error).splitlines()
-    if errors:
-        raise ConfigError(errors)
-    return config
-
-
-def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
-    """Return the mapping of a file merged onto that of the file that it extends."""
     config = read_file(path)
     base = config.pop("extends", None)
     if base is None:
@@ -164,23 +144,19 @@ def read_file(path: Path) -> dict[str, Any]:
     return config
 
 
-_SECTIONS = (("protocol",), ("kernel",), ("algorithms",))
-
-
-def _merge(
-    below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """Return a mapping with the keys of another on top."""
-    merged = dict(below)
-    for key, value in above.items():
-        here = (*place, key)
-        is_section = here in _SECTIONS or place == ("algorithms",)
-        if place == ("algorithms",) and value is None and key in below:
-            del merged[key]
-        elif is_section and isinstance(value, dict) and isinstance(below.get(key), dict):
-            merged[key] = _merge(below[key], value, here)
-        else:
-            merged[key] = value
+    merged = below | above
+    for section in ("protocol", "kernel", "algorithms"):
+        old, new = below.get(section), above.get(section)
+        if not isinstance(old, dict) or not isinstance(new, dict):
+            continue
+        merged[section] = old | new
+        for key in old.keys() & new.keys() if section == "algorithms" else ():
+            if new[key] is None:
+                del merged[section][key]
+            elif isinstance(old[key], dict) and isinstance(new[key], dict):
+                merged[section][key] = old[key] | new[key]
     return merged
 
 
@@ -489,7 +465,16 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     ConfigError
         With all errors at once, each with its key.
     """
-    return parse_experiment(read_config(resolve_path(path), overrides))
+    config = _read_extended(resolve_path(path), ())
+    errors = []
+    for override in overrides:
+        try:
+            _apply(config, override)
+        except ConfigError as error:
+            errors += error.faults
+    if errors:
+        raise ConfigError(errors)
+    return parse_experiment(config)
 
 
 def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Experiment:
@@ -520,7 +505,8 @@ def _parsed(text: str, plugins: tuple[tuple[str, str], ...]) -> Experiment:
 
 def dump_yaml(experiment: Experiment) -> str:
     """Return the resolved config as YAML: a file that loads as an experiment of the same digest."""
-    return format_yaml(experiment.resolved())
+    values = experiment.resolved()
+    return yaml.dump(values, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
 
 
 def json_schema() -> dict[str, Any]:

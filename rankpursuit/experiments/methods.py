@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from itertools import chain, product
 from pathlib import Path
@@ -309,15 +309,8 @@ def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 def load_plugins(plugins: Iterable[str | Path]) -> None:
     """Execute plug-ins, which register methods, metrics and estimators.
 
-    Parameters
-    ----------
-    plugins : iterable of str or Path
-        Paths of ``.py`` files, or names of entry points in the group ``rankpursuit.plugins``.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such plug-in, it raises an exception, or a name that it registers is taken.
+    They are ``.py`` files, or entry points in the group ``rankpursuit.plugins``. Raises a
+    `ConfigError` if there is no such plug-in, it fails, or a name that it registers is taken.
     """
     sources: dict[str, str] = {}
     for plugin in map(str, plugins):
@@ -745,14 +738,10 @@ def _mean_rating(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 def _linear_rank_rls(
     problem: Problem, options: LeastSquaresOptions, rows: slice
 ) -> GridPredictions:
-    scored = problem.features[:, : problem.n_scored].swapaxes(1, 2)
-    kernel = problem.features @ scored
-    form = _all_pairs(problem)
-    scores = problem.scores[:, : problem.n_scored]
-    coef = rls_path(kernel[:, : problem.n_scored], scores, options.lambdas, form)
-    n_features = problem.features.shape[2]
-    n_basis = np.array(min(problem.n_scored, n_features))
-    return GridPredictions(function_values(kernel[:, rows], coef), n_basis, problem.n_scored)
+    kernel = problem.features @ problem.features[:, : problem.n_scored].swapaxes(1, 2)
+    found = _least_squares(replace(problem, kernel=kernel), options, rows)
+    n_basis = min(problem.n_scored, problem.features.shape[2])
+    return replace(found, n_basis=np.array(n_basis))
 
 
 # Any estimator
@@ -808,22 +797,19 @@ class EstimatorOptions(MethodOptions):
     @model_validator(mode="after")
     def _has_these_parameters(self) -> Self:
         try:
-            made = _estimator_class(self.class_name)
-            parameters = made().get_params()
+            estimator = _estimator_class(self.class_name)()
         except InvalidValue as error:
             raise InvalidValue(("class", str(error))) from error
         except TypeError as error:
             raise InvalidValue(("class", f"cannot be made without arguments: {error}")) from error
-        signature = inspect.signature(made)
-        takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-        errors: list[Any] = [
-            ((key, name), f"unknown parameter of {self.class_name}; {suggestion(name, parameters)}")
-            for key, names in (("grid", self.parameter_grid), ("params", self.params))
-            for name in names
-            if name not in parameters and not takes_any
-        ]
-        if self.input == "kernel" and "kernel" not in parameters:
-            errors.append(("input", f"expected features: {self.class_name} has no kernel"))
+        first = {name: values[0] for name, values in self.parameter_grid.items()}
+        kernel = {"kernel": "precomputed"} if self.has_width else {}
+        errors: list[Any] = []
+        for key, values in (("grid", first), ("params", self.params), ("input", kernel)):
+            try:
+                estimator.set_params(**values)
+            except ValueError as error:  # names the parameter, and those that there are
+                errors.append((key, str(error)))
         if errors:
             raise InvalidValue(*errors)
         return self

@@ -13,9 +13,9 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Identity(NamedTuple):
     data: str
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Results of one experiment, by unit and algorithm; a context manager.
 
     The file is created, with its folder, if missing. `n_damaged` damaged rows were discarded.
@@ -68,9 +68,6 @@ class Store:
             except BaseException:
                 self._connection.close()
                 raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -108,7 +105,7 @@ class Store:
             raise StoreError(f"{self._path} holds the results of {other}: {_REMEDY}")
         damaged = []
         for number, *key, content, checksum in execute("SELECT rowid, * FROM results"):
-            if checksum == self._checksum(key, content):
+            if isinstance(content, bytes) and checksum == self._checksum(key, content):
                 self._rows[tuple(key)] = number
             else:
                 damaged.append((number,))
@@ -211,7 +208,7 @@ def _one_line_errors(path: Path) -> Iterator[None]:
                 "another folder"
             ) from error
         raise StoreError(f"cannot write {path}: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"{path} is not a readable store ({reason}): {_REMEDY}") from error
     except OutputError as error:

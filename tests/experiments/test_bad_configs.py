@@ -120,7 +120,7 @@ BAD_FOR_EDITORS_TOO = [
     ("kernel.widths.too=3", "kernel.widths.too: unknown key; did you mean to?"),
     ("kernel.widths.to=high", 'kernel.widths.to: expected a number, got "high"'),
     ("kernel.widths.step=0", "kernel.widths.step: expected greater than 0, got 0"),
-    ("kernel.widths={from: 1, to: 2}", "kernel.widths.step: required, but not given"),
+    ("kernel.widths={from: 1}", "kernel.widths.to: required, but not given"),
     # algorithms
     ("algorithms=[rls]", 'algorithms: expected a mapping of at least one, got ["rls"]'),
     ("algorithms.rls=1", "algorithms.rls: expected a mapping, got 1"),

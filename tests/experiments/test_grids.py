@@ -32,7 +32,7 @@ from rankpursuit.experiments.grids import (
         ({"base": 0.5, "from": 0, "to": 2}, (0.25, 0.5, 1)),
         ({"from": 1, "to": 6, "step": 2}, (1, 3, 5)),
         ({"from": 0.1, "to": 0.9, "step": 0.2}, (0.1, 0.3, 0.5, 0.7, 0.9)),
-        ({"from": 0, "to": 0, "step": 1}, (0,)),
+        ({"from": 0, "to": 0}, (0,)),
     ],
 )
 def test_every_notation_becomes_rising_numbers(grid, numbers):
@@ -75,7 +75,6 @@ def test_whole_numbers_stay_whole():
         ("", "a list of numbers"),
         (None, "a list of numbers"),
         ({}, "required, but not given"),
-        ({"from": 1, "to": 3}, "required, but not given"),
         ({"base": 2, "from": 3, "to": 1}, "expected from <= to, got from 3 to 1"),
         ({"base": 1, "from": 0, "to": 1}, "each only once"),
         ({"base": -2, "from": 0, "to": 1}, "expected greater than 0, got -2"),
@@ -237,5 +236,5 @@ def test_a_mapping_may_be_merged_and_changed(tmp_path):
 def test_more_repeats_than_can_be_done_are_refused(tmp_path):
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(small_config()))
-    with pytest.raises(ConfigError, match="^repeats: expected less than or equal to 1000"):
+    with pytest.raises(ConfigError, match=r"^repeats: expected less than or equal to 1000"):
         load_experiment(path, ["repeats=1000000000"])

@@ -336,12 +336,12 @@ def test_a_registered_estimator_gets_the_sizes_of_its_queries(tmp_path):
         ({"class": "sklearn.kernel_ridge.Nothing"}, "class: expected an estimator with fit and"),
         ({"class": "sklearn.base.clone"}, "class: expected an estimator with fit and predict"),
         ({"class": "sklearn.model_selection.GridSearchCV"}, "class: cannot be made without"),
-        ({"grid": {"alhpa": [1]}}, "grid.alhpa: unknown parameter .*; did you mean alpha?"),
-        ({"params": {"beta": 1}}, "params.beta: unknown parameter of sklearn.kernel_ridge"),
+        ({"grid": {"alhpa": [1]}}, "grid: Invalid parameter 'alhpa' .*'alpha'"),
+        ({"params": {"beta": 1}}, "params: Invalid parameter 'beta' for estimator KernelRidge"),
         ({"grid": {"alpha": [1, "a"]}}, "grid.alpha: expected a list of numbers"),
         (
             {"class": "sklearn.linear_model.Ridge", "input": "kernel"},
-            "input: expected features: sklearn.linear_model.Ridge has no kernel",
+            "input: Invalid parameter 'kernel' for estimator Ridge",
         ),
     ],
 )

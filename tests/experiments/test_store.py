@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -144,6 +145,36 @@ def outcome_of(tiny, folder):
     return "computed again" if told else "unharmed"
 
 
+@pytest.mark.parametrize("quarter", range(4))
+def test_no_flipped_byte_changes_a_result(tiny, damaged, monkeypatch, quarter):
+    written, connect = {}, sqlite3.connect
+
+    def hasty(*arguments, **options):
+        connection = connect(*arguments, **options)
+        with suppress(sqlite3.Error, UnicodeDecodeError):
+            connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", hasty)
+    monkeypatch.setattr("rankpursuit.experiments.run.dump_yaml", lambda experiment: "")
+    for module in ("export", "run"):
+        name = f"rankpursuit.experiments.{module}.write_atomically"
+        monkeypatch.setattr(name, lambda path, content: written.update({path.name: content}))
+    masks = np.random.default_rng(0).integers(1, 256, size=len(tiny.store))
+    outcomes = set()
+    for position in range(quarter, len(tiny.store), 4):
+        written.clear()
+        (damaged / "results.sqlite-journal").unlink(missing_ok=True)
+        flipped = bytearray(tiny.store)
+        flipped[position] ^= int(masks[position])
+        (damaged / "results.sqlite").write_bytes(flipped)
+        outcome = outcome_of(tiny, damaged)
+        found = {name: written[name] for name in RESULTS if name in written}
+        assert found == ({} if outcome == "refused" else tiny.results), f"byte {position}"
+        outcomes.add(outcome)
+    assert outcomes == {"refused", "computed again", "unharmed"}
+
+
 def test_flipped_bytes_through_the_command_end_in_one_line_or_the_same_results(tmp_path):
     config = write_config(tmp_path, "rls")
     small = ("--set", "protocol.test_users=2", "--set", "protocol.holdout_users=2", "--quiet")
@@ -172,6 +203,7 @@ def edit(folder, *statements):
     "change",
     [
         "UPDATE results SET content = x'00' WHERE role = 'holdout'",
+        "UPDATE results SET content = 'no bytes'",
         "UPDATE results SET content = (SELECT max(content) FROM results) WHERE role = 'test'",
         "UPDATE results SET algorithm = 'rlss' WHERE algorithm = 'rls'",
         "UPDATE results SET chunk = 7 WHERE role = 'test'",
