@@ -26,10 +26,6 @@ class DownloadError(RankpursuitError):
     """A file could not be downloaded from any of its addresses."""
 
 
-class ProtocolError(RankpursuitError, ValueError):
-    """An experimental protocol that contradicts itself."""
-
-
 class _Faults(RankpursuitError):
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
@@ -50,10 +46,6 @@ class TooFewUsersError(DataError):
 
 class StoreError(RankpursuitError):
     """A store of results that cannot be used: locked, damaged, or of another config or data set."""
-
-
-class DamagedStoreError(StoreError):
-    """A store of results that cannot be read."""
 
 
 class RunError(RankpursuitError):
