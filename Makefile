@@ -11,7 +11,7 @@ PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 FEATURES := user-20 user-50 user-300 set-20 set-50 set-300
 
 .PHONY: help run test test-lowest data paper inferred inference interpretations ablations tables check check-full report bench docs \
-	lint format wheel clean
+	lint format wheel release-check clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -109,6 +109,10 @@ wheel: $(DEV)  ## build the package, and try it in an empty folder and environme
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python scripts/try_wheel.py dist/*.whl
+
+release-check: wheel  ## check what a release would publish: wheel, sdist, metadata, README
+	$(PIP) --quiet twine
+	$(BIN)/python -m twine check --strict dist/*
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \
