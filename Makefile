@@ -11,7 +11,7 @@ PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 FEATURES := user-20 user-30 user-50 user-100 user-200 user-300 items-300 \
 	set-20 set-30 set-50 set-100 set-200 set-300
 
-.PHONY: help run test data paper inferred inference interpretations ablations tables check check-full report bench docs \
+.PHONY: help run test test-lowest data paper inferred inference interpretations ablations tables check check-full report bench docs \
 	lint format wheel clean
 
 help:  ## list the targets
@@ -63,6 +63,14 @@ ablations: $(READY)  ## what is behind the claims that fail; resumable
 test: $(DEV)  ## set up and run the tests
 	$(BIN)/python -m pytest -n auto
 
+LOWEST := .venv-lowest
+test-lowest:  ## run the tests with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
+		--resolution lowest-direct --editable '.[dev]'
+	$(LOWEST)/bin/python -m pytest -n auto
+
 bench: $(DEV)  ## measure speed and growth against their goals, into results/benchmarks.md
 	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md
 
@@ -104,5 +112,5 @@ wheel: $(DEV)  ## build the package, and try it in an empty folder and environme
 	$(BIN)/python scripts/try_wheel.py dist/*.whl
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \
 		docs/_build docs/auto_examples docs/generated

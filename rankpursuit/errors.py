@@ -18,10 +18,6 @@ class DataError(RankpursuitError, ValueError):
     """Data that cannot be used: a malformed line, a rating outside the range, a wrong shape."""
 
 
-class ArchiveError(DataError):
-    """A file that is not a zip archive, is damaged, or has members that it should not have."""
-
-
 class DataNotFoundError(RankpursuitError, FileNotFoundError):
     """A data set, or a file of it, is in none of the places that were searched."""
 
@@ -30,16 +26,14 @@ class DownloadError(RankpursuitError):
     """A file could not be downloaded from any of its addresses."""
 
 
-class ProtocolError(RankpursuitError, ValueError):
-    """An experimental protocol that contradicts itself."""
-
-
-class ConfigError(RankpursuitError, ValueError):
-    """A config that cannot be used; `faults` has a line for each problem: ``key: message``."""
-
+class _Faults(RankpursuitError):
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
         super().__init__("\n".join(self.faults))
+
+
+class ConfigError(_Faults, ValueError):
+    """A config that cannot be used; `faults` has a line for each problem: ``key: message``."""
 
 
 class TooFewUsersError(DataError):
@@ -54,20 +48,12 @@ class StoreError(RankpursuitError):
     """A store of results that cannot be used: locked, damaged, or of another config or data set."""
 
 
-class DamagedStoreError(StoreError):
-    """A store of results that cannot be read."""
-
-
 class RunError(RankpursuitError):
     """A run that cannot go on."""
 
 
-class ClusterError(RunError):
+class ClusterError(_Faults, RunError):
     """Workers that cannot take part in a run; `faults` has a line for each problem."""
-
-    def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = list(faults)
-        super().__init__("\n".join(self.faults))
 
 
 class OutputError(RankpursuitError):

@@ -68,11 +68,7 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
 
 
 class GaussianColumns:
-    """Gaussian functions around given points (n, d), to be evaluated at many blocks of others.
-
-    They are those of :func:`squared_distances` and :func:`gaussian_stack` except for rounding,
-    with one product of matrices and one pass over its entries.
-    """
+    """Gaussian functions around given points (n, d), with one product and one pass per block."""
 
     def __init__(self, points: ArrayLike, gamma: float) -> None:
         points = np.asarray(points, dtype=np.float64)

@@ -18,27 +18,8 @@ def checked_labels(groups: ArrayLike) -> NDArray:
     labels = np.asarray(groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object))
     if labels.ndim != 1:
         raise ValueError(f"groups: expected one label for each point, got the shape {labels.shape}")
-    _refuse_missing(labels)
     if labels.dtype.kind == "O":
-        kinds = {Real if isinstance(one, Real | np.bool_) else type(one): one for one in labels}
-        if len(kinds) > 1:
-            one, other, *_ = kinds.values()
-            raise ValueError(
-                f"groups: labels of different types, as {one!r} and {other!r}; make them one type"
-            )
-        labels = np.asarray(labels.tolist()) if len(labels) else np.empty(0, dtype=np.intp)
-        try:
-            np.sort(labels)
-        except TypeError:
-            labels = np.empty((0, 0))
-        if labels.ndim != 1:
-            raise ValueError("groups: expected a number or a string for each point")
-    return labels
-
-
-def _refuse_missing(labels: NDArray) -> None:
-    if labels.dtype.kind == "O":
-        import pandas as pd
+        import pandas as pd  # takes half a second, which numbers need not wait for
 
         missing = np.flatnonzero(pd.isna(labels))
     else:
@@ -48,3 +29,14 @@ def _refuse_missing(labels: NDArray) -> None:
             f"groups: the label of point {missing[0]} is missing, {labels[missing[0]]}; leave such "
             "points out, or give them a label"
         )
+    if labels.dtype.kind == "O":
+        kinds = {Real if isinstance(one, Real | np.bool_) else type(one): one for one in labels}
+        if len(kinds) > 1:
+            one, other, *_ = kinds.values()
+            raise ValueError(
+                f"groups: labels of different types, as {one!r} and {other!r}; make them one type"
+            )
+        labels = np.asarray(labels.tolist(), dtype=None if len(labels) else np.intp)
+        if labels.ndim != 1:
+            raise ValueError("groups: expected a number or a string for each point")
+    return labels

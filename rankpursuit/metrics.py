@@ -8,10 +8,9 @@ with each other. A prediction with a NaN has the value NaN.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +19,8 @@ from scipy.stats import kendalltau
 from rankpursuit.labels import checked_labels
 
 __all__ = [
-    "Discount",
     "Gain",
     "Ties",
-    "Variant",
     "disagreement_error",
     "kendall_tau",
     "mean_average_precision",
@@ -39,9 +36,7 @@ Places = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 Ties = Literal["half", "all", "untied"]
-Variant = Literal["a", "b"]
 Gain = Literal["linear", "exponential", "shifted"]
-Discount = Literal["standard", "letor"]
 
 _LONG = 600
 """In groups of more points, pairs are counted by sorting: O(m log m)."""
@@ -57,13 +52,13 @@ def disagreement_error(
     predictions: ArrayLike,
     groups: ArrayLike | None = None,
     *,
-    normalized: bool = True,
     ties: Ties = "half",
 ) -> Array | float:
     """Disagreement error of formula (1) of the paper: how many pairs are in the wrong order.
 
-    Raw, it is ``1/2 sum_ij W_ij |sign(s_i - s_j) - sign(f_i - f_j)|``: 2 for each pair in the
-    wrong order, 1 for a pair that is tied on one side only.
+    It is ``1/2 sum_ij W_ij |sign(s_i - s_j) - sign(f_i - f_j)|``, 2 for each pair in the wrong
+    order and 1 for a pair that is tied on one side only, over twice the number of pairs: without
+    ties 0 is perfect and 1 is reversed.
 
     Parameters
     ----------
@@ -72,10 +67,8 @@ def disagreement_error(
     predictions : array-like of shape (..., m) or (b, ..., m)
     groups : array-like of shape (m,), optional
         Only pairs inside a group count. Default: all pairs.
-    normalized : bool, default True
-        Divide by twice the number of pairs, so that without ties 0 is perfect and 1 is reversed.
     ties : {"half", "all", "untied"}, default "half"
-        "half": a pair that is tied on either side is half wrong; normalised, this is
+        "half": a pair that is tied on either side is half wrong; this is
         ``(1 - tau_a) / 2`` with Kendall's tau_a, and a constant prediction has 1/2. "all" counts
         every pair as the formula does: one that is tied on both sides costs nothing, so that a
         constant prediction is right about all tied scores, and among scores with many ties wins.
@@ -84,7 +77,7 @@ def disagreement_error(
     Returns
     -------
     float or ndarray of shape (...)
-        NaN where normalised and no pair counts.
+        NaN where no pair counts.
     """
     _check_option("ties", ties, Ties)
     rows, stack, shape = _rows_and_stack(scores, predictions)
@@ -96,9 +89,8 @@ def disagreement_error(
         n_pairs += counted
         if ties == "all":
             wrong -= _tied_pairs(own[:, None], predicted)
-    if normalized:
-        wrong = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
-    return _result(wrong, stack, shape)
+    error = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
+    return _result(error, stack, shape)
 
 
 def pairwise_accuracy(
@@ -117,37 +109,30 @@ def kendall_tau(
     predictions: ArrayLike,
     groups: ArrayLike | None = None,
     *,
-    variant: Variant = "b",
     empty: float | None = None,
 ) -> Array | float:
-    """Kendall's tau, the mean over groups: a score from -1, reversed, to 1.
+    """Kendall's tau_b, the mean over groups: a score from -1, reversed, to 1.
 
     In a group it is the number of pairs in the right order minus the number of those in the wrong
-    one, over the number of all pairs (tau_a), or over the geometric mean of the numbers of pairs
-    that are not tied in the scores and not tied in the prediction (tau_b). A pair that is tied on
-    either side is neither right nor wrong, so that a constant prediction of a group counts 0.
+    one, over the geometric mean of the numbers of pairs that are not tied in the scores and not
+    tied in the prediction. A pair that is tied on either side is neither right nor wrong, so that
+    a constant prediction of a group counts 0, and a prediction with the same ties reaches 1.
 
     Parameters
     ----------
     scores, predictions, groups
         See :func:`disagreement_error`, which counts the pairs of all groups together.
-    variant : {"a", "b"}, default "b"
-        With "b", ties in the scores do not keep a prediction from reaching 1, if it has the same
-        ties. With "a", ``(1 - tau_a) / 2`` is the disagreement error with half wrong ties.
     empty : float or None, default None
-        Value of a group in which no two scores differ; None leaves it out.
+        Value of a group in which no two scores differ; None leaves it out. NaN if all are.
 
     Returns
     -------
     float or ndarray of shape (...)
-        NaN if all groups are left out.
     """
-    _check_option("variant", variant, Variant)
 
     def taus(own: Array, stack: Array) -> tuple[Array, Flags]:
-        untied, possible = _untied_pairs(own), np.full(stack.shape[:2], float(_pairs(own)))
-        if variant == "b":
-            possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
+        untied = _untied_pairs(own)
+        possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
         found, surplus = np.zeros_like(possible), _right_less_wrong(own, stack)
         np.divide(surplus, possible, out=found, where=possible > 0.0)
         return found, untied > 0
@@ -162,7 +147,6 @@ def ndcg_error(
     *,
     k: int | None = None,
     gain: Gain = "linear",
-    discount: Discount = "standard",
     empty: float | None = 0.0,
 ) -> Array | float:
     """One minus the normalised discounted cumulative gain, ``NDCG@k``: 0 is the best order.
@@ -181,9 +165,6 @@ def ndcg_error(
     gain : {"linear", "exponential", "shifted"}, default "linear"
         Gain of a point: its grade, as in scikit-learn; ``2^grade - 1``, as in LightGBM and LETOR;
         or its score minus the lowest of its group, for scores of any scale.
-    discount : {"standard", "letor"}
-        Divisor of a gain at place i: ``log2(i + 1)``; or ``max(1, log2(i))``, as in the program
-        that LETOR 4.0 is evaluated with.
     empty : float or None, default 0
         Error of a group whose points all have no gain, so that no order of them is wrong; None
         leaves it out. LightGBM counts it as right too, figures published for LETOR as wrong: 1.
@@ -195,7 +176,6 @@ def ndcg_error(
     """
     _check_places(k)
     _check_option("gain", gain, Gain)
-    _check_option("discount", discount, Discount)
     lowest = np.min(np.asarray(scores, dtype=np.float64), initial=0.0)
     if gain != "shifted" and lowest < 0:
         raise ValueError(
@@ -208,11 +188,18 @@ def ndcg_error(
             gains = np.exp2(gains) - 1.0
         elif gain == "shifted":
             gains = gains - gains.min(axis=1, initial=np.inf, keepdims=True)
-        places = np.arange(1, gains.shape[1] + 1)
-        divisors = places + 1 if discount == "standard" else np.maximum(places, 2)
-        discounts = 1.0 / np.log2(divisors)
-        discounts[len(places) if k is None else k :] = 0.0
-        return _ndcg_error(gains, stack, discounts)
+        discounts = 1.0 / np.log2(np.arange(2, gains.shape[1] + 2))
+        discounts[len(discounts) if k is None else k :] = 0.0
+        ideal = (-np.sort(-gains, axis=1)) @ discounts
+        begin, end, before, with_tie = _ranked(gains, stack)
+        weights = _running(discounts)
+        # Each of the points of a tie counts the mean gain of the tie times its mean discount.
+        of_tie = (with_tie - before) * (weights[end] - weights[begin])
+        reached = (of_tie / np.square(end - begin)).sum(axis=2)
+        positive = ideal > 0.0
+        ratio = np.ones_like(reached)
+        np.divide(reached, ideal[:, None], out=ratio, where=positive[:, None])
+        return np.maximum(1.0 - ratio, 0.0), positive
 
     return _mean_over_groups(errors, scores, predictions, groups, empty)
 
@@ -243,12 +230,11 @@ def mean_average_precision(
         A point is relevant if its score is above it.
     empty : float or None, default None
         Value of a group without a relevant point; None leaves it out. Figures published for LETOR
-        count it as 0, LightGBM as 1.
+        count it as 0, LightGBM as 1. NaN if all groups are left out.
 
     Returns
     -------
     float or ndarray of shape (...)
-        NaN if all groups are left out.
 
     Examples
     --------
@@ -291,12 +277,8 @@ def mean_reciprocal_rank(
 
 def squared_error(scores: ArrayLike, predictions: ArrayLike) -> Array | float:
     """Mean squared error of predictions of the shapes of :func:`disagreement_error`."""
-    scores = np.asarray(scores, dtype=np.float64)
-    predictions = np.asarray(predictions, dtype=np.float64)
-    own = scores.shape[:-1]  # the axis of predictions that has rows of scores, if any
-    beside = scores.reshape(*own, *[1] * (predictions.ndim - scores.ndim), scores.shape[-1])
-    result = np.mean(np.square(predictions - beside), axis=-1)
-    return result if result.ndim else float(result)
+    rows, stack, shape = _rows_and_stack(scores, predictions)
+    return _result(np.mean(np.square(stack - rows[:, None]), axis=2), stack, shape)
 
 
 def sparsity(coefficients: ArrayLike) -> Array | float:
@@ -377,8 +359,6 @@ def _mean_over_groups(
     (b, g), and in which rows (b,) there is anything to rank. The others have the value `empty`, or
     are left out if that is None.
     """
-    if empty is not None and not isinstance(empty, numbers.Real):
-        raise ValueError(f"empty: expected a number, or None to leave groups out, got {empty!r}")
     rows, stack, shape = _rows_and_stack(scores, predictions)
     sums, n_groups = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
     for own in _groups(groups, rows.shape[1], smallest=smallest):
@@ -393,17 +373,14 @@ def _mean_over_groups(
 
 
 def _right_less_wrong(scores: Array, stack: Array) -> Array:
-    """Return the number of pairs in the right order minus that of those in the wrong one, (b, g).
-
-    It is an integer, the same whichever way it is counted, for predictions (b, g, m).
-    """
+    """Return the number of pairs in the right order minus those in the wrong one, (b, g)."""
     n_rows, n_predictions, n_points = stack.shape
     if stack.size <= _FEW:
         return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
     if n_points > _LONG:
         return _count_by_sorting(scores, stack)
     order = np.argsort(-scores, axis=1, kind="stable")
-    worse = _first_worse(np.take_along_axis(scores, order, axis=1))
+    _, worse = _runs(np.take_along_axis(scores, order, axis=1))  # where worse scores begin
     wrong = np.empty((n_rows, n_predictions))
     # Points lead, so that one comparison serves many predictions in a contiguous sweep.
     by_point = np.moveaxis(stack, 2, 0)
@@ -454,14 +431,6 @@ def _tied_pairs(*values: Array) -> Array:
     return (end - begin - 1).sum(axis=-1) / 2.0
 
 
-def _first_worse(falling: Array) -> Places:
-    """Return, for each of a row of falling scores (b, m), where the worse ones begin."""
-    n_points = falling.shape[1]
-    ends = np.full(falling.shape, n_points)
-    ends[:, :-1] = np.where(falling[:, :-1] > falling[:, 1:], np.arange(1, n_points), n_points)
-    return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-
-
 def _wrong_pairs(block: Array, worse: Places) -> Array:
     """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
 
@@ -498,10 +467,7 @@ def _running(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _runs(*ordered: Array) -> tuple[Places, Places]:
-    """Return where the run of each value along the last axis begins and ends.
-
-    The values of a run are equal in each of the arrays.
-    """
+    """Return where the run of each value, equal in all arrays, begins and ends (last axis)."""
     n_points = ordered[0].shape[-1]
     places = np.arange(n_points)
     new = np.ones(ordered[0].shape, dtype=bool)
@@ -513,58 +479,29 @@ def _runs(*ordered: Array) -> tuple[Places, Places]:
     return begin, np.minimum.accumulate(end, axis=-1)[..., ::-1]
 
 
-def _ndcg_error(gains: Array, stack: Array, discounts: Array) -> tuple[Array, Flags]:
-    """Return the errors (b, g) of one group, and in which rows (b,) any point has a gain."""
-    ideal = (-np.sort(-gains, axis=1)) @ discounts
-    order = np.argsort(-stack, axis=2, kind="stable")
-    falling = np.take_along_axis(stack, order, axis=2)
-    sums = _running(np.take_along_axis(gains[:, None, :], order, axis=2))
-    weights = _running(discounts)
-    begin, end = _runs(falling)
-    size = end - begin
-    # Each of the points of a tie counts the mean gain of the tie times its mean discount.
-    of_tie = np.take_along_axis(sums, end, axis=2) - np.take_along_axis(sums, begin, axis=2)
-    reached = (of_tie * (weights[end] - weights[begin]) / np.square(size)).sum(axis=2)
-    positive = ideal > 0.0
-    ratio = np.divide(reached, ideal[:, None], out=np.ones_like(reached), where=positive[:, None])
-    return np.maximum(1.0 - ratio, 0.0), positive
+def _ranked(values: NDArray[Any], stack: Array) -> tuple[Places, Places, NDArray, NDArray]:
+    """Put the points of a group, with values (b, m), in the predicted order.
 
-
-class _Ranking(NamedTuple):
-    """The points of a group in the predicted order; arrays of shape (b, g, m).
-
-    The place (m,), the place in the tie that a point is part of, the points and the relevant
-    points in the tie, and the relevant points before the tie.
+    Return, for each place, the begin and end of its tie and the sums of the values up to both.
     """
-
-    place: Places
-    inside: Places
-    size: Places
-    relevant: Places
-    before: Places
-
-    @classmethod
-    def of(cls, relevant: Flags, stack: Array) -> _Ranking:
-        """Rank the points of a group; `relevant` has the shape (b, m)."""
-        order = np.argsort(-stack, axis=2, kind="stable")
-        begin, end = _runs(np.take_along_axis(stack, order, axis=2))
-        ordered = np.take_along_axis(relevant[:, None, :], order, axis=2)
-        sums = _running(ordered.astype(np.intp))
-        before, with_tie = (np.take_along_axis(sums, at, axis=2) for at in (begin, end))
-        place = np.arange(stack.shape[2])
-        return cls(place, place - begin, end - begin, with_tie - before, before)
+    order = np.argsort(-stack, axis=2, kind="stable")
+    begin, end = _runs(np.take_along_axis(stack, order, axis=2))
+    sums = _running(np.take_along_axis(values[:, None, :], order, axis=2))
+    before, with_tie = (np.take_along_axis(sums, at, axis=2) for at in (begin, end))
+    return begin, end, before, with_tie
 
 
 def _average_precision(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
     """Add up the chance of a relevant point at each place times the precision there."""
-    relevant = scores > threshold
-    ranked, total = _Ranking.of(relevant, stack), relevant.sum(axis=1)
+    relevant = (scores > threshold).astype(np.intp)
+    begin, end, before, with_tie = _ranked(relevant, stack)
+    place, size, in_tie = np.arange(stack.shape[2]), end - begin, with_tie - before
     # Among the others of a tie, the relevant ones are spread evenly over the places before.
-    others = ranked.inside * (ranked.relevant - 1) / np.maximum(ranked.size - 1, 1)
-    precision = (ranked.before + 1 + others) / (ranked.place + 1)
-    counted = ranked.relevant / ranked.size * precision * (ranked.place < k)
+    others = (place - begin) * (in_tie - 1) / np.maximum(size - 1, 1)
+    precision = (before + 1 + others) / (place + 1)
+    counted, total = in_tie / size * precision * (place < k), relevant.sum(axis=1)
     return counted.sum(axis=2) / np.clip(total, 1, k)[:, None], total > 0
 
 
@@ -572,18 +509,15 @@ def _reciprocal_rank(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
     """Add up the chance that the first relevant point is at each place, over the place."""
-    relevant = scores > threshold
-    ranked = _Ranking.of(relevant, stack)
-    irrelevant = ranked.size - ranked.relevant
-    possible = (ranked.before == 0) & (ranked.relevant > 0) & (ranked.inside <= irrelevant)
+    relevant = (scores > threshold).astype(np.intp)
+    begin, end, before, with_tie = _ranked(relevant, stack)
+    place, size, in_tie = np.arange(stack.shape[2]), end - begin, with_tie - before
+    inside, irrelevant = place - begin, size - in_tie
+    possible = (before == 0) & (in_tie > 0) & (inside <= irrelevant) & (place < k)
     # All places before, in the tie, are irrelevant: C(irrelevant, inside) / C(size, inside).
-    log_factorials = _running(np.log(np.arange(1, ranked.place.size + 1)))
-    none_before = np.exp(
-        log_factorials[irrelevant]
-        - log_factorials[np.maximum(irrelevant - ranked.inside, 0)]
-        - log_factorials[ranked.size]
-        + log_factorials[ranked.size - ranked.inside]
-    )
-    first = none_before * ranked.relevant / (ranked.size - ranked.inside)
-    counted = np.where(possible & (ranked.place < k), first, 0.0) / (ranked.place + 1)
+    logs = _running(np.log(np.arange(1, place.size + 1)))  # of factorials
+    none_before = logs[irrelevant] - logs[np.maximum(irrelevant - inside, 0)]
+    none_before += logs[size - inside] - logs[size]
+    first = np.exp(none_before) * in_tie / (size - inside)
+    counted = np.where(possible, first, 0.0) / (place + 1)
     return counted.sum(axis=2), relevant.sum(axis=1) > 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,16 +42,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def check_output(path: Path) -> None:
     """Raise an `OutputError` if something other than a regular file has this name."""
-    try:
-        mode = os.lstat(path).st_mode
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    if not stat.S_ISREG(mode):
-        kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder"}
-        kind = kinds.get(stat.S_IFMT(mode), "a device or pipe")
-        raise OutputError(f"cannot write {path}: it is {kind}, not a regular file")
+    if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)):
+        raise OutputError(f"cannot write {path}: a link, folder or device, not a regular file")
 
 
 def remove_leftovers(folder: Path, names: set[str]) -> None:

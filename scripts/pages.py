@@ -15,12 +15,13 @@ from typing import get_args
 
 import pandas as pd
 import yaml
+from benchmarks.harness import save_figure
 from matplotlib.figure import Figure
 
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.check import check_results, load_expectations
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.figures import INK, WIDTH, figure_style, save
+from rankpursuit.reporting.figures import INK, WIDTH, figure_style
 from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
@@ -177,12 +178,12 @@ def draw_published(path: Path) -> None:
                 baseline, color="#00906a", ls="--", lw=1.2, label="mean rating, no learning"
             )
             low, high = axes.get_xlim()
-            axes.axline((low, low), slope=1, color=INK, lw=0.8)
+            axes.axline((low, low), slope=1, color=INK, lw=0.8, label="as published")
             axes.set(title=title, xlabel="published error", xlim=(low, high))
         figure.axes[0].set_ylabel("measured error")
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
-        save(figure, path)
+        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+        save_figure(figure, path)
 
 
 def cells() -> str:
@@ -292,7 +293,7 @@ def main() -> None:
     for page in PAGES:
         write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
-    draw_published(ROOT / "results" / "published")
+    draw_published(ROOT / "results" / "published.svg")
 
 
 if __name__ == "__main__":

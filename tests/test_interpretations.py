@@ -91,7 +91,9 @@ def test_a_run_differs_in_what_its_title_says_alone(interpretation):
 @pytest.mark.parametrize(
     "path", sorted((CONFIGS / "inferred").glob("*.yaml")), ids=lambda path: path.stem
 )
-def test_an_inferred_set_up_is_the_text_with_other_reference_users(path):
+def test_an_inferred_set_up_is_the_text_with_another_fill_and_a_fixed_lambda(path):
     (paper, default), (found, algorithms) = of_paper(path.stem), resolved(path)
-    assert set(changes(paper, found)) == {"protocol.reference_users"}
-    assert algorithms == default
+    assert changes(paper, found) == {"protocol.fill_over": "set"}
+    for label, options in algorithms.items():
+        regularised = label in ("rls", "rank_rls", "sparse_rank_rls")
+        assert changes(default[label], options) == ({"lambda": [1]} if regularised else {})

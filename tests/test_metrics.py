@@ -32,7 +32,7 @@ def count_by(way, patch):
     patch.setattr(metrics, "_LONG", 2 if way == "by sorting" else 2**60)
 
 
-def disagreement_by_loops(scores, prediction, groups, normalized, ties):
+def disagreement_by_loops(scores, prediction, groups, ties):
     wrong, pairs = 0.0, 0
     for i in range(len(scores)):
         for j in range(len(scores)):
@@ -46,9 +46,7 @@ def disagreement_by_loops(scores, prediction, groups, normalized, ties):
             else:
                 wrong += 0.5 * abs(signs[0] - signs[1])
             pairs += 1
-    if normalized:
-        return wrong / pairs if pairs else np.nan
-    return wrong
+    return wrong / pairs if pairs else np.nan
 
 
 @st.composite
@@ -66,18 +64,17 @@ def rankings(draw):
 @SMALL
 @given(
     rankings(),
-    st.booleans(),
     st.sampled_from(["all", "half", "untied"]),
     st.sampled_from(COUNTED),
 )
-def test_disagreement_equals_a_double_loop(ranking, normalized, ties, counted):
+def test_disagreement_equals_a_double_loop(ranking, ties, counted):
     scores, predictions, groups = ranking
     with pytest.MonkeyPatch.context() as patch:
         count_by(counted, patch)
-        result = disagreement_error(scores, predictions, groups, normalized=normalized, ties=ties)
+        result = disagreement_error(scores, predictions, groups, ties=ties)
     assert np.shape(result) == predictions.shape[:-1]
     for index in np.ndindex(predictions.shape[:-1]):
-        expected = disagreement_by_loops(scores, predictions[index], groups, normalized, ties)
+        expected = disagreement_by_loops(scores, predictions[index], groups, ties)
         np.testing.assert_allclose(np.asarray(result)[index], expected, rtol=1e-14)
 
 
@@ -132,8 +129,9 @@ def test_long_rankings_do_not_overflow_the_counters(n_points, ties, counted, mon
     n_other = n_points - n_tied
     across, inside = n_tied * n_other, sum(m * (m - 1) // 2 for m in (n_tied, n_other))
     expected = [0.0, 2.0 * across, across] + (np.array([1, 1, 0]) * inside * (ties == "all"))
-    raw = disagreement_error(halves, predictions, normalized=False, ties=ties)
-    assert raw.tolist() == expected.tolist()
+    counted_pairs = across + inside * (ties == "all")
+    error = disagreement_error(halves, predictions, ties=ties)
+    assert error.tolist() == (expected / (2.0 * counted_pairs)).tolist()
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -230,20 +228,17 @@ def test_tied_scores_distinguish_the_readings():
     ("scores", "groups", "ties"),
     [([1.0], None, "all"), ([1.0, 2.0], [0, 1], "all"), ([1.0, 1.0], None, "untied")],
 )
-def test_without_pairs_the_normalised_error_is_nan_and_the_raw_zero(scores, groups, ties):
+def test_without_pairs_the_error_is_nan(scores, groups, ties):
     predictions = np.zeros((2, len(scores)))
     assert np.isnan(disagreement_error(scores, predictions, groups, ties=ties)).all()
-    raw = disagreement_error(scores, predictions, groups, ties=ties, normalized=False)
-    assert raw.tolist() == [0.0, 0.0]
     assert np.isnan(pairwise_accuracy([1.0, 1.0], [1.0, 2.0]))
 
 
-@pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("groups", [None, [0, 0, 1, 1]])
-def test_prediction_with_nan_has_no_error_rather_than_a_small_one(normalized, groups):
+def test_prediction_with_nan_has_no_error_rather_than_a_small_one(groups):
     scores = [1.0, 2.0, 3.0, 4.0]
     predictions = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, np.nan, 4.0], [np.nan] * 4])
-    error = disagreement_error(scores, predictions, groups, normalized=normalized)
+    error = disagreement_error(scores, predictions, groups)
     assert np.isnan(error).tolist() == [False, True, True]
     accuracy = pairwise_accuracy(scores, predictions, groups)
     assert np.isnan(accuracy).tolist() == [False, True, True]
@@ -289,7 +284,7 @@ def test_bad_arguments_are_named(arguments, options, message):
 FEW = st.integers(0, 3)
 
 
-def tau_by_loops(scores, prediction, variant):
+def tau_by_loops(scores, prediction):
     right_less_wrong, untied_scores, untied_prediction = 0, 0, 0
     n_points = len(scores)
     for i in range(n_points):
@@ -302,47 +297,36 @@ def tau_by_loops(scores, prediction, variant):
         return np.nan
     if untied_prediction == 0:
         return 0.0
-    if variant == "a":
-        return right_less_wrong / (n_points * (n_points - 1) / 2)
     return right_less_wrong / np.sqrt(untied_scores * untied_prediction)
 
 
 @SMALL
-@given(st.lists(st.tuples(FEW, FEW), min_size=1, max_size=8), st.sampled_from(["a", "b"]))
-def test_tau_equals_a_double_loop(points, variant):
+@given(st.lists(st.tuples(FEW, FEW), min_size=1, max_size=8))
+def test_tau_equals_a_double_loop(points):
     scores, prediction = (np.array(column) for column in zip(*points, strict=True))
-    found = kendall_tau(scores, prediction, variant=variant)
-    np.testing.assert_allclose(found, tau_by_loops(scores, prediction, variant), atol=1e-14)
+    found = kendall_tau(scores, prediction)
+    np.testing.assert_allclose(found, tau_by_loops(scores, prediction), atol=1e-14)
 
 
-def test_variant_b_is_the_tau_of_scipy():
+def test_it_is_the_tau_of_scipy():
     rng = np.random.default_rng(0)
     scores, predictions = rng.integers(0, 5, size=40), rng.integers(0, 9, size=(3, 40))
     expected = [kendalltau(scores, prediction).statistic for prediction in predictions]
     np.testing.assert_allclose(kendall_tau(scores, predictions), expected)
 
 
-def test_variant_a_of_one_group_is_the_disagreement_with_half_wrong_ties():
-    rng = np.random.default_rng(1)
-    scores, predictions = rng.integers(0, 5, size=30), rng.integers(0, 5, size=(2, 3, 30))
-    error = disagreement_error(scores, predictions, ties="half")
-    np.testing.assert_allclose(kendall_tau(scores, predictions, variant="a"), 1 - 2 * error)
-
-
-@pytest.mark.parametrize("variant", ["a", "b"])
-def test_the_mean_over_groups_with_something_to_order_counts(variant):
+def test_the_mean_over_groups_with_something_to_order_counts():
     rng = np.random.default_rng(2)
     groups = rng.permutation(np.repeat([5, 2, 9, 4], [4, 3, 1, 6]))
     scores, predictions = rng.integers(0, 3, size=14), rng.integers(0, 3, size=(5, 14))
     scores[groups == 2] = 7
     parts = [
-        kendall_tau(scores[groups == label], predictions[:, groups == label], variant=variant)
-        for label in (5, 4)
+        kendall_tau(scores[groups == label], predictions[:, groups == label]) for label in (5, 4)
     ]
-    found = kendall_tau(scores, predictions, groups, variant=variant)
+    found = kendall_tau(scores, predictions, groups)
     np.testing.assert_allclose(found, np.mean(parts, axis=0))
     # The group 9 of one point has no pair at all, and is not asked what it counts.
-    found = kendall_tau(scores, predictions, groups, variant=variant, empty=0.0)
+    found = kendall_tau(scores, predictions, groups, empty=0.0)
     np.testing.assert_allclose(found, np.sum(parts, axis=0) / 3)
 
 
@@ -363,11 +347,6 @@ def test_without_two_different_scores_there_is_no_mean():
 
 def test_a_constant_prediction_counts_nothing():
     assert kendall_tau([1, 2, 2, 3], [5, 5, 5, 5]) == 0.0
-
-
-def test_an_unknown_variant_is_refused():
-    with pytest.raises(ValueError, match="variant: expected 'a' or 'b', got 'c'"):
-        kendall_tau([1, 2], [1, 2], variant="c")
 
 
 BOTH = [mean_average_precision, mean_reciprocal_rank]
@@ -495,7 +474,7 @@ def test_nan_predictions_have_a_nan_score(metric):
     ("wrong", "said"),
     [
         ({"k": 0}, "k: expected an integer of at least 1"),
-        ({"empty": "leave_out"}, "empty: expected a number, or None"),
+        ({"empty": "leave_out"}, "could not convert"),
         ({"groups": [0]}, "groups: expected 2 labels"),
     ],
 )
@@ -590,12 +569,3 @@ def test_a_group_in_which_nothing_is_worth_more_counts_as_told(empty, expected):
 def test_without_a_group_that_counts_there_is_no_mean():
     assert np.isnan(ndcg_error([0, 0], [1, 2], empty=None))
     assert np.isnan(ndcg_error([1, 2], [1, 2], groups=[0, 1]))
-
-
-def test_the_discount_of_letor_counts_the_first_two_places_in_full():
-    grades, prediction = [2, 0, 1], [1, 3, 2]  # the order of the grades is 0, 1, 2
-    reached, best = 0 + 1 / 1 + 3 / np.log2(3), 3 + 1
-    found = ndcg_error(grades, prediction, gain="exponential", discount="letor")
-    assert found == pytest.approx(1 - reached / best)
-    with pytest.raises(ValueError, match="discount: expected 'standard' or 'letor'"):
-        ndcg_error([1, 2], [1, 2], discount="none")

@@ -1,4 +1,4 @@
-"""The README's examples print what the README says."""
+"""The examples of README.md and docs/library.md print what the pages say."""
 
 import contextlib
 import io
@@ -7,18 +7,23 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "library.md"]
 EXAMPLE = re.compile(r"<!-- tested -->\n```python\n(.*?)```\n```text\n(.*?)```", re.DOTALL)
 
 
-EXAMPLES = EXAMPLE.findall(README.read_text(encoding="utf-8"))
+EXAMPLES = [
+    example for page in PAGES for example in EXAMPLE.findall(page.read_text(encoding="utf-8"))
+]
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["library", "routing", "blocks"])
+@pytest.mark.parametrize(
+    ("code", "output"), EXAMPLES, ids=["readme", "library", "routing", "blocks"]
+)
 def test_an_example_prints_what_it_says(code, output):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, str(README), "exec"), {})
+        exec(compile(code, "example", "exec"), {})
     assert printed.getvalue() == output
 
 

@@ -39,7 +39,7 @@ def test_a_link_is_neither_followed_nor_replaced(tmp_path):
     for target in ("target", "nowhere"):
         link = tmp_path / f"to_{target}"
         link.symlink_to(target)
-        with pytest.raises(OutputError, match="it is a symbolic link, not a regular file"):
+        with pytest.raises(OutputError, match="not a regular file"):
             write_atomically(link, b"other")
         assert link.is_symlink()
     assert (tmp_path / "target").read_text() == "mine"
@@ -56,7 +56,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path, make):
 
 
 def test_a_device_is_refused():
-    with pytest.raises(OutputError, match="/dev/null: it is a device or pipe"):
+    with pytest.raises(OutputError, match=r"/dev/null: .*not a regular file"):
         write_atomically(Path("/dev/null"), b"")
 
 

@@ -31,19 +31,6 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-@contextmanager
-def telling(text: str, seconds: float = 2.0) -> Iterator[None]:
-    """Print a line on the terminal if the block takes longer than a few seconds."""
-    timer = threading.Timer(seconds, echo, (text,), {"err": True})
-    timer.daemon = True
-    if sys.stderr.isatty():
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
     """Return the failure that a file or folder is missing, with a similar name or other advice."""
     similar = closest_match(path)
@@ -56,8 +43,8 @@ class Failure(click.ClickException):
 
     def __init__(self, *messages: str, exit_code: int = 1, attempt: str | None = None) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
-        self.messages = [f"error: {_one_line(message)}" for message in messages]
-        self.messages += [f"try: {_one_line(attempt)}"] if attempt else []
+        self.messages = [f"error: {cut(one_line(message), 2000)}" for message in messages]
+        self.messages += [f"try: {one_line(attempt)}"] if attempt else []
         super().__init__("\n".join(self.messages))
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -105,20 +92,13 @@ class _OneLineErrors(click.Command):
         if self.help:  # docstrings are raw; click wants the character itself
             self.help = self.help.replace(r"\b", "\b")
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Parse the command line."""
-        with _visible_usage_errors():
-            return super().make_context(*arguments, **options)
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors that a user can fix become a `Failure`, others are bugs."""
         try:
-            with terminable(), _visible_usage_errors():
+            with terminable():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             raise Stopped(stop) from None
-        except MemoryError as error:
-            raise Failure(f"out of memory: ask for less, or use more memory ({error})") from error
         except RankpursuitError as error:
             faults = getattr(error, "faults", [str(error)])
             raise Failure(*faults, exit_code=2 if isinstance(error, ConfigError) else 1) from error
@@ -128,21 +108,6 @@ class _OneLineErrors(click.Command):
             if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO):
                 raise Failure(f"the output cannot be written: {error.strerror}") from error
             raise
-
-
-@contextmanager
-def _visible_usage_errors() -> Iterator[None]:
-    try:
-        yield
-    except click.exceptions.NoArgsIsHelpError:
-        raise  # its message is the help of a group, in lines
-    except click.UsageError as error:
-        error.message = _one_line(error.message)  # type: ignore[misc]
-        raise
-
-
-def _one_line(message: str) -> str:
-    return cut(one_line(message), 2000)  # a word from outside could make it longer
 
 
 class Command(_OneLineErrors):

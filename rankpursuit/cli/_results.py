@@ -62,45 +62,19 @@ def load_default() -> list[Results]:
     for reference in sorted(references, key=lambda run: (run.table is None, run.table, run.name)):
         folder = own.pop(reference.folder.name, None)
         run, kind = reference, "the reference"
+        try:
+            found = load_results(folder) if folder else reference
+            if found.table == reference.table and is_full_size(found) and not missing_notes(found):
+                run = found
+        except ResultsError as error:
+            echo(f"not included: {error}", err=True)
         if folder is not None:
-            try:
-                found = load_results(folder)
-                if (
-                    found.table != reference.table
-                    or missing_notes(found)
-                    or not is_full_size(found)
-                ):
-                    kind += f"; your run in {folder} is incomplete or of another table"
-                else:
-                    run, kind = found, "your run" + ", changed" * bool(config_changes(found))
-            except ResultsError as error:
-                kind += f"; your run cannot be read: {error}"
+            changed = ", changed" if config_changes(run) else ""
+            kind = (
+                f"your run{changed}" if run is not reference else f"{kind}; {folder} is incomplete"
+            )
         runs.append(run)
         echo(f"Table {reference.table}: {run.folder} ({kind})", err=True)
     for folder in own.values():
         echo(f"not included: {folder}; name it to include it", err=True)
     return runs
-
-
-def load_neighbours(runs: Sequence[Results]) -> list[Results]:
-    """Load the runs in folders next to these that their claims need too; skip the unreadable."""
-    from rankpursuit.experiments.export import RunFolder
-    from rankpursuit.reporting.published import claims_about
-    from rankpursuit.reporting.results import load_results
-
-    given = {run.table for run in runs}
-    needed = {number for claim in claims_about(given) for number in claim.tables} - given
-    here = [run.folder.resolve() for run in runs]
-    neighbours = (run.path for one in here for run in RunFolder.below(one.parent))
-    found: list[Results] = []
-    for folder in dict.fromkeys(neighbours):
-        if needed and folder not in here:
-            try:
-                run = load_results(folder)
-            except ResultsError as error:
-                echo(f"skipped: {error}", err=True)
-                continue
-            if run.table in needed:
-                needed.remove(run.table)
-                found.append(run)
-    return found

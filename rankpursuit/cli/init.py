@@ -5,46 +5,36 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rankpursuit.cli._common import Command, Failure, echo, no_such
-from rankpursuit.errors import DataError, RankpursuitError
+from rankpursuit.errors import DataError
 from rankpursuit.experiments.names import SCHEMA, SCHEMA_LINE, shipped_folder
-
-if TYPE_CHECKING:
-    from rankpursuit.experiments.config import Experiment
 
 _CONFIG = """\
 {schema}
 # The paper's algorithms on {path}. All keys: `rp-run --schema`.
-extends: paper                            # its algorithms and grids; keys below override them
-name: {name:<34}  # results go to results/{name}/
+extends: paper  # its algorithms and grids; keys below override them
+name: {name}  # results go to results/{name}/
 
-data:
+data:  # the path is relative to this file; columns are numbers if there is no header
 {data}
 protocol:
-{protocol}  scored_share: null                      # 0.5: half of the training items have no score
+  groups: {groups}  # reference users by how many items they rated
+  test_user_bounds: {test_user_bounds}  # how many items a test user rated
+  test_users: {test_users}  # of a repeat; the paper has 300
+  holdout_users: {holdout_users}  # others, to choose parameters on; 300
+  reference_users: {reference_users}  # whose ratings are the features; 300
+  scored_share: null  # 0.5: half of the training items have no score
 
-repeats: 10                               # each with other test users
+repeats: 10  # each with other test users
 
-algorithms:                               # null drops one
-  semi_supervised_ranking_pursuit: null   # needs a scored_share
+algorithms:  # null drops one
+  semi_supervised_ranking_pursuit: null  # needs a scored_share
 """
-_COMMENTS = {
-    "path": "relative to this file",
-    "separator": "between fields",
-    "header": "none: the first line is a rating",
-    "user": "columns: their names, or numbers if there is no header",
-    "groups": "reference users by how many items they rated",
-    "test_user_bounds": "how many items a test user rated",
-    "test_users": "users of a repeat; the paper has {}",
-    "holdout_users": "others, to choose parameters on; {}",
-    "reference_users": "whose ratings are the features; {}",
-}
 _COLUMNS = ("user", "item", "rating")
 
 
@@ -71,7 +61,7 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
     """
     if ratings is not None and not os.path.isfile(ratings):  # before the slow imports
         raise no_such("file", ratings)
-    from rankpursuit.datasets.files import guess_layout, load_ratings
+    from rankpursuit.datasets.files import SEPARATORS, guess_layout, load_ratings
     from rankpursuit.experiments.config import LABEL
     from rankpursuit.experiments.protocol import Protocol, fitting_sizes
     from rankpursuit.writing import write_atomically
@@ -80,10 +70,10 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
     if not re.fullmatch(LABEL, name):
         raise click.UsageError(f"NAME: expected letters, digits, _ and -, got {name!r}")
     path = Path(f"{name}.yaml")
-    if path.exists() or path.is_symlink():
+    if os.path.lexists(path):
         raise Failure(f"{path} is there already: give another name, or remove it first")
     data: dict[str, Any] = {"path": "ratings.csv"} | {key: key for key in _COLUMNS}
-    protocol = paper = Protocol().model_dump(mode="json")
+    protocol = Protocol().model_dump(mode="json")
     if ratings is not None:
         layout = guess_layout(ratings, **columns)
         guessed = ", ".join(f"{key} {layout[key]}" for key in _COLUMNS)
@@ -96,61 +86,21 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
         sizes = fitting_sizes(table.counts, Protocol())
         if sizes is None:
             raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
-        data = {"path": os.path.relpath(ratings), **_section(layout, ratings)}
-        protocol = paper | sizes
+        usual = {"separator": SEPARATORS.get(ratings.suffix.lower()), "header": True}
+        data = {"path": os.path.relpath(ratings)}
+        data |= {key: x for key, x in layout.items() if key not in usual or x != usual[key]}
+        protocol |= sizes
+    lines = [f"  {key}: {_to_yaml(value)}\n" for key, value in {"name": "ratings", **data}.items()]
     config = _CONFIG.format(
         schema=f"{SCHEMA_LINE}{os.path.relpath(shipped_folder() / SCHEMA)}",
-        path=json.dumps(data["path"]),
+        path=_to_yaml(data["path"]),
         name=name,
-        data=_lines({"name": "ratings", **data}, paper),
-        protocol=_lines({key: protocol[key] for key in _COMMENTS if key in protocol}, paper),
+        data="".join(lines),
+        **{key: _to_yaml(value) for key, value in protocol.items()},
     )
     write_atomically(path, config.encode())
     echo(f"wrote {path}: check it, then rp-run {path} --dry-run, and rp-run {path}")
 
 
-def _section(layout: dict[str, Any], ratings: Path) -> dict[str, Any]:
-    """Return a layout as keys of the section ``data``, without defaults except for columns."""
-    from rankpursuit.datasets.files import SEPARATORS
-
-    usual = {"separator": SEPARATORS.get(ratings.suffix.lower()), "header": True}
-    section = {key: x for key, x in layout.items() if key not in usual or x != usual[key]}
-    return section | ({} if layout["header"] else {"header": None})
-
-
-def _lines(values: dict[str, Any], paper: dict[str, Any]) -> str:
-    """Return keys of a config as commented lines."""
-    lines = ""
-    for key, value in values.items():
-        comment = _COMMENTS.get(key, "").format(paper.get(key))
-        text = f"  {key}: {json.dumps(value, ensure_ascii=False)}"
-        lines += f"{text:<40}  # {comment}\n" if comment else f"{text}\n"
-    return lines
-
-
-def advice(experiment: Experiment) -> str | None:
-    """Return ``--set`` options with which an experiment would run; None if none are known."""
-    from rankpursuit.datasets.files import guess_layout, load_ratings
-    from rankpursuit.experiments.config import ratings_of
-    from rankpursuit.experiments.protocol import fitting_sizes
-
-    changes: dict[str, Any] = {}
-    given = experiment.data.model_dump()
-    try:
-        try:
-            ratings = ratings_of(experiment.data)
-        except DataError:
-            if given["name"] != "ratings":
-                raise
-            layout = guess_layout(given["path"])
-            ratings = load_ratings(given["path"], **layout)
-            section = _section(layout, Path(given["path"]))
-            changes = {f"data.{key}": x for key, x in section.items() if x != given.get(key)}
-    except RankpursuitError:
-        return None
-    sizes = fitting_sizes(ratings.counts, experiment.protocol)
-    if sizes is None:
-        return None
-    changes |= {f"protocol.{key}": value for key, value in sizes.items()}
-    words = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in changes.items())
-    return " ".join(f"--set {shlex.quote(word)}" for word in words) or None
+def _to_yaml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

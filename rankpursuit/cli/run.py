@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure, Stopped, echo, telling, terminal_width
-from rankpursuit.experiments.backends import BACKENDS, WAIT, make_backend
+from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
+from rankpursuit.experiments.backends import BACKENDS, make_backend
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -80,12 +80,6 @@ _SHOW: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": Fals
     help="; ".join(f"{name}: {where}" for name, where in BACKENDS.items()) + ".",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Of the cluster, e.g. tcp://HOST:8786.")
-@click.option(
-    "--wait",
-    type=click.IntRange(min=0),
-    metavar="SECONDS",
-    help=f"Wait this long for a cluster without workers; default: {WAIT:g}.",
-)
 @click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
 @click.option("--groups", multiple=True, metavar="LOW-HIGH", help="Run this group; repeatable.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Number of repeats to run.")
@@ -168,7 +162,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
 
     backend = make_backend(
         options["backend"],
-        **{name: options[name] for name in ("n_jobs", "scheduler", "wait")},
+        **{name: options[name] for name in ("n_jobs", "scheduler")},
         tell=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
     )
     load_plugins(options["plugins"])
@@ -199,24 +193,25 @@ def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
 
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
     """Return what to run of an experiment; refuse everything that cannot run."""
-    from rankpursuit.cli.init import advice
-    from rankpursuit.errors import ConfigError, DataError
-    from rankpursuit.experiments.config import load_experiment
+    from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
+    from rankpursuit.experiments.config import load_experiment, ratings_of
+    from rankpursuit.experiments.protocol import fitting_sizes
     from rankpursuit.experiments.run import Run
 
-    experiment = None
+    attempt = None
     try:
         experiment = load_experiment(path, options["overrides"])
         if options["quick"]:
             experiment = experiment.at_most(_QUICK_USERS, _QUICK_REPEATS)
-        with telling(f"{path}: reading the ratings, which takes longest the first time"):
-            return Run.of(experiment, options["repeats"], options["only"], options["groups"])
+        return Run.of(experiment, options["repeats"], options["only"], options["groups"])
     except (ConfigError, DataError) as error:
+        if isinstance(error, TooFewUsersError):
+            sizes = fitting_sizes(ratings_of(experiment.data).counts, experiment.protocol) or {}
+            words = [f"--set {shlex.quote(f'protocol.{x}={sizes[x]}')}" for x in sizes]
+            attempt = " ".join([f"rp-run {path}", *words]) if words else None
         faults = getattr(error, "faults", None)
-        enough = advice(experiment) if experiment and isinstance(error, DataError) else None
         own = (f"{path}:", f"{path},")
         lines = [x if x.startswith(own) else f"{path}: {x}" for x in faults or [str(error)]]
-        attempt = f"rp-run {path} {enough}" if enough else None
         raise Failure(*lines, exit_code=2 if faults else 1, attempt=attempt) from error
 
 
@@ -226,8 +221,7 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
 
     name, folder = run.experiment.name, _folder(run, options)
     if options["dry_run"]:
-        with telling(f"{name}: timing a few users of each group"):
-            echo(_plan(run, workers.count()))
+        echo(_plan(run, workers.count()))
         return True
     outcome = run_session(
         run,
@@ -263,27 +257,21 @@ def _command(words: Iterable[str]) -> str:
 
 def _plan(run: Run, workers: int) -> str:
     """Return what a run would do, and how long it would take."""
-    import math
-
-    from rankpursuit.experiments.methods import grid_axes
     from rankpursuit.experiments.protocol import group_name
     from rankpursuit.experiments.run import TIMED_USERS, estimate
 
-    experiment, plan = run.experiment, run.plan
+    plan = run.plan
     holdout, test = (
         sum(len(unit.users) for unit in plan.of(plan.cells, role)) for role in ("holdout", "test")
     )
-    data = {"synthetic": "SYNTHETIC", "ratings": "own"}.get(experiment.data.name)
+    data = {"synthetic": "SYNTHETIC", "ratings": "own"}
+    name = run.experiment.data.name
     groups = dict.fromkeys(group_name(cell.group) for cell in plan.cells)
-    lines = [
-        f"{experiment.name} ({data or experiment.data.name} ratings): groups {', '.join(groups)}; "
-        f"{counted(len(plan.repeats), 'repeat')}",
+    return (
+        f"{run.experiment.name} ({data.get(name, name)} ratings): groups {', '.join(groups)}; "
+        f"{counted(len(plan.repeats), 'repeat')}; {', '.join(run.labels)}\n"
         f"  {counted(holdout, 'hold-out user')} and {counted(test, 'test user')} in "
-        f"{counted(sum(map(len, plan.units.values())), 'unit')}",
-    ]
-    for label in run.labels:
-        axes = grid_axes(experiment.algorithms[label], experiment.kernel.widths)
-        size = math.prod(map(len, axes.values()))
-        lines.append(f"  {label}: {size:,} points of the grid, {size * holdout:,} hold-out fits")
-    time = f"{duration(estimate(run) / workers)} with {counted(workers, 'worker')}"
-    return "\n".join([*lines, f"  about {time}, estimated from {TIMED_USERS} users a group"])
+        f"{counted(sum(map(len, plan.units.values())), 'unit')}\n"
+        f"  about {duration(estimate(run) / workers)} with {counted(workers, 'worker')}, "
+        f"estimated from {TIMED_USERS} users a group"
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rankpursuit.cli._common import Command, echo, terminal_width
-from rankpursuit.cli._results import DEFAULT, load_all, load_neighbours, results_argument
+from rankpursuit.cli._results import DEFAULT, load_all, results_argument
 
 
 @click.command(cls=Command, short_help="Make the tables of results: text, Markdown, LaTeX, CSV.")
@@ -42,8 +42,8 @@ def main(
     Writes tables.md, tables.csv, tables.tex and tables/*.tex into each of the RESULTS, and prints
     errors, sparsity and the verdicts on the paper's claims. Each of tables/*.tex is one table, to
     \input into a paper; tables.tex is a document with all of them. The files also have the chosen
-    parameters and Wilcoxon's tests, over repeats and over users. Claims about two tables also use
-    results in the folders next to RESULTS.
+    parameters and Wilcoxon's tests, over repeats and over users. Claims about two tables need the
+    RESULTS of both.
 
     Without RESULTS, uses your own run in results/ of each table of the paper if it is complete,
     otherwise the reference in results/reference/, and writes to results/tables/.
@@ -60,8 +60,7 @@ def main(
     from rankpursuit.reporting.tables import all_tables, claims_table, error_table, sparsity_table
 
     runs = load_all(results)
-    neighbours = load_neighbours(runs)
-    verdicts = judge_claims(runs, others=neighbours)
+    verdicts = judge_claims(runs)
     tables_of = partial(all_tables, compare=compare, control=control)
     if format_ and output is None:
         write = FORMATS[format_] if format_ != "tex" else partial(to_latex, wide=wide)
@@ -77,15 +76,13 @@ def main(
         for run in runs:
             own = [verdict for verdict in verdicts if run in verdict.runs]
             if not own:  # another run of its table came first
-                own = judge_claims([run], others=[*runs, *neighbours])
+                own = judge_claims([run], others=runs)
             written += write_tables(tables_of([run], own), run.folder, formats, wide=wide)
     shown = []
     for run in runs:
         shown += [error_table(run, compare=compare), sparsity_table(run)]
     shown += [claims_table(verdicts, brief=True)] if verdicts else []
     echo(to_text(shown, terminal_width()))
-    for run in neighbours:
-        echo(f"also read {run.folder.name}, next to them, for claims about two tables")
     for path in written:
         each = f", and each table in {path.parent / 'tables'}/" if path.suffix == ".tex" else ""
         echo(f"wrote {path}{each}")

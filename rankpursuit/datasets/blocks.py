@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.errors import DataError, DataNotFoundError
-from rankpursuit.text import cut
 
 Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 Item = TypeVar("Item", bound=tuple)
@@ -156,29 +155,22 @@ def parquet_blocks(
         n_before = 0
         with open_parquet(file) as parquet:
             for batch in parquet.iter_batches(batch_size=rows, columns=[*chosen, *others]):
-                if not batch.num_rows:
-                    continue
-                columns = [_values(file, batch, x, x == group, n_before) for x in chosen + others]
-                labels = None if group is None else columns.pop()
-                yield np.column_stack(columns[:-1]), columns[-1], labels
-                n_before += batch.num_rows
+                values = batch.to_pandas()
+                try:
+                    numbers = values[[*chosen, score]].to_numpy(dtype=np.float64)
+                except (TypeError, ValueError) as error:
+                    raise DataError(
+                        f"{file}: features and scores must be numbers: {error}"
+                    ) from error
+                is_bad = ~np.isfinite(numbers).all(axis=1) | values[others].isna().any(axis=1)
+                if is_bad.any():
+                    row = n_before + int(is_bad.argmax()) + 1
+                    raise DataError(f"{file}, row {row}: a value is missing or not a finite number")
+                labels = None if group is None else values[group].to_numpy()
+                yield numbers[:, :-1], numbers[:, -1], labels
+                n_before += len(values)
 
     return Blocks(read if group is None else lambda: whole_groups(read(), rows, where=str(file)))
-
-
-def _values(file: Path, batch: Any, name: str, is_label: bool, n_before: int) -> NDArray[Any]:
-    """Return a column of a batch; raise DataError for the first value that is invalid."""
-    column = batch.column(name)
-    values = np.asarray(column.to_numpy(zero_copy_only=False))
-    if not is_label:
-        if values.dtype.kind not in "iufb" and column.null_count < len(column):
-            raise DataError(f"{file}: the column {name!r} holds {column.type}, not numbers")
-        values = values.astype(np.float64)
-    bad = column.is_null(nan_is_null=True).to_numpy(False) if is_label else ~np.isfinite(values)
-    if bad.any():
-        reason = "is missing" if is_label else "is missing or not a finite number"
-        raise DataError(f"{file}, row {n_before + int(bad.argmax()) + 1}: {name!r} {reason}")
-    return values
 
 
 def whole_groups(pieces: Iterator[Any], rows: int, *, where: str) -> Iterator[Block]:
@@ -192,12 +184,10 @@ def whole_groups(pieces: Iterator[Any], rows: int, *, where: str) -> Iterator[Bl
     def complete(block: Any) -> Block:
         nonlocal n_before
         for start in _starts(block[2]).tolist():
-            label = block[2][start : start + 1].tolist()[0]
+            label = block[2][start]
             if label in seen:
-                raise DataError(
-                    f"{where}, row {n_before + start + 1}: group {label!r} continues after rows of "
-                    "other groups; the rows of a group must be contiguous"
-                )
+                reason = "continues after other groups; the rows of a group must be contiguous"
+                raise DataError(f"{where}, row {n_before + start + 1}: group {label} {reason}")
             seen.add(label)
         n_before += len(block[1])
         return block
@@ -206,11 +196,10 @@ def whole_groups(pieces: Iterator[Any], rows: int, *, where: str) -> Iterator[Bl
     for piece in pieces:
         if held is not None:
             piece = tuple(np.concatenate(parts) for parts in zip(held, piece, strict=True))
-        last = _starts(piece[2])[-1]  # the last group may continue in the next piece
+        held, last = piece, _starts(piece[2])[-1]  # the last group may continue in the next piece
         if last >= rows:
             yield complete(tuple(part[:last] for part in piece))
-            piece = tuple(part[last:] for part in piece)
-        held = piece
+            held = tuple(part[last:] for part in piece)
     if held is not None:
         yield complete(held)
 
@@ -237,7 +226,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that is not empty, with ``~`` expanded."""
     file = Path(os.path.expanduser(path))
     if not os.path.isfile(file):
-        raise DataNotFoundError(f"{cut(str(file), 1000)}: no such file")
+        raise DataNotFoundError(f"{file}: no such file")
     if file.stat().st_size == 0:
         raise DataError(f"{file}: the file is empty")
     return file

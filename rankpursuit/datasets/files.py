@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,7 +26,6 @@ PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
 _IDS = ["user", "item"]
 _LISTED = 10  # problems listed in one message
-_TYPES = r"u?int|float|double|(large_)?string|decimal|null"  # of the columns of a Parquet file
 _WORDS = {  # usual names of the columns
     "user": "user|reviewer|customer|person|member|uid",
     "item": "item|movie|film|joke|book|product|song|track|business|iid",
@@ -48,7 +46,6 @@ def load_ratings(
     decimal: str = ".",
     missing: Sequence[str | float] = (),
     duplicates: Literal["error", "first", "mean"] = "error",
-    bounds: tuple[float, float] | None = None,
     name: str | None = None,
 ) -> Ratings:
     """Load a table of ratings with one row per rating.
@@ -73,17 +70,17 @@ def load_ratings(
     duplicates : {"error", "first", "mean"}, default "error"
         What to do if a user rated an item more than once: raise an error, keep the first rating,
         or take the mean.
-    bounds : (low, high), optional
-        Smallest and largest rating allowed.
     name : str, optional
         Name of the table. Default: the file's name without its suffix.
 
     Raises
     ------
     DataNotFoundError, DataError
-        If there is no such file; if it cannot be used, with all problems and their lines (or rows
+        If there is no such file; if it cannot be used, with the problems and their lines (or rows
         of a Parquet file); beyond ten, the rest is counted.
     """
+    import pandas as pd
+
     file = existing_file(path)
     columns = _column_names({"user": user, "item": item, "rating": rating}, header)
     if duplicates not in ("error", "first", "mean"):
@@ -93,57 +90,42 @@ def load_ratings(
     if file.suffix.lower() in PARQUET:
         if not header:
             raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
-        rows, decimal, place = _read_parquet(file, columns), ".", "row {}".format
+        rows, decimal, place = _read_parquet(file, columns), ".", "row"
     else:
-        rows, place = _read_text(file, columns, separator, header, encoding)
+        rows, place = _read_text(file, columns, separator, header, encoding), "line"
 
     words = {str(word).strip() for word in missing}
     to_point = {ord("."): "?", ord(decimal): "."}
-    low, high = bounds or (-LARGEST_RATING, LARGEST_RATING)
-    rows["text"] = rows["rating"].astype(object).map(lambda x: str(x).strip())
-    rows["rating"] = _each(rows["text"], lambda x: _to_number(x.translate(to_point)), float)
-    are_empty = [_each(rows[key], lambda x: not str(x).strip(), bool) for key in _IDS]
-    is_blank = np.logical_and.reduce([rows["text"] == "", *are_empty])
-    not_rated = [value for value in map(_to_number, words) if value == value]
-    rows = rows[~(is_blank | rows["text"].isin(words) | rows["rating"].isin(not_rated))]
+    text = rows["rating"].str.strip()
+    numbers = text.map({x: _to_number(x.translate(to_point)) for x in text.unique()}).astype(float)
+    is_empty = (rows[_IDS].apply(lambda ids: ids.str.strip()) == "").all(axis=1) & (text == "")
+    not_rated = [x for x in map(_to_number, words) if x == x]
+    kept = ~(is_empty | text.isin(words) | numbers.isin(not_rated))
+    rows, text, numbers = rows[kept], text[kept], numbers[kept]
     if rows.empty:
         raise DataError(f"{file}: the file has no ratings")
-    has_ids = np.logical_and.reduce([_each(rows[key], _is_id, bool) for key in _IDS])
-    is_good = rows["rating"].between(low, high) & has_ids & (rows["error"] == "")
-    is_repeated = rows[is_good].duplicated(_IDS).reindex(rows.index, fill_value=False)
-    wrong = rows[~is_good | is_repeated] if duplicates == "error" else rows[~is_good]
-
-    def problem(row: Any) -> str:
-        if row.error:
-            return str(row.error)
-        if not low <= row.rating <= high:
-            hint = f" with decimal {decimal!r}" if "," in row.text else ""
-            bounds = f"not a number from {low:g} to {high:g}{hint}"
-            return f"the rating {cut(row.text, 40)!r} is {bounds}"
-        if not (_is_id(row.user) and _is_id(row.item)):
-            column = columns[1 if _is_id(row.user) else 0]
-            return f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
-        again = f"user {row.user} rated item {row.item} a second time"
-        return f"{again}; remove one, or set duplicates"
-
-    if len(wrong):
-        listed = [f"{place(row.Index)}: {problem(row)}" for row in wrong[:_LISTED].itertuples()]
-        if len(wrong) == 1:
+    is_repeated = rows.duplicated(_IDS)
+    problems = pd.Series("", rows.index, dtype=object)
+    if duplicates == "error":
+        problems[is_repeated] = "a second rating of the same item; remove one, or set duplicates"
+    for key, column in zip(_IDS, columns, strict=False):
+        reason = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
+        problems[~rows[key].str.strip().str.len().between(1, LONGEST_ID)] = reason
+    bad = text[~(numbers.abs() <= LARGEST_RATING)]
+    reason = f"not a number up to {LARGEST_RATING:g} with decimal {decimal!r}"
+    problems[bad.index] = [f"the rating {cut(x, 40)!r} is {reason}" for x in bad]
+    problems = problems[problems != ""]
+    if len(problems):
+        listed = [f"{place} {at}: {problem}" for at, problem in problems[:_LISTED].items()]
+        if len(problems) == 1:
             raise DataError(f"{file}, {listed[0]}")
-        rest = [f"and {len(wrong) - _LISTED:,} more"] if len(wrong) > _LISTED else []
-        raise DataError(f"{file}: {len(wrong):,} problems: {'; '.join(listed + rest)}")
-    pairs = rows.groupby(_IDS, sort=False).ngroup()
-    means = np.bincount(pairs, rows["rating"]) / np.bincount(pairs)
-    first = ~is_repeated
-    scores = means if duplicates == "mean" else rows["rating"][first]
-    ids = (rows[key][first].to_numpy() for key in _IDS)
-    users, items = (x if x.dtype == object else x.astype(str) for x in ids)
-    return Ratings.from_arrays(users, items, scores, name=name or file.stem)
-
-
-def _each(values: pd.Series, function: Callable[[Any], Any], kind: type) -> pd.Series:
-    """Apply a function to each value, but only once to those that are equal."""
-    return values.map({value: function(value) for value in values.unique()}).astype(kind)
+        rest = [f"and {len(problems) - _LISTED:,} more"] if len(problems) > _LISTED else []
+        raise DataError(f"{file}: {len(problems):,} problems: {'; '.join(listed + rest)}")
+    if duplicates == "mean":
+        pairs = rows.groupby(_IDS, sort=False).ngroup()
+        numbers[:] = (np.bincount(pairs, numbers) / np.bincount(pairs))[pairs]
+    users, items = (rows[key][~is_repeated].to_numpy(dtype=object) for key in _IDS)
+    return Ratings.from_arrays(users, items, numbers[~is_repeated], name=name or file.stem)
 
 
 def _column_names(given: dict[str, str | int], header: bool) -> list[str]:
@@ -163,61 +145,43 @@ def _column_names(given: dict[str, str | int], header: bool) -> list[str]:
 
 def _read_text(
     file: Path, columns: Sequence[str], separator: str | None, header: bool, encoding: str
-) -> tuple[pd.DataFrame, Callable[[int], str]]:
-    """Read the rows of a text file; also return the function from their number to the line."""
+) -> pd.DataFrame:
+    """Read users, items and ratings as text; the index has the numbers of the lines."""
     import pandas as pd
 
-    with _open_text(file, encoding) as opened:
-        lines = list(islice(opened, 1000))
+    lines = _first_lines(file, encoding)
     mark = _separator(file, lines, separator)
     first = next(csv.reader(lines, delimiter=mark))
-    names = first if header else [str(at) for at in range(1, len(first) + 1)]
+    names = first if header else [str(number) for number in range(1, len(first) + 1)]
     _check_columns(file, names, columns)
-    width, at = len(names), [*map(names.index, columns), "error"]
-    options: dict[str, Any] = {"header": None, "names": range(2 * width + 9), "index_col": False}
-    options |= {"dtype": object, "na_filter": False, "skip_blank_lines": False}
-    options |= {"sep": mark, "chunksize": 100_000}
-
-    def some_columns(part: pd.DataFrame) -> pd.DataFrame:
-        n_fields = width + (part.loc[:, width:] != "").sum(axis=1)
-        error = n_fields.map(f"{{}} fields, not {width}".format).where(n_fields > width, "")
-        return part.assign(error=error)[at]
-
     try:
-        with _open_text(file, encoding) as opened:  # other columns may be long
-            rows = pd.concat(map(some_columns, pd.read_csv(opened, **options)))
-    except pd.errors.ParserError as error:
+        rows = pd.read_csv(
+            file,
+            sep=mark,
+            encoding=encoding,
+            header=None,
+            names=range(len(names)),  # a line with more fields is an error
+            index_col=False,
+            dtype=str,
+            na_filter=False,
+            skip_blank_lines=False,
+        )
+    except (pd.errors.ParserError, UnicodeError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
-        reason = re.sub(r"row (\d+)", lambda row: f"line {int(row[1]) + 1}", reason)
-        raise DataError(f"{file}: {reason}; is a quotation mark not closed?") from error
-    rows.columns = pd.Index([*_IDS, "rating", "error"])
-
-    def line(row: int) -> str:
-        with _open_text(file, encoding) as opened:
-            reader = csv.reader(opened, delimiter=mark)
-            for _ in islice(reader, row):
-                pass
-            return f"line {reader.line_num + 1}"
-
-    return rows[int(header) :], line
+        remedy = "check its quotation marks, separator and encoding"
+        raise DataError(f"{file}: {reason}; {remedy}") from error
+    rows = rows[[names.index(column) for column in columns]].set_axis([*_IDS, "rating"], axis=1)
+    rows.index += 1
+    return rows[int(header) :]
 
 
 def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read the rows of a Parquet file, numbered from 1; missing values are empty."""
-    import pandas as pd
-
+    """Read users, items and ratings as text; the index has the numbers of the rows, from 1."""
     with open_parquet(file) as parquet:
-        schema = parquet.schema_arrow
-        _check_columns(file, schema.names, columns)
-        for kind, column in ((schema.field(column).type, column) for column in columns):
-            if not re.match(f"(dictionary<values=)?({_TYPES})", str(kind)):
-                raise DataError(f"{file}: the column {column!r} is of {kind}, not numbers or text")
-        table = parquet.read(list(columns)).to_pandas()
-    rows = pd.DataFrame({"error": ""}, index=range(1, len(table) + 1))
-    for key, column in zip((*_IDS, "rating"), columns, strict=True):
-        values = pd.Series(np.asarray(table[column]), rows.index)
-        missing = values.isna()
-        rows[key] = values.astype(object).mask(missing, "") if missing.any() else values
+        _check_columns(file, parquet.schema_arrow.names, columns)
+        rows = parquet.read(list(columns)).to_pandas()[list(columns)]
+    rows = rows.astype(str).mask(rows.isna(), "").set_axis([*_IDS, "rating"], axis=1)
+    rows.index = range(1, len(rows) + 1)
     return rows
 
 
@@ -232,10 +196,6 @@ def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None
                 f"{cut(', '.join(names), 300)}; name those of the user, the item and the rating, "
                 "and say whether there is a header"
             )
-
-
-def _is_id(label: Any) -> bool:
-    return 0 < len(str(label).strip()) <= LONGEST_ID
 
 
 def _to_number(text: str) -> float:
@@ -264,8 +224,7 @@ def guess_layout(
         with open_parquet(file) as parquet:
             values = dict.fromkeys(parquet.schema_arrow.names, ())
     else:
-        with _open_text(file, "utf-8") as opened:
-            lines = list(islice(opened, 1000))
+        lines = _first_lines(file, "utf-8")
         separator = _separator(file, lines, separator)
         first, *rest = csv.reader(lines, delimiter=separator)
         if header is None:
@@ -333,22 +292,13 @@ def _is_time(name: Any, values: Sequence[str]) -> bool:
     return any(631_152_000 * unit <= low <= high < 4_102_444_800 * unit for unit in (1, 1000))
 
 
-@contextmanager
-def _open_text(file: Path, encoding: str) -> Iterator[TextIO]:
-    """Open a text file; raise DataError with the line if it is not in the encoding."""
+def _first_lines(file: Path, encoding: str) -> list[str]:
+    """Return the first thousand lines of a text file, without a byte-order mark."""
     try:
-        codec = codecs.lookup(encoding).name
+        with file.open(encoding=encoding, newline="") as opened:
+            lines = list(islice(opened, 1000))
     except LookupError as error:
         raise DataError(f"encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
-    codec = "utf-8-sig" if codec == "utf-8" else codec  # skips a byte-order mark
-    try:
-        with file.open(encoding=codec, newline="") as opened:
-            yield opened
     except UnicodeError as error:
-        text, line = file.read_bytes(), 1
-        try:
-            text.decode(codec)
-        except UnicodeDecodeError as found:
-            line += text[: found.start].count(b"\n")
-        reason = f"not text in {encoding.upper()}; set encoding"
-        raise DataError(f"{file}, line {line}: {reason}") from error
+        raise DataError(f"{file}: not text in {encoding.upper()}; set encoding") from error
+    return [lines[0].removeprefix("\ufeff"), *lines[1:]]

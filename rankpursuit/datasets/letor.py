@@ -59,7 +59,7 @@ def load_letor(
     Parameters
     ----------
     path : path, or several
-        Files, plain or compressed by gzip; their rows are concatenated. The same query id in two
+        Files, plain or compressed (``.gz``); their rows are concatenated. The same query id in two
         files is the same query.
     n_features : int, optional
         Number of features; a higher one raises an error. Default: the highest one in the files.
@@ -171,19 +171,18 @@ def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[
 
 
 def _read_lines(files: list[Path]) -> Iterator[tuple[str, bytes]]:
-    """Read the lines of files, compressed by gzip or not, that are not blank or a comment."""
+    """Read the lines of files that are not blank or a comment."""
     for file in files:
         n_rows = 0
-        with file.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
-            packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            try:
-                for number, line in enumerate(unpacked if packed else raw, start=1):
+        try:
+            with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as lines:
+                for number, line in enumerate(lines, start=1):
                     text = line.removeprefix(b"\xef\xbb\xbf").partition(b"#")[0].rstrip()
                     if text:
                         n_rows += 1
                         yield f"{file}, line {number}", text + b"\n"
-            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise DataError(f"{file}: gzip file truncated or damaged ({error})") from error
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DataError(f"{file}: gzip file truncated or damaged ({error})") from error
         if not n_rows:
             raise DataError(f"{file}: the file holds no rows")
 

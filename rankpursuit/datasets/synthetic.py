@@ -61,15 +61,13 @@ def make_ratings(
     most = min(n_items, 300) if max_ratings is None else max_ratings
     if scale not in ("jokes", "stars"):
         raise DataError(f"scale must be 'jokes' or 'stars', not {scale!r}")
-    possible = n_users >= 1 and n_tastes >= 1 and 1 <= min_ratings <= most <= n_items
-    size = max(n_users, n_tastes) * max(n_items, n_tastes)
-    if not possible or not 0 <= noise <= 1e6 or size > LARGEST_TABLE:
+    if not (n_users >= 1 and n_tastes >= 1 and noise >= 0 and 1 <= min_ratings <= most <= n_items):
         raise DataError(
-            "make_ratings needs n_users >= 1, n_tastes >= 1, noise from 0 to 1e6, 1 <= min_ratings "
-            f"<= max_ratings <= n_items and at most {LARGEST_TABLE:,} pairs of a user and an item, "
-            f"not n_users={n_users}, n_tastes={n_tastes}, noise={noise}, min_ratings={min_ratings},"
-            f" max_ratings={most}, n_items={n_items}"
+            "make_ratings needs n_users >= 1, n_tastes >= 1, noise >= 0 and 1 <= min_ratings <= "
+            f"max_ratings <= n_items; got {(n_users, n_tastes, noise, min_ratings, most, n_items)}"
         )
+    if max(n_users, n_tastes) * max(n_items, n_tastes) > LARGEST_TABLE:
+        raise DataError(f"make_ratings draws at most {LARGEST_TABLE:,} pairs of a user and an item")
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     liking = _liking(rng, n_users, n_items, n_tastes)
     rated = _rated(rng, liking, min_ratings, most)

@@ -313,11 +313,9 @@ def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray
     array([0, 0, 1, 1, 1, 2])
     """
     numbers = column_or_1d(sizes)
-    if numbers.dtype.kind not in "iuf" or not all(float(number).is_integer() for number in numbers):
-        raise ValueError(f"sizes must be integers, one for each group; got {sizes!r}")
-    if numbers.size and numbers.min() < 0:
-        first = int(np.flatnonzero(numbers < 0)[0])
-        raise ValueError(f"sizes must not be negative; group {first} has {numbers[first]}")
+    whole = numbers.dtype.kind in "iuf" and all(float(size).is_integer() for size in numbers)
+    if not whole or numbers.min(initial=0) < 0:
+        raise ValueError(f"sizes must be integers of at least 0, one for each group; got {sizes!r}")
     counts = numbers.astype(np.intp)
     if n_samples is not None and counts.sum() != n_samples:
         raise ValueError(

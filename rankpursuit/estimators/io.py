@@ -43,20 +43,8 @@ def load_model(path: str | Path) -> Any:
     """Read a model that `save` of an estimator wrote.
 
     To learn from further blocks by `partial_fit`, keep the estimator itself: a file has no sums
-    over blocks.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    estimator
-
-    Raises
-    ------
-    ModelFileError
-        If the file is missing or damaged, or holds anything but a model of this package.
+    over blocks. Raises ModelFileError if the file at `path` is missing or damaged, or holds
+    anything but a model of this package.
 
     Examples
     --------

@@ -18,12 +18,10 @@ from sklearn import config_context
 from sklearn.metrics import make_scorer
 from sklearn.utils.validation import column_or_1d
 
-from rankpursuit.estimators._base import PASS_GROUPS, Array, scored_part
+from rankpursuit.estimators._base import PASS_GROUPS, scored_part
 from rankpursuit.metrics import (
-    Discount,
     Gain,
     Ties,
-    Variant,
     disagreement_error,
     kendall_tau,
     mean_average_precision,
@@ -56,7 +54,6 @@ def ndcg_scorer(
     k: int | None = 10,
     *,
     gain: Gain = "linear",
-    discount: Discount = "standard",
     empty: float | None = 1.0,
     grouped: bool = True,
 ) -> Any:
@@ -67,20 +64,12 @@ def ndcg_scorer(
     k : int or None, default 10
         Places that count; None for all.
     gain : {"linear", "exponential", "shifted"}, default "linear"
-        Gain of a point: its grade; ``2^grade - 1``, as in LightGBM and LETOR; or its score minus
-        the lowest of its group, for scores of any scale.
-    discount : {"standard", "letor"}, default "standard"
         See :func:`rankpursuit.metrics.ndcg_error`.
     empty : float or None, default 1
         Value of a group whose points are all worth nothing; None leaves it out. LightGBM counts
         it as 1, figures published for LETOR as 0.
     grouped : bool, default True
-        Whether each group is a ranking of its own. False: the test set is one ranking.
-
-    Returns
-    -------
-    callable
-        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+        See :func:`group_scorer`.
 
     Examples
     --------
@@ -95,12 +84,11 @@ def ndcg_scorer(
     ...     results = cross_validate(
     ...         RankRLS(), X, grades, scoring=scoring, cv=GroupKFold(3), params={"groups": queries}
     ...     )
-    >>> results["test_ndcg"].round(2), results["test_map"].round(2)
-    (array([0.83, 0.71, 0.73]), array([0.75, 0.72, 0.78]))
+    >>> results["test_ndcg"].round(3), results["test_map"].round(3)
+    (array([0.83 , 0.714, 0.731]), array([0.748, 0.72 , 0.775]))
     """
     error_of_empty = None if empty is None else 1.0 - empty
-    metric = partial(ndcg, k=k, gain=gain, discount=discount, empty=error_of_empty)
-    return _scorer(metric, grouped)
+    return _scorer(partial(ndcg, k=k, gain=gain, empty=error_of_empty), grouped)
 
 
 def map_scorer(
@@ -110,24 +98,14 @@ def map_scorer(
     empty: float | None = None,
     grouped: bool = True,
 ) -> Any:
-    """Make a scorer of :func:`rankpursuit.metrics.mean_average_precision`.
+    """Make a scorer of the mean average precision.
 
     Parameters
     ----------
-    k : int or None, default None
-        Places that count; None for all.
-    threshold : float, default 0
-        A point is relevant if its score is above it.
-    empty : float or None, default None
-        Value of a group without a relevant point; None leaves it out. Figures published for LETOR
-        count it as 0, LightGBM as 1.
+    k, threshold, empty : optional
+        See :func:`rankpursuit.metrics.mean_average_precision`.
     grouped : bool, default True
-        Whether each group is a ranking of its own. False: the test set is one ranking.
-
-    Returns
-    -------
-    callable
-        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+        See :func:`group_scorer`.
     """
     metric = partial(mean_average_precision, k=k, threshold=threshold, empty=empty)
     return _scorer(metric, grouped)
@@ -140,55 +118,39 @@ def mrr_scorer(
     empty: float | None = None,
     grouped: bool = True,
 ) -> Any:
-    """Make a scorer of :func:`rankpursuit.metrics.mean_reciprocal_rank`.
+    """Make a scorer of the mean reciprocal rank.
 
     Parameters
     ----------
-    k : int or None, default None
-        A group whose first relevant point is below place k counts 0; None for all places.
-    threshold, empty, grouped : optional
-        As in :func:`map_scorer`.
-
-    Returns
-    -------
-    callable
-        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+    k, threshold, empty : optional
+        See :func:`rankpursuit.metrics.mean_reciprocal_rank`.
+    grouped : bool, default True
+        See :func:`group_scorer`.
     """
     metric = partial(mean_reciprocal_rank, k=k, threshold=threshold, empty=empty)
     return _scorer(metric, grouped)
 
 
-def kendall_scorer(
-    *, variant: Variant = "b", empty: float | None = None, grouped: bool = True
-) -> Any:
-    """Make a scorer of :func:`rankpursuit.metrics.kendall_tau`.
+def kendall_scorer(*, empty: float | None = None, grouped: bool = True) -> Any:
+    """Make a scorer of Kendall's tau.
 
     Parameters
     ----------
-    variant : {"a", "b"}, default "b"
-        How ties count.
-    empty : float or None, default None
-        Value of a group in which no two scores differ; None leaves it out.
+    empty : optional
+        See :func:`rankpursuit.metrics.kendall_tau`.
     grouped : bool, default True
-        Whether each group is a ranking of its own. False: the test set is one ranking.
-
-    Returns
-    -------
-    callable
-        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+        See :func:`group_scorer`.
     """
-    return _scorer(partial(kendall_tau, variant=variant, empty=empty), grouped)
+    return _scorer(partial(kendall_tau, empty=empty), grouped)
 
 
-def _agreement(
-    scores: Array, prediction: Array, groups: NDArray | None = None, *, ties: Ties
-) -> Any:
-    return 1.0 - disagreement_error(scores, prediction, groups, ties=ties)
+def _agreement(*data: Any, ties: Ties) -> Any:
+    return 1.0 - disagreement_error(*data, ties=ties)
 
 
-def ndcg(scores: Array, prediction: Array, groups: NDArray | None = None, **options: Any) -> Any:
+def ndcg(*data: Any, **options: Any) -> Any:
     """Return the NDCG, one minus its error."""
-    return 1.0 - ndcg_error(scores, prediction, groups, **options)
+    return 1.0 - ndcg_error(*data, **options)
 
 
 def _scorer(metric: Callable[..., Any], grouped: bool) -> Any:
@@ -215,8 +177,7 @@ def _score(
     return float(metric(*scored_part(y_true, y_pred, groups)))
 
 
-# Groups. Everything here that takes `groups` takes labels, one for each sample; a query id is such
-# a label. Sizes are another form, and are never guessed: an array may be both.
+# Groups: labels, one for each sample. Sizes are another form, never guessed: an array may be both.
 
 
 def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
@@ -230,7 +191,6 @@ def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of shape (n_groups,)
-        Sizes of the groups, in their order.
 
     Examples
     --------

@@ -1,22 +1,20 @@
 """Backends: where the units of a run are evaluated.
 
-`Local` starts processes on this machine with joblib, `Dask` uses the workers of a cluster. Results
-do not depend on the backend, nor on the number of workers.
+`Local` starts processes on this machine with joblib's loky, `Dask` uses the workers of a cluster.
+Results do not depend on the backend, nor on the number of workers.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import queue
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -44,26 +42,21 @@ def make_backend(
     *,
     n_jobs: int | None = None,
     scheduler: str | None = None,
-    wait: float | None = None,
     tell: Callable[[str], None] = print,
 ) -> Local | Dask:
-    """Return a backend, a context manager that is ready to evaluate units inside.
-
-    Raises a `ConfigError` if the options do not fit the backend.
-    """
-    dask, given = name == "dask", {"--scheduler": scheduler, "--wait": wait}
-    problems = [f"{x} needs --backend dask" for x in given if given[x] is not None and not dask]
-    if dask and not scheduler:
+    """Return a backend, a context manager; raise `ConfigError` if the options do not fit it."""
+    problems = []
+    if scheduler and name != "dask":
+        problems.append("--scheduler needs --backend dask")
+    if name == "dask" and not scheduler:
         problems.append("--backend dask needs --scheduler, e.g. tcp://HOST:8786")
-    if dask and n_jobs is not None:
+    if name == "dask" and n_jobs is not None:
         problems.append("--n-jobs is for this machine; a cluster has its own workers")
     if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
         problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}")
     if problems:
         raise ConfigError(problems)
-    if dask:
-        return Dask(str(scheduler), tell, WAIT if wait is None else wait)
-    return Local(-1 if n_jobs is None else n_jobs)
+    return Dask(scheduler, tell) if scheduler else Local(-1 if n_jobs is None else n_jobs)
 
 
 def _packed(experiment: Experiment) -> Any:
@@ -100,7 +93,7 @@ class Local:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: workers end with `evaluate`."""
+        """Do nothing: idle workers end with this process."""
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
@@ -113,95 +106,42 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
-        import joblib
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky.backend.resource_tracker import ensure_running
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-        watch = {}
-        if self.count() > 1:
-            _start_tracker()
-            watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
-        parallel: Any = joblib.Parallel(self._n_jobs, return_as="generator_unordered", **watch)
-        warnings.filterwarnings("ignore", ".* tasks which were still being processed", UserWarning)
-        results = executor = None
+        n_workers, packed, waiting = self.count(), _packed(experiment), iter(jobs)
+        if n_workers == 1:
+            yield from (_evaluate(packed, job) for job in waiting)
+            return
+        ensure_running()  # its start would unblock the signals below
+        executor = get_reusable_executor(
+            n_workers, timeout=300, initializer=_end_with, initargs=(os.getpid(),)
+        )
         finished = False
         try:
-            with _deferred(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                packed = _packed(experiment)
-                results = parallel(joblib.delayed(_evaluate)(packed, job) for job in jobs)
-                executor = getattr(parallel._backend, "_workers", None)
-            yield from results
+            pending: set[Any] = set()
+            stops = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+            try:  # workers inherit the mask: it is for the run to end them, not for Ctrl-C
+                for job in islice(waiting, 2 * n_workers):
+                    pending.add(executor.submit(_evaluate, packed, job))
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for job in islice(waiting, len(done)):
+                    pending.add(executor.submit(_evaluate, packed, job))
+                yield from (future.result() for future in done)
             finished = True
         except TerminatedWorkerError as error:
             message = f"a worker process was killed or ran out of memory; {_RESUME}"
             raise RunError(message) from error
         finally:
-            if not finished:
-                _abort(parallel, executor)
-                if results is not None:
-                    results.close()
-
-
-def _abort(parallel: Any, executor: Any) -> None:
-    """End the workers at once; units in progress are lost."""
-    if hasattr(executor, "shutdown"):
-        with parallel._lock:  # else joblib would submit units to workers that have ended
-            parallel._aborting = True
-        with suppress(queue.Empty):  # nor can loky handle what it has yet to submit
-            while True:
-                executor._work_ids.get_nowait()
-        executor.shutdown(wait=True, kill_workers=True)
-
-
-@contextmanager
-def _deferred(*numbers: signal.Signals) -> Iterator[None]:
-    """Defer signals in this process, and block them in the processes started meanwhile.
-
-    Ctrl-C reaches all processes of a terminal, but it is for the run to end its workers, and not
-    before each of them has read its first job.
-    """
-    came: list[int] = []
-    handlers: dict[signal.Signals, Any] = {}
-    # A signal that this thread blocks reaches Python through another one, such as BLAS's.
-    if threading.current_thread() is threading.main_thread():
-        for number in numbers:
-            if callable(signal.getsignal(number)):
-                handlers[number] = signal.signal(number, lambda number, _: came.append(number))
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for late in dict.fromkeys(came):
-            signal.raise_signal(late)
-
-
-def _start_tracker() -> None:
-    """Start joblib's resource tracker, without standard error now and if it is started again.
-
-    What it reports of a run that was killed, or if it was killed itself, it has cleaned up already.
-    """
-    from multiprocessing.resource_tracker import ensure_running
-
-    from joblib.externals.loky.backend import resource_tracker
-
-    tracker: Any = resource_tracker._resource_tracker
-
-    def launch() -> None:
-        kept = os.dup(2)
-        try:
-            with open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), 2)
-            type(tracker)._launch(tracker)
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-
-    tracker._launch = launch
-    warnings.filterwarnings("ignore", "resource_tracker: process died unexpectedly", UserWarning)
-    ensure_running()  # the start of either unblocks signals
-    resource_tracker.ensure_running()
+            if not finished:  # units in progress are lost
+                executor.shutdown(wait=True, kill_workers=True)
 
 
 def _end_with(run: int) -> None:
@@ -227,41 +167,29 @@ class Dask:
 
     def __enter__(self) -> Self:
         """Connect, and wait for a first worker; raise a `RunError` if there is none."""
-        import asyncio
         import logging
 
         try:
             from distributed import Client
-            from distributed.core import rpc
-            from distributed.security import Security
         except ImportError as error:
             message = "a cluster needs Dask, here and on its workers"
             raise RunError(f"{message}: pip install 'rankpursuit[dask]'") from error
         for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # our errors say it in one line
-
-        async def server_type() -> str:
-            arguments = Security().get_connection_args("client")
-            async with rpc(self._address, connection_args=arguments) as server:
-                return str((await server.identity())["type"]).lower()
-
-        try:  # a client would wait forever for the answer of a server of another kind
-            kind = asyncio.run(asyncio.wait_for(server_type(), _CONNECT_SECONDS))
-            if kind != "scheduler":
-                raise ValueError(f"this is the address of a {kind}")
+        try:
             self._client = Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except Exception as error:  # other servers and bad addresses fail in many ways
-            reason = str(error) or f"no answer in {_CONNECT_SECONDS} seconds"
             raise RunError(
                 f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`, "
-                f"or correct the address, such as tcp://HOST:8786 ({reason})"
+                f"or correct the address, such as tcp://HOST:8786 ({error})"
             ) from error
-        with ExitStack() as stack:
-            stack.push(self.__exit__)
+        try:
             with suppress(KeyError):  # a scheduler may have no dashboard
                 self._tell(f"dashboard: {self._client.dashboard_link}")
-            self._wait_until(self.count, interval=0.2)
-            stack.pop_all()
+            self._wait_until(self.count)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -280,19 +208,20 @@ class Dask:
         with self._scheduler():
             reports = self._client.run(_report, data, on_error="return")
             found: dict[str, Any] = {f"worker {address}": x for address, x in reports.items()}
-            try:
+            try:  # it unpacks what is sent to the workers
                 found["the scheduler"] = self._client.run_on_scheduler(_versions)
             except ImportError as error:
                 found["the scheduler"] = error
+        data_remedy = "put the same data there, or set RANKPURSUIT_DATA on the worker"
         remedies = {
-            "BLAS": "set OPENBLAS_CORETYPE to the same on all machines, this one too",
-            "data": "put the same data there, or set RANKPURSUIT_DATA on the worker",
+            "data": data_remedy,
+            "BLAS": "set OPENBLAS_CORETYPE to the same on all machines",
         }
+        package = f"pip install 'rankpursuit[dask]=={here['rankpursuit']}'"
         problems = []
         for who, facts in sorted(found.items()):
             if isinstance(facts, Exception):  # Dask hides the kind of error of an import
-                package = f"pip install 'rankpursuit[dask]=={here['rankpursuit']}'"
-                remedy = remedies["data"] if isinstance(facts, RankpursuitError) else package
+                remedy = data_remedy if isinstance(facts, RankpursuitError) else package
                 problems.append(f"{who}: {facts}; {remedy}")
                 continue
             for name in [name for name in facts if facts[name] != here[name]]:
@@ -307,55 +236,54 @@ class Dask:
         Raises a `ClusterError` if a worker joined that differs from this process, a `RunError` if
         the scheduler or all workers are lost, or several workers in turn on one unit.
         """
-        import asyncio
-
         from distributed import KilledWorker, as_completed
 
-        waiting, packed, facts = iter(jobs), _packed(experiment), _facts(experiment.data)
-        loop: Any = self._client.loop
+        waiting, facts = iter(jobs), _facts(experiment.data)
+        evaluate = partial(_evaluate, _packed(experiment), facts=facts)
 
         def submit(number: int) -> list[Any]:
             some = list(islice(waiting, number))
-            evaluate = partial(_evaluate, packed, facts=facts)
             return list(self._client.map(evaluate, some, key="u", pure=False))
 
         with self._scheduler():
-            pending = as_completed(submit(OUTSTANDING), loop=loop)
+            futures = submit(OUTSTANDING)
+            pending = as_completed(futures, loop=self._client.loop, with_results=True)
+            del futures  # or the cluster would keep all results
             while not pending.is_empty():
                 self._wait_until(pending.has_ready)
-                batch = self._client.gather(pending.next_batch(block=False), asynchronous=True)
-                results = asyncio.run_coroutine_threadsafe(batch, loop.asyncio_loop)
-                self._wait_until(results.done)  # those that are lost are computed again
                 try:
-                    yield from results.result()
+                    _, result = next(pending)
+                    if isinstance(result, BaseException):
+                        raise result  # cancelled, since the scheduler is lost
                 except KilledWorker as error:
                     message = "several workers in turn were killed or ran out of memory on one unit"
                     raise RunError(f"{message}; {_RESUME}") from error
                 except Exception:
                     self.check(experiment.data)  # a worker that joined may be the reason
                     raise
+                yield result
                 if pending.count() <= OUTSTANDING // 2:
                     pending.update(submit(OUTSTANDING // 2))
 
-    def _wait_until(self, happened: Callable[[], object], interval: float = 0.005) -> None:
+    def _wait_until(self, happened: Callable[[], object]) -> None:
         """Wait for something that workers do, as long as there are workers."""
-        looked, empty_since = time.monotonic(), None
-        remedy = f"dask worker --nthreads 1 {self._address}"
-        while not happened():
-            time.sleep(interval)
-            now = time.monotonic()
-            if now < looked + min(1.0, self._wait / 2):
+        empty_since = None
+        start = f"dask worker --nthreads 1 {self._address}"
+        for step in count(1):
+            if happened():
+                return
+            time.sleep(0.005)
+            if step % 50:
                 continue
-            looked = now
             if self.count():
                 empty_since = None
             elif empty_since is None:
-                empty_since = now
-                self._tell(f"no worker, waiting {self._wait:g} seconds for one: {remedy}")
-            if empty_since is not None and now - empty_since >= self._wait:
+                empty_since = time.monotonic()
+                self._tell(f"no worker, waiting {self._wait:g} seconds for one: {start}")
+            if empty_since is not None and time.monotonic() - empty_since >= self._wait:
                 raise RunError(
-                    f"the cluster had no worker for {self._wait:g} seconds; start one ({remedy}); "
-                    f"{_RESUME}, with a longer --wait if need be"
+                    f"the cluster had no worker for {self._wait:g} seconds; start one ({start}); "
+                    f"{_RESUME}"
                 )
 
     @contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -43,10 +42,9 @@ from rankpursuit.experiments.methods import (
     N_BASIS,
     MethodOptions,
     MissingOptions,
-    grid_axes,
     install_plugins,
-    is_known,
     is_of_plugin,
+    known,
     plugin_digests,
     register_missing,
 )
@@ -65,27 +63,19 @@ from rankpursuit.text import cut, visible
 Tuning = Literal["reported", "own"]
 LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
 """Names that can be those of folders, and no formulas of a spreadsheet."""
-MAX_WORK = 10**10
-"""Maximum number of tasks times grid points of an experiment; the paper's have up to 2 * 10**8."""
+MAX_REPEATS = 1000
 
 # YAML
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader with the numbers of YAML 1.2 and without duplicate keys.
-
-    What only YAML 1.1 takes for numbers, booleans or dates is text: ``1:30``, ``010``, ``yes``.
-    """
+    """PyYAML's safe loader without duplicate keys; ``1e-3`` is a number."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node, lines = super().compose_mapping_node(anchor), dict[str, int]()
-        for key, value in node.value:
-            problem = None
+        for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value in lines:
                 problem = f"the key {key.value} is also on line {lines[key.value]}"
-            elif key.tag.endswith(":merge") and isinstance(value, yaml.SequenceNode):
-                problem = "<< takes one mapping"  # lists of lists of them could grow without end
-            if problem:
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             lines[str(key.value)] = key.start_mark.line + 1
         return node
@@ -95,19 +85,9 @@ class _Dumper(yaml.SafeDumper):
     """PyYAML's safe dumper, which also quotes text that `_Loader` would take for a number."""
 
 
-_Loader.yaml_implicit_resolvers = {}
-_INTEGER = r"[-+]?(?:0|[1-9][0-9]*)"
-_FLOAT = rf"(?:{_INTEGER}(?:\.[0-9]*)?|[-+]?\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-for _kind, _pattern, _first in (
-    ("int", _INTEGER, "-+0123456789"),
-    ("float", rf"{_FLOAT}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+.0123456789"),
-    ("bool", "true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("null", "~|null|Null|NULL|", "~nN"),
-    ("merge", "<<", "<"),
-):
-    _resolver = f"tag:yaml.org,2002:{_kind}", re.compile(rf"(?:{_pattern})\Z")
-    _Loader.add_implicit_resolver(*_resolver, [*_first, *([""] if _kind == "null" else [])])
-    _Dumper.add_implicit_resolver(*_resolver, [*_first])
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+\Z")
+for _kind in (_Loader, _Dumper):
+    _kind.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
 
 
 def parse_yaml(text: str, source: str) -> Any:
@@ -117,42 +97,20 @@ def parse_yaml(text: str, source: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark, reason = error.problem_mark or error.context_mark, error.problem or error.context
         where = source if mark is None else f"{source}, line {mark.line + 1}"
-    except RecursionError:
-        where, reason = source, "nested too deeply"
-    except (yaml.YAMLError, KeyError, ValueError) as error:  # such as !!int x, or a control code
+    except (yaml.YAMLError, KeyError, ValueError, RecursionError) as error:  # such as !!int x
         where, reason = source, " ".join(str(error).split())
     raise ConfigError([f"{where}: {visible(cut(str(reason), 300))}"])
-
-
-def format_yaml(value: Any) -> str:
-    """Return plain values as YAML that `parse_yaml` and every other reader take for the same."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
 
 
 # Files that extend each other, and overrides from the command line
 
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the mapping of a config file, on top of those that it extends, with overrides.
+def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
+    """Return the mapping of a file merged onto that of the file that it extends.
 
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
-    algorithm. Everything else replaces the inherited value, such as a grid or a data set. An
-    algorithm that is null is dropped.
+    algorithm. Everything else replaces the inherited value, such as a grid or a data set.
     """
-    config = _read_extended(path, ())
-    errors = []
-    for override in overrides:
-        try:
-            _apply(config, override)
-        except ConfigError as error:
-            errors += str(error).splitlines()
-    if errors:
-        raise ConfigError(errors)
-    return config
-
-
-def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
-    """Return the mapping of a file merged onto that of the file that it extends."""
     config = read_file(path)
     base = config.pop("extends", None)
     if base is None:
@@ -186,23 +144,19 @@ def read_file(path: Path) -> dict[str, Any]:
     return config
 
 
-_SECTIONS = (("protocol",), ("kernel",), ("algorithms",))
-
-
-def _merge(
-    below: dict[str, Any], above: dict[str, Any], place: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """Return a mapping with the keys of another on top."""
-    merged = dict(below)
-    for key, value in above.items():
-        here = (*place, key)
-        is_section = here in _SECTIONS or place == ("algorithms",)
-        if place == ("algorithms",) and value is None and key in below:
-            del merged[key]
-        elif is_section and isinstance(value, dict) and isinstance(below.get(key), dict):
-            merged[key] = _merge(below[key], value, here)
-        else:
-            merged[key] = value
+    merged = below | above
+    for section in ("protocol", "kernel", "algorithms"):
+        old, new = below.get(section), above.get(section)
+        if not isinstance(old, dict) or not isinstance(new, dict):
+            continue
+        merged[section] = old | new
+        for key in old.keys() & new.keys() if section == "algorithms" else ():
+            if new[key] is None:
+                del merged[section][key]
+            elif isinstance(old[key], dict) and isinstance(new[key], dict):
+                merged[section][key] = old[key] | new[key]
     return merged
 
 
@@ -366,7 +320,7 @@ def _algorithms(value: Any, info: ValidationInfo) -> Any:
 
 def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
     """Return the options of one algorithm."""
-    kinds = {name: method.options for name, method in METHODS.items() if is_known(name, METHODS)}
+    kinds = {name: method.options for name, method in known(METHODS).items()}
     if not isinstance(label, str) or not re.fullmatch(LABEL, label):
         raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
     if not isinstance(options, dict):
@@ -384,10 +338,10 @@ def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
 
 
 def _metric(name: str, info: ValidationInfo) -> str:
-    if not is_known(name, METRICS):
+    if name not in known(METRICS):
         if not _is_lenient(info):
-            known = [metric for metric in METRICS if is_known(metric, METRICS)]
-            raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, known)}")
+            metrics = known(METRICS)
+            raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, metrics)}")
         register_missing(name, METRICS)
     return name
 
@@ -432,7 +386,7 @@ class Experiment(Section):
     cross-validation inside the user's own scored items."""
     offset: Literal["raw", "training_mean"] = "raw"
     """Squared error of a rank-only method: of f, or of f shifted to the training mean."""
-    repeats: Count = 10
+    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS)] = 10
     """Number of repeats, each with other users."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
     """Seed of every random choice."""
@@ -446,8 +400,6 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _can_run(self) -> Self:
-        if excess := self.excess_work(self.repeats):
-            raise InvalidValue(("repeats", excess))
         if (
             self.tuning_on == "user"
             and self.protocol.sizes(self.protocol.test_user_bounds[0])[1] < 4
@@ -467,19 +419,6 @@ class Experiment(Section):
         """Whether the parameters of an algorithm depend on the errors of others."""
         sized = any(options.sized_by for options in self.algorithms.values())
         return sized or self.kernel.shared != "none"
-
-    def excess_work(self, repeats: int) -> str | None:
-        """Return an error message if a number of repeats makes too much work."""
-        users = self.protocol.test_users + self.protocol.holdout_users
-        n_tasks = repeats * len(self.protocol.groups) * users
-        grids = [grid_axes(options, self.kernel.widths) for options in self.algorithms.values()]
-        n_points = sum(math.prod(map(len, grid.values())) for grid in grids)
-        if n_tasks * n_points <= MAX_WORK:
-            return None
-        return (
-            f"{n_tasks:,} tasks (repeats, groups, users) times {n_points:,} points of all grids: "
-            f"{MAX_WORK:,} is the most; lower repeats or the numbers of users, or shorten a grid"
-        )
 
     def at_most(self, users: int, repeats: int) -> Self:
         """Return the experiment with at most so many test users, hold-out users and repeats."""
@@ -526,7 +465,16 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     ConfigError
         With all errors at once, each with its key.
     """
-    return parse_experiment(read_config(resolve_path(path), overrides))
+    config = _read_extended(resolve_path(path), ())
+    errors = []
+    for override in overrides:
+        try:
+            _apply(config, override)
+        except ConfigError as error:
+            errors += error.faults
+    if errors:
+        raise ConfigError(errors)
+    return parse_experiment(config)
 
 
 def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Experiment:
@@ -557,33 +505,26 @@ def _parsed(text: str, plugins: tuple[tuple[str, str], ...]) -> Experiment:
 
 def dump_yaml(experiment: Experiment) -> str:
     """Return the resolved config as YAML: a file that loads as an experiment of the same digest."""
-    return format_yaml(experiment.resolved())
+    values = experiment.resolved()
+    return yaml.dump(values, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a config file, for editors.
 
-    It has keys, types and choices. It does not require keys, since a file may leave them to the
-    file that it extends; `load_experiment` does.
+    It requires no keys, since a file may leave them to the file that it extends.
     """
     schema = Experiment.model_json_schema(by_alias=True)
     properties, definitions = schema["properties"], schema["$defs"]
-    del schema["required"]
-
-    def refer(name: str, section: type[Section], key: str) -> dict[str, Any]:
-        own = section.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
-        definitions.update(own.pop("$defs", {}))
-        if key == "method":
-            own.pop("required", None)
-        own["properties"][key] = {"const": name, "description": f"The {key}."}
+    del schema["required"], definitions[MethodOptions.__name__]
+    specs = {}
+    for name, method in METHODS.items():
+        own = method.options.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
+        definitions |= own.pop("$defs", {})
+        own.pop("required")
+        own["properties"]["method"] = {"const": name, "description": "The method."}
         definitions[name] = own
-        return {"$ref": f"#/$defs/{name}"}
-
-    for name in {kind.__name__ for kind in _DATA.values()} | {MethodOptions.__name__}:
-        definitions.pop(name, None)
-    data = [refer(name, kind, "name") for name, kind in _DATA.items()]
-    properties["data"] = {"description": properties["data"]["description"], "anyOf": data}
-    specs = {name: refer(name, method.options, "method") for name, method in METHODS.items()}
+        specs[name] = {"$ref": f"#/$defs/{name}"}
     dropped = {"type": "null"}
     properties["algorithms"] = {
         "description": properties["algorithms"]["description"] + " Null drops an inherited one.",

@@ -178,25 +178,9 @@ def _add_users(
 
 def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
     """Build the tasks of a unit's users."""
-    return [
-        build_task(
-            ratings_of(experiment.data),
-            experiment.protocol,
-            seed=experiment.seed,
-            group=unit.cell.group,
-            repeat=unit.cell.repeat,
-            role=unit.role,
-            user=user,
-        )
-        for user in unit.users
-    ]
-
-
-def holdout_metrics(experiment: Experiment, label: str) -> set[str]:
-    """Return the errors needed of hold-out users: those reported, and those to choose by."""
-    method = experiment.algorithms[label].method
-    used = (criteria(method, experiment.tuning, metric) for metric in experiment.metrics)
-    return set(experiment.metrics).union(*used)
+    key: dict[str, Any] = {"seed": experiment.seed, "role": unit.role} | vars(unit.cell)
+    ratings, protocol = ratings_of(experiment.data), experiment.protocol
+    return [build_task(ratings, protocol, **key, user=user) for user in unit.users]
 
 
 def _widths(experiment: Experiment, labels: Iterable[str], choices: Choices) -> tuple[float, ...]:
@@ -216,7 +200,9 @@ def _add_holdout_users(
     if not options.has_width:
         problem = problem.at_width(0)
     predictions = _predictions(experiment, options, problem)
-    for metric in sorted(holdout_metrics(experiment, label)):
+    # The errors to report, and those to choose by.
+    used = (criteria(options.method, experiment.tuning, x) for x in experiment.metrics)
+    for metric in sorted(set(experiment.metrics).union(*used)):
         errors = _errors(experiment, options, problem, predictions, metric)
         for kernels in problem.kernel_index:
             result.add(metric, errors[kernels if options.has_width else kernels[0]])

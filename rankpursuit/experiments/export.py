@@ -5,10 +5,8 @@ The same rows give the same bytes. Every file is written completely or not at al
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
-import io
 import os
 import platform
 import re
@@ -20,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Self
 
+import pandas as pd
 from threadpoolctl import threadpool_info
 
 import rankpursuit
@@ -28,6 +27,7 @@ from rankpursuit.experiments.store import Store
 from rankpursuit.writing import write_atomically
 
 Row = dict[str, Any]
+_PACKAGES = ("numpy", "pandas", "scikit-learn", "scipy")  # that figures depend on
 
 
 class RunFolder:
@@ -89,11 +89,8 @@ def write_csv(path: Path, rows: Iterable[Row]) -> dict[str, Any]:
     if not rows:
         path.unlink(missing_ok=True)
         return {}
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    content = text.getvalue().encode()
+    text = pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
+    content = text.encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     write_atomically(path, content)
@@ -110,7 +107,7 @@ def provenance() -> dict[str, Any]:
         "rankpursuit": rankpursuit.__version__,
         "commit": _commit(),
         "python": platform.python_version(),
-        "packages": _packages(),
+        "packages": {name: metadata.version(name) for name in _PACKAGES},
         "machine": {
             "system": platform.system(),
             "architecture": platform.machine(),
@@ -119,23 +116,6 @@ def provenance() -> dict[str, Any]:
             "blas": blas(),
         },
     }
-
-
-def _packages() -> dict[str, str]:
-    """Return the versions of all installed packages that rankpursuit depends on, by name."""
-    versions: dict[str, str] = {}
-    waiting = ["rankpursuit", "numpy", "scipy", "scikit-learn", "pandas"]
-    while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        try:
-            if name not in versions:
-                versions[name] = metadata.version(name)
-                needed = [x for x in metadata.requires(name) or () if "extra ==" not in x]
-                waiting += [re.split(r"[^\w.-]", requirement)[0] for requirement in needed]
-        except metadata.PackageNotFoundError:  # for another system, or a clone not installed
-            continue
-    versions.pop("rankpursuit", None)
-    return dict(sorted(versions.items()))
 
 
 def blas() -> str:

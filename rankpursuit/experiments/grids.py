@@ -141,17 +141,15 @@ def all_different(values: Values) -> Values:
 def expand(value: Any) -> tuple[Number, ...]:
     """Return the numbers of a grid, distinct and finite, in rising order.
 
-    A grid is one number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``, with
-    ``step: 2`` every other exponent), or a range (``{from: 0.1, to: 0.9, step: 0.2}``), which ends
-    at or before ``to``. A range of integers consists of integers, and so do powers of an integer
-    base to integer exponents from 0 on.
+    A grid is one number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``), or a range
+    (``{from: 0.1, to: 0.9, step: 0.2}``), which ends at or before ``to``. The step is 1 by default.
+    A range of integers consists of integers, and so do powers to exponents from 0 on.
 
     >>> expand({"base": 2, "from": 0, "to": 3})
     (1, 2, 4, 8)
     """
     if isinstance(value, Mapping):
-        notation = _Powers if "base" in value else _Range
-        numbers = parse_section(notation, value).numbers()
+        numbers = parse_section(_Steps, value).numbers()
     else:
         numbers = list(value) if isinstance(value, list | tuple) else [value]
         if not numbers or not all(map(is_number, numbers)):
@@ -166,9 +164,9 @@ def is_number(value: Any) -> bool:
 
 
 def _number(value: Any) -> Number:
-    if not is_number(value):
-        raise InvalidValue(f"expected a number, got {short_repr(value)}")
-    return value
+    if is_number(value):
+        return value
+    raise InvalidValue(f"expected a number, got {short_repr(value)}")
 
 
 _Number = Annotated[Any, BeforeValidator(_number), WithJsonSchema({"type": "number"})]
@@ -177,43 +175,33 @@ _Positive = Annotated[
 ]
 
 
-class _Range(Section):
-    """The numbers from, from + step, ..., up to to."""
+class _Steps(Section):
+    """The numbers from, from + step, ..., up to to; with a base, its powers to these exponents."""
 
     low: _Number = Field(alias="from")
     high: _Number = Field(alias="to")
-    step: _Positive
+    step: _Positive = 1
+    base: _Positive = None
 
-    def steps(self) -> list[Decimal]:
-        """Return the numbers in decimals, so that three times 0.1 is 0.3."""
+    def numbers(self) -> list[Number]:
+        """Return the numbers, computed in decimals, so that three times 0.1 is 0.3."""
         first, last, width = (Decimal(repr(x)) for x in (self.low, self.high, self.step))
         if first > last:
             raise InvalidValue(f"expected from <= to, got from {self.low} to {self.high}")
         count = int((last - first) / width) + 1
         if count > _MAX_GRID:
             raise InvalidValue(f"expected at most {_MAX_GRID:,} numbers, got {count:,}")
-        return [first + i * width for i in range(count)]
-
-    def numbers(self) -> list[Number]:
-        """Return the numbers, integers if all keys are."""
-        integers = all(isinstance(x, int) for x in (self.low, self.high, self.step))
-        return [int(number) if integers else float(number) for number in self.steps()]
-
-
-class _Powers(_Range):
-    """The powers of a base; from, to and step are exponents."""
-
-    base: _Positive
-    step: _Positive = 1
-
-    def numbers(self) -> list[Number]:
-        """Return the powers, integers if the base is one and no exponent is negative."""
-        keys = (self.base, self.low, self.high, self.step)
-        kind = int if all(isinstance(x, int) for x in keys) and self.low >= 0 else float
-        try:
-            return [kind(float(self.base) ** float(exponent)) for exponent in self.steps()]
-        except OverflowError:
-            raise InvalidValue(f"{self.base} to the power of {self.high} is too large") from None
+        steps = [float(first + i * width) for i in range(count)]
+        given = [x for x in (self.low, self.high, self.step, self.base) if x is not None]
+        integers = all(isinstance(x, int) for x in given)
+        if self.base is not None:
+            integers = integers and self.low >= 0
+            try:
+                steps = [float(self.base) ** exponent for exponent in steps]
+            except OverflowError:
+                message = f"{self.base} to the power of {self.high} is too large"
+                raise InvalidValue(message) from None
+        return [int(x) if integers else x for x in steps]
 
 
 def _real_grid(kind: str, is_valid: Callable[[Number], bool], **schema: Any) -> Any:
@@ -246,9 +234,9 @@ def _schema(kind: str, number: dict[str, Any]) -> WithJsonSchema:
     """Return the JSON Schema of a grid."""
     number = {"type": "number", **number}
     several = {"type": "array", "items": number, "minItems": 1, "uniqueItems": True}
-    notations = [section.model_json_schema(by_alias=True) for section in (_Powers, _Range)]
+    steps = _Steps.model_json_schema(by_alias=True)
     description = f"A grid of {kind}: a list, one number, powers or a range."
-    return WithJsonSchema({"description": description, "anyOf": [number, several, *notations]})
+    return WithJsonSchema({"description": description, "anyOf": [number, several, steps]})
 
 
 PositiveGrid = _real_grid("positive numbers", lambda number: number > 0, exclusiveMinimum=0)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
-import linecache
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from itertools import chain, product
 from pathlib import Path
@@ -104,11 +103,6 @@ BETA = Axis("beta", "beta", "beta", "larger", 7)
 
 AXES: dict[str, Axis] = {axis.key: axis for axis in (WIDTH, LAMBDA, C, NU, BETA, RIDGE, N_BASIS)}
 """The axes of the paper's methods by key, in the order of the columns of results."""
-RESULT_COLUMNS = (
-    *("group", "repeat", "algorithm", "method", "metric", "test_error", "holdout_error"),
-    *("n_users", "on_edge", "basis_functions", "basis_share"),
-)
-"""The other columns of ``repeats.csv``."""
 
 
 class MethodOptions(Section):
@@ -182,14 +176,6 @@ class Method:
     plugin: str | None = None
     """The plug-in that registered it."""
 
-    def __post_init__(self) -> None:
-        columns = dict.fromkeys(RESULT_COLUMNS, "")
-        for other in chain(AXES.values(), *(method.axes for method in METHODS.values())):
-            columns.setdefault(other.column, other.key)
-        for axis in self.axes:
-            if columns.get(axis.column, axis.key) != axis.key:
-                raise ValueError(f"results have another column {axis.column}: rename the axis")
-
 
 @dataclass(frozen=True)
 class Metric:
@@ -245,8 +231,9 @@ def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any
     """Return a decorator that enters a function into a registry."""
 
     def register(function: Registered) -> Registered:
-        if is_known(name, registry):
-            owner = registry[name].plugin or "rankpursuit"
+        taken = known(registry).get(name)
+        if taken and (_loading is None or taken.plugin != _loading):
+            owner = taken.plugin or "rankpursuit"
             raise ValueError(f"the name {name} is taken by {owner}")
         registry[name] = kind(name, function, **attributes, plugin=_loading)
         return function
@@ -254,16 +241,15 @@ def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any
     return register
 
 
-def is_known(name: object, registry: Mapping[str, Method | Metric]) -> bool:
-    """Return whether a method or metric is registered with its function."""
-    return isinstance(name, str) and name in registry and registry[name].plugin != MISSING
+def known(registry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the methods or metrics that are registered with their function."""
+    return {name: entry for name, entry in registry.items() if entry.plugin != MISSING}
 
 
 def register_missing(name: str, registry: dict[str, Any]) -> None:
     """Register a method or metric of a plug-in that is not loaded, to read its results."""
-    if name not in registry:
-        kind: Any = Method if registry is METHODS else Metric
-        registry[name] = kind(name, None, name.replace("_", " "), plugin=MISSING)
+    kind: Any = Method if registry is METHODS else Metric
+    registry.setdefault(name, kind(name, None, name.replace("_", " "), plugin=MISSING))
 
 
 def is_of_plugin(class_name: object) -> bool:
@@ -323,33 +309,23 @@ def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 def load_plugins(plugins: Iterable[str | Path]) -> None:
     """Execute plug-ins, which register methods, metrics and estimators.
 
-    Parameters
-    ----------
-    plugins : iterable of str or Path
-        Paths of ``.py`` files, or names of entry points in the group ``rankpursuit.plugins``.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such plug-in, it raises an exception, or a name that it registers is taken.
+    They are ``.py`` files, or entry points in the group ``rankpursuit.plugins``. Raises a
+    `ConfigError` if there is no such plug-in, it fails, or a name that it registers is taken.
     """
     sources: dict[str, str] = {}
     for plugin in map(str, plugins):
-        path = Path(plugin)
+        path = Path(plugin) if plugin.endswith(".py") else _installed(plugin)
+        name = path.name if plugin.endswith(".py") else plugin
         try:
-            is_file = path.suffix == ".py"
-            source = path.read_text(encoding="utf-8") if is_file else _entry_point(plugin)[1]
+            source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             close = closest_match(path, "*.py")
             meant = f"; did you mean {close}?" if close and not path.exists() else ""
-            reason = getattr(error, "strerror", None) or "not a text file in UTF-8"
+            reason = getattr(error, "strerror", error)
             raise ConfigError([f"--plugin {plugin}: cannot be read: {reason}{meant}"]) from error
-        if sources.setdefault(path.name, source) != source:
-            raise ConfigError(
-                [f"--plugin {plugin}: two plug-ins are called {path.name}: rename one"]
-            )
-    for name, source in sources.items():
-        _install(name, source)
+        if sources.setdefault(name, source) != source:
+            raise ConfigError([f"--plugin {plugin}: two plug-ins are called {name}: rename one"])
+    install_plugins(sources.items())
 
 
 def plugin_sources() -> tuple[tuple[str, str], ...]:
@@ -357,70 +333,44 @@ def plugin_sources() -> tuple[tuple[str, str], ...]:
     return tuple(_PLUGINS.items())
 
 
-def install_plugins(sources: Sequence[tuple[str, str]]) -> None:
-    """Execute plug-ins given as their names and source texts, as in another process.
+def install_plugins(sources: Iterable[tuple[str, str]]) -> None:
+    """Execute plug-ins given as names and source texts, as in a worker; import installed ones.
 
-    An entry point is loaded by its name, and must have the same source.
+    What is loaded already is skipped, and a changed file replaces what it registered before.
     """
-    for name, source in sources:
-        if not name.endswith(".py") and _entry_point(name)[1] != source:
-            raise ConfigError([f"--plugin {name}: another version is installed here"])
-        _install(name, source)
-
-
-def _install(name: str, source: str) -> None:
-    """Execute a plug-in unless that was done; an earlier version of it is replaced."""
     global _loading
-    if _PLUGINS.get(name) == source:
-        return
-    _forget(name)
-    _loading = name
-    try:
-        if name.endswith(".py"):
-            _execute(name, source)
-        else:
-            module_name = _entry_point(name)[0]
-            sys.modules.pop(module_name, None)
-            importlib.import_module(module_name)
-    except Exception as error:
-        _forget(name)
-        raise ConfigError([f"--plugin {name}: {type(error).__name__}: {error}"]) from error
-    finally:
-        _loading = None
-    _PLUGINS[name] = source
+    for name, source in sources:
+        if _PLUGINS.get(name) == source:
+            continue
+        _loading = name
+        try:
+            if name.endswith(".py"):
+                _execute(name.removesuffix(".py"), source)
+            else:
+                entry_points(group="rankpursuit.plugins")[name].load()
+        except Exception as error:
+            raise ConfigError([f"--plugin {name}: {type(error).__name__}: {error}"]) from error
+        finally:
+            _loading = None
+        _PLUGINS[name] = source
 
 
 def _execute(name: str, source: str) -> None:
-    """Execute a file as the module that it is called after."""
-    module, filename = ModuleType(Path(name).stem), f"<plug-in {name}>"
-    earlier = getattr(sys.modules.get(module.__name__), "__file__", filename)
-    if earlier != filename or module.__name__ in sys.stdlib_module_names:
-        raise ImportError(f"{module.__name__} is another module: rename the file")
-    module.__file__ = filename
-    sys.modules[module.__name__] = module  # pydantic looks types up there
-    linecache.cache[filename] = len(source), None, source.splitlines(True), filename
-    exec(compile(source, filename, "exec"), module.__dict__)
+    """Execute the source of a file as a module."""
+    if getattr(sys.modules.get(name), "__spec__", None):  # a plug-in has none
+        raise ImportError(f"{name} is another module: rename the file")
+    module = sys.modules[name] = ModuleType(name)  # pydantic looks types up there
+    exec(compile(source, f"{name}.py", "exec"), module.__dict__)
 
 
-def _forget(name: str) -> None:
-    """Remove all that a plug-in has registered."""
-    _PLUGINS.pop(name, None)
-    for registry in (METHODS, METRICS):
-        for key in [key for key, entry in registry.items() if entry.plugin == name]:
-            del registry[key]
-    for key in [key for key, (_, plugin) in _ESTIMATORS.items() if plugin == name]:
-        del _ESTIMATORS[key]
-
-
-def _entry_point(name: str) -> tuple[str, str]:
-    """Return the module of an installed plug-in and its source, without importing it."""
-    known = entry_points(group="rankpursuit.plugins")
-    if name not in known.names:
-        names = f"; {suggestion(name, sorted(known.names))}" if known.names else ""
+def _installed(name: str) -> Path:
+    """Return the file of an installed plug-in."""
+    plugins = entry_points(group="rankpursuit.plugins")
+    if name not in plugins.names:
+        names = f"; {suggestion(name, sorted(plugins.names))}" if plugins.names else ""
         raise ConfigError([f"--plugin {name}: neither a .py file nor an installed plug-in{names}"])
-    spec = importlib.util.find_spec(known[name].module)
-    source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
-    return known[name].module, source
+    spec = importlib.util.find_spec(plugins[name].module)
+    return Path(spec.origin or "" if spec else "")
 
 
 def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) -> dict[str, str]:
@@ -577,8 +527,8 @@ def _all_pairs(problem: Problem) -> GroupPreferences:
 
 def _form(problem: Problem, options: MethodOptions) -> Preferences:
     """Return what a least-squares method fits: all pairs of scored points, or the points."""
-    is_ranking = METHODS[options.method].rank_only
-    return _all_pairs(problem) if is_ranking else Pointwise(problem.n_scored)
+    ranks = METHODS[options.method].rank_only
+    return _all_pairs(problem) if ranks else Pointwise(problem.n_scored)
 
 
 def _scored_columns(problem: Problem, rows: slice) -> Array:
@@ -788,14 +738,10 @@ def _mean_rating(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 def _linear_rank_rls(
     problem: Problem, options: LeastSquaresOptions, rows: slice
 ) -> GridPredictions:
-    scored = problem.features[:, : problem.n_scored].swapaxes(1, 2)
-    kernel = problem.features @ scored
-    form = _all_pairs(problem)
-    scores = problem.scores[:, : problem.n_scored]
-    coef = rls_path(kernel[:, : problem.n_scored], scores, options.lambdas, form)
-    n_features = problem.features.shape[2]
-    n_basis = np.array(min(problem.n_scored, n_features))
-    return GridPredictions(function_values(kernel[:, rows], coef), n_basis, problem.n_scored)
+    kernel = problem.features @ problem.features[:, : problem.n_scored].swapaxes(1, 2)
+    found = _least_squares(replace(problem, kernel=kernel), options, rows)
+    n_basis = min(problem.n_scored, problem.features.shape[2])
+    return replace(found, n_basis=np.array(n_basis))
 
 
 # Any estimator
@@ -821,18 +767,17 @@ def _estimator_class(name: str) -> Any:
     """Return the class with a dotted name, of rankpursuit, scikit-learn or a plug-in."""
     if name in _ESTIMATORS:
         return _ESTIMATORS[name][0]
-    module, _, attribute = name.rpartition(".")
     if is_of_plugin(name):
         raise InvalidValue(
             "expected a class of rankpursuit, of sklearn, or registered by a plug-in (--plugin), "
             f"got {short_repr(name)}"
         )
+    module, _, attribute = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidValue(f"there is no class {short_repr(name)}") from error
-    own = str(getattr(found, "__module__", "")).startswith(("sklearn.", "rankpursuit."))
-    if not own or not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
+    except (ImportError, AttributeError, ValueError):
+        found = None
+    if not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
         raise InvalidValue(f"expected an estimator with fit and predict, got {short_repr(name)}")
     return found
 
@@ -852,21 +797,19 @@ class EstimatorOptions(MethodOptions):
     @model_validator(mode="after")
     def _has_these_parameters(self) -> Self:
         try:
-            known = _estimator_class(self.class_name)().get_params()
+            estimator = _estimator_class(self.class_name)()
         except InvalidValue as error:
             raise InvalidValue(("class", str(error))) from error
         except TypeError as error:
             raise InvalidValue(("class", f"cannot be made without arguments: {error}")) from error
-        signature = inspect.signature(_estimator_class(self.class_name))
-        takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-        errors: list[Any] = [
-            ((key, name), f"unknown parameter of {self.class_name}; {suggestion(name, known)}")
-            for key, names in (("grid", self.parameter_grid), ("params", self.params))
-            for name in names
-            if name not in known and not takes_any
-        ]
-        if self.input == "kernel" and "kernel" not in known:
-            errors.append(("input", f"expected features: {self.class_name} has no kernel"))
+        first = {name: values[0] for name, values in self.parameter_grid.items()}
+        kernel = {"kernel": "precomputed"} if self.has_width else {}
+        errors: list[Any] = []
+        for key, values in (("grid", first), ("params", self.params), ("input", kernel)):
+            try:
+                estimator.set_params(**values)
+            except ValueError as error:  # names the parameter, and those that there are
+                errors.append((key, str(error)))
         if errors:
             raise InvalidValue(*errors)
         return self

@@ -7,6 +7,7 @@ task is the same whatever else runs, in which order, and in how many processes.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, get_args
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.datasets.ratings import Ratings
-from rankpursuit.errors import ProtocolError, TooFewUsersError
 from rankpursuit.experiments.grids import InvalidValue, Section, all_different
 from rankpursuit.experiments.names import short_repr
 
@@ -64,26 +64,28 @@ class Protocol(Section):
 
     @model_validator(mode="after")
     def _splits_every_user(self) -> Self:
-        try:
-            self.sizes(self.test_user_bounds[0])
-        except ProtocolError as error:
-            raise InvalidValue(str(error)) from error
-        return self
-
-    def sizes(self, n_items: int) -> tuple[int, int]:
-        """Return how many of a user's `n_items` items train, and how many of those are scored.
-
-        Fractions are rounded down. A ranking needs two items to learn from and two to be tested on.
-        """
-        n_train = int(n_items * self.train_share)
-        n_scored = n_train if self.scored_share is None else int(n_train * self.scored_share)
-        if n_scored < 2 or n_items - n_train < 2:
-            raise ProtocolError(
+        n_items = self.test_user_bounds[0]
+        if not self.can_split(n_items):
+            n_train, n_scored = self.sizes(n_items)
+            raise InvalidValue(
                 f"a user with {n_items} ratings would have {n_scored} scored training items and "
                 f"{n_items - n_train} test items, and each must be at least 2: change train_share, "
                 "scored_share or the lower bound of test_user_bounds"
             )
-        return n_train, n_scored
+        return self
+
+    def sizes(self, n_items: int) -> tuple[int, int]:
+        """Return how many of a user's items train, and how many of those are scored.
+
+        Fractions are rounded down.
+        """
+        n_train = int(n_items * self.train_share)
+        return n_train, n_train if self.scored_share is None else int(n_train * self.scored_share)
+
+    def can_split(self, n_items: int) -> bool:
+        """Return whether there are two items to learn a ranking from, and two to test it on."""
+        n_train, n_scored = self.sizes(n_items)
+        return n_scored >= 2 and n_items - n_train >= 2
 
 
 def group_name(group: Group) -> str:
@@ -97,10 +99,7 @@ def generator(*keys: int | str) -> np.random.Generator:
     Keys are integers from 0 to 2**32 - 1; text is turned into one by its CRC-32, which, unlike
     ``hash``, is the same in every process.
     """
-    # SeedSequence splits larger integers into 32-bit words: different keys could be the same words.
     words = [zlib.crc32(key.encode()) if isinstance(key, str) else int(key) for key in keys]
-    if not all(0 <= word < 2**32 for word in words):
-        raise ProtocolError(f"seeds and keys must be from 0 to 2**32 - 1, not {keys}")
     return np.random.default_rng(np.random.SeedSequence(words))
 
 
@@ -172,25 +171,38 @@ def draw_users(
     users are taken from its beginning and hold-out users from its end: no user is both, and asking
     for fewer users gives the first of those that asking for more would give.
     """
-    possible = _possible_users(ratings, protocol)
+    possible = group_users(ratings, protocol.test_user_bounds)
     order = generator(seed, *group, repeat, "users").permutation(possible)
     if role == "test":
         return order[: protocol.test_users]
     return order[::-1][: protocol.holdout_users]
 
 
-def check_numbers(ratings: Ratings, protocol: Protocol, group: Group) -> None:
-    """Raise `TooFewUsersError` with all errors if there are too few users, whoever is drawn."""
-    errors: list[str] = []
-    try:
-        _possible_users(ratings, protocol)
-    except TooFewUsersError as error:
-        errors.append(str(error))
-    n_reference = len(group_users(ratings, group))
-    if n_reference < protocol.reference_users:
-        errors.append(_too_few_reference(ratings, protocol, group, f"{n_reference} users"))
-    if errors:
-        raise TooFewUsersError(*errors)
+def too_few_users(counts: NDArray[Any], protocol: Protocol, groups: Sequence[Group]) -> list[str]:
+    """Return a line for each number of users that is too small, whoever is drawn.
+
+    `counts` has the number of ratings of each user.
+    """
+    problems = []
+    possible = _within(counts, protocol.test_user_bounds)
+    if possible.sum() < protocol.test_users + protocol.holdout_users:
+        low, high = protocol.test_user_bounds
+        problems.append(
+            f"{possible.sum()} users have {low} to {high} ratings, but {protocol.test_users} test "
+            f"users and {protocol.holdout_users} hold-out users are needed: lower test_users or "
+            "holdout_users, widen test_user_bounds, or use more data"
+        )
+    for group in groups:
+        members = _within(counts, group)
+        # Neither the test users nor the user of a task are reference users.
+        left = members.sum() - min(protocol.test_users + 1, (members & possible).sum())
+        if left < protocol.reference_users:
+            problems.append(
+                f"group {group_name(group)} has {members.sum()} users, {left} of them besides test "
+                f"users and the task's user, but {protocol.reference_users} reference users are "
+                "needed: lower reference_users, widen the group, or use more data"
+            )
+    return problems
 
 
 def build_task(
@@ -213,10 +225,6 @@ def build_task(
     items, scores = ratings.user_items(user), ratings.user_ratings(user)
     pool = _possible_reference(ratings, protocol, seed, group, repeat, role)
     pool = pool[pool != user]
-    if len(pool) < protocol.reference_users:
-        without = "the task's user" + (" and the test users" if role == "holdout" else "")
-        users = f"{len(pool)} users besides {without}"
-        raise TooFewUsersError(_too_few_reference(ratings, protocol, group, users))
     size = protocol.reference_users
     reference = generator(*key, "reference").choice(pool, size=size, replace=False)
     n_train, n_scored = protocol.sizes(len(items))
@@ -290,26 +298,6 @@ def _filled(
     return filled
 
 
-def _possible_users(ratings: Ratings, protocol: Protocol) -> NDArray[np.intp]:
-    """Return the users who may be test or hold-out users, if there are enough of them."""
-    possible = group_users(ratings, protocol.test_user_bounds)
-    if len(possible) < protocol.test_users + protocol.holdout_users:
-        low, high = protocol.test_user_bounds
-        raise TooFewUsersError(
-            f"{ratings.name}: {len(possible)} users have {low} to {high} ratings, but "
-            f"{protocol.test_users} test users and {protocol.holdout_users} hold-out users are "
-            "needed: lower test_users or holdout_users, widen test_user_bounds, or use more data"
-        )
-    return possible
-
-
-def _too_few_reference(ratings: Ratings, protocol: Protocol, group: Group, users: str) -> str:
-    return (
-        f"{ratings.name}: group {group_name(group)} has {users}, but {protocol.reference_users} "
-        "reference users are needed: lower reference_users, widen the group, or use more data"
-    )
-
-
 @lru_cache(maxsize=4)
 def _possible_reference(
     ratings: Ratings, protocol: Protocol, seed: int, group: Group, repeat: int, role: Role
@@ -337,40 +325,23 @@ def fitting_sizes(counts: NDArray[np.int64], protocol: Protocol) -> dict[str, An
     def has_many(bounds: Group, many: int = 20) -> bool:
         return bool(_within(counts, bounds).sum() >= many)
 
-    def can_split(n_items: int) -> bool:
-        try:
-            return bool(protocol.sizes(n_items))
-        except ProtocolError:
-            return False
-
     least, most = int(counts.min()), int(counts.max())
     low, high = protocol.test_user_bounds
     if not has_many((low, high)):
         high = max(high, most)
-        fewest = next(n for n in range(4, low + 1) if can_split(n))
+        fewest = next(n for n in range(4, low + 1) if protocol.can_split(n))
         lower = [n for n in (30, 20, 10) if fewest <= n < low and has_many((n, high))]
         low = (lower or [fewest])[0]
-        if not has_many((low, high), 2):
-            return None
-    groups = [group for group in protocol.groups if has_many(group)]
-    if not groups:
-        first, second = (int(np.quantile(counts, q, method="lower")) for q in (1 / 3, 2 / 3))
-        groups = [(least, first), (first + 1, second), (second + 1, most)]  # a third of all each
-        if not all(map(has_many, groups)):
-            groups = [(least, most)]
-    possible = _within(counts, (low, high))
-    members = [_within(counts, group) for group in groups]
+    groups = tuple(group for group in protocol.groups if has_many(group)) or ((least, most),)
     keys = ("test_users", "holdout_users", "reference_users")
-    asked = [getattr(protocol, key) for key in keys]
-    for lowered in range(min(asked[2], len(counts)), 0, -1):
-        sizes = [max(1, n * lowered // asked[2]) for n in asked]
-        sizes = [n - n % 5 if 20 < n < all_ else n for n, all_ in zip(sizes, asked, strict=True)]
-        test, holdout, reference = sizes
-        # The test users, and the user of a task, are not reference users.
-        left = [own.sum() - min(test, (own & possible).sum()) - 1 for own in members]
-        if possible.sum() >= test + holdout and min(left) >= reference:
-            found = {"groups": [list(group) for group in groups], "test_user_bounds": [low, high]}
-            found |= dict(zip(keys, sizes, strict=True))
-            given = protocol.model_dump(mode="json")
-            return {key: value for key, value in found.items() if value != given[key]}
+    given = protocol.model_dump(mode="json")
+    for reference in range(protocol.reference_users, 0, -1):
+        sizes: dict[str, Any] = {"groups": groups, "test_user_bounds": (low, high)}
+        for key in keys:
+            size = max(1, given[key] * reference // protocol.reference_users)
+            sizes[key] = size - size % 5 if 20 < size < given[key] else size
+        fitted = protocol.model_copy(update=sizes)
+        if not too_few_users(counts, fitted, groups):
+            found = fitted.model_dump(mode="json")
+            return {key: found[key] for key in sizes if found[key] != given[key]}
     return None

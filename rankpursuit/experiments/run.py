@@ -19,17 +19,9 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from rankpursuit.datasets.fetch import file_sha256
-from rankpursuit.datasets.ratings import Ratings
-from rankpursuit.errors import (
-    ConfigError,
-    DamagedStoreError,
-    RunError,
-    StoreError,
-    TooFewUsersError,
-)
+from rankpursuit.errors import ConfigError, RunError, TooFewUsersError
 from rankpursuit.experiments.backends import Evaluate, Job
-from rankpursuit.experiments.config import Experiment, dump_yaml, ratings_of
+from rankpursuit.experiments.config import MAX_REPEATS, Experiment, dump_yaml, ratings_of
 from rankpursuit.experiments.evaluate import (
     AlgorithmResult,
     Cell,
@@ -46,13 +38,10 @@ from rankpursuit.experiments.names import suggestion
 from rankpursuit.experiments.problem import Array
 from rankpursuit.experiments.protocol import (
     Group,
-    Protocol,
     Role,
-    build_task,
-    check_numbers,
     draw_users,
     group_name,
-    group_users,
+    too_few_users,
 )
 from rankpursuit.experiments.store import Identity, Store
 from rankpursuit.writing import remove_leftovers, write_atomically
@@ -89,41 +78,15 @@ class Plan:
             yield from self.units[cell, role]
 
 
-def make_plan(
-    ratings: Ratings,
-    protocol: Protocol,
-    *,
-    seed: int,
-    repeats: int,
-    groups: Sequence[Group],
-    tuning_on: str = "group",
-    check: bool = True,
-) -> Plan:
-    """List the units of some groups; `check` raises a `TooFewUsersError` with all problems.
-
-    If parameters are chosen for each user, there are no units of hold-out users.
-    """
-    problems: list[str] = []
-    for group in groups if check else ():
-        try:
-            check_numbers(ratings, protocol, group)
-            for role in ROLES:
-                key: dict[str, Any] = {"seed": seed, "group": group, "repeat": 0, "role": role}
-                users = draw_users(ratings, protocol, **key)
-                # A user of the group is missing among the reference users.
-                user = int(users[np.argmax(np.isin(users, group_users(ratings, group)))])
-                build_task(ratings, protocol, **key, user=user)
-        except TooFewUsersError as error:
-            problems += error.faults
-    if problems:
-        raise TooFewUsersError(*dict.fromkeys(problems))
+def make_plan(experiment: Experiment, repeats: int, groups: Sequence[Group]) -> Plan:
+    """List the units of some groups; no hold-out users if parameters are chosen for each user."""
+    ratings = ratings_of(experiment.data)
     units: dict[tuple[Cell, Role], tuple[Unit, ...]] = {}
     for cell in (Cell(repeat, group) for repeat in range(repeats) for group in groups):
         units[cell, "holdout"] = ()
-        for role in ROLES if tuning_on == "group" else ROLES[1:]:
-            drawn = draw_users(
-                ratings, protocol, seed=seed, group=cell.group, repeat=cell.repeat, role=role
-            )
+        for role in ROLES if experiment.tuning_on == "group" else ROLES[1:]:
+            key: dict[str, Any] = {"seed": experiment.seed, "role": role} | vars(cell)
+            drawn = draw_users(ratings, experiment.protocol, **key)
             # Users with similar numbers of items share a unit, which evaluates them together.
             users = drawn[np.argsort(ratings.counts[drawn], kind="stable")]
             units[cell, role] = tuple(
@@ -165,8 +128,8 @@ class Run:
             for word in words
             if word not in known
         ]
-        if excess := experiment.excess_work(repeats):
-            problems.append(f"--repeats: {excess}")
+        if repeats > MAX_REPEATS:
+            problems.append(f"--repeats: expected at most {MAX_REPEATS}, got {repeats}")
         if only and experiment.has_joint_choices:
             problems.append(
                 "--only: the parameters of an algorithm depend on others (kernel.shared or "
@@ -175,13 +138,15 @@ class Run:
         if problems:
             raise ConfigError(problems)
         wanted = [group for name, group in names.items() if not groups or name in groups]
-        plan = _plan(experiment, repeats, wanted)
+        ratings = ratings_of(experiment.data)
+        if lines := too_few_users(ratings.counts, experiment.protocol, wanted):
+            raise TooFewUsersError(*(f"{ratings.name}: {line}" for line in lines))
         labels = tuple(label for label in experiment.algorithms if not only or label in only)
-        return cls(experiment, plan, labels)
+        return cls(experiment, make_plan(experiment, repeats, wanted), labels)
 
     def whole(self, repeats: int) -> Self:
         """Return the whole experiment, of which this is a part, with some number of repeats."""
-        plan = _plan(self.experiment, repeats, self.experiment.protocol.groups, check=False)
+        plan = make_plan(self.experiment, repeats, self.experiment.protocol.groups)
         return replace(self, plan=plan, labels=tuple(self.experiment.algorithms))
 
     def identity(self) -> Identity:
@@ -215,21 +180,6 @@ class Run:
         return choose_parameters(self.experiment, errors)
 
 
-def _plan(
-    experiment: Experiment, repeats: int, groups: Sequence[Group], *, check: bool = True
-) -> Plan:
-    ratings, protocol, seed = ratings_of(experiment.data), experiment.protocol, experiment.seed
-    return make_plan(
-        ratings,
-        protocol,
-        seed=seed,
-        repeats=repeats,
-        groups=groups,
-        tuning_on=experiment.tuning_on,
-        check=check,
-    )
-
-
 @dataclass(frozen=True)
 class Outcome:
     """Outcome of a run: a line for each failure, and the rows of ``repeats.csv`` so far.
@@ -246,28 +196,7 @@ class Outcome:
 def open_store(run: Run, folder: RunFolder) -> Store:
     """Open the store of a run; raise a `StoreError` if it, or what is next to it, is of no use."""
     folder.check_store()
-    try:
-        return Store(folder.store, run.identity())
-    except DamagedStoreError as error:
-        if not _is_complete(run, folder):
-            raise
-        keep = f"the results in {folder.path} are complete, and rp-tables and rp-report use them"
-        raise DamagedStoreError(f"{error}; {keep}: leave them as they are") from error
-
-
-def _is_complete(run: Run, folder: RunFolder) -> bool:
-    """Return whether the files of a folder hold the whole experiment, as a run wrote them."""
-    own = run.experiment
-    try:
-        facts = json.loads(folder.provenance.read_bytes())
-        files = facts["files"]
-        n_cells = len(own.protocol.groups) * max(facts["repeats"], own.repeats)
-        n_rows = n_cells * len(own.algorithms) * len(own.metrics)
-        is_whole = files[folder.repeats.name]["rows"] == n_rows
-        same = all(file_sha256(folder.path / name) == files[name]["sha256"] for name in files)
-        return is_whole and same and facts["digest"] == own.digest()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return False
+    return Store(folder.store, run.identity())
 
 
 def run_session(
@@ -289,7 +218,6 @@ def run_session(
     Raises a `StoreError` if the folder holds results of something else or its store cannot be used,
     an `OutputError` or `RunError` if a file cannot be written or units cannot be evaluated.
     """
-    identity = run.identity()
     try:
         if fresh:
             folder.clear()
@@ -300,18 +228,14 @@ def run_session(
             was_finished = all(
                 store.has(unit, label) for unit in run.plan.all() for label in run.labels
             )
-            begun, origin = time.time(), {"command": command} | identity._asdict()
+            begun = time.time()
             try:
                 for other, where in lenders:
                     if n_reused := _borrow(run, store, other, where):
                         tell(f"reused: {n_reused:,} users of {other.experiment.name}")
                 failures = execute(run, store, progress, evaluate)
-            except StoreError:  # nothing can be read for the files
-                raise
-            except BaseException:
-                _write_files(run, store, folder, origin, time.time() - begun)
-                raise
-            experiment = _write_files(run, store, folder, origin, time.time() - begun)
+            finally:
+                experiment = _write_files(run, store, folder, command, time.time() - begun)
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
     repeats = pd.read_csv(folder.repeats) if folder.has_results else pd.DataFrame()
@@ -320,20 +244,20 @@ def run_session(
 
 def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) -> list[str]:
     """Evaluate what is missing in the store; return a line for every failure."""
-    done = [u for u in run.plan.all() if all(store.has(u, label) for label in run.labels)]
+    n_users, n_done = 0, 0
+    for unit in run.plan.all():
+        n_users += len(unit.users)
+        n_done += len(unit.users) * all(store.has(unit, label) for label in run.labels)
     failures: list[str] = []
     by_repeat = [[cell for cell in run.plan.cells if cell.repeat == r] for r in run.plan.repeats]
-    work = _work(run)
-    users = [sum(len(unit.users) for unit in units) for units in (done, work)]
     with tqdm(
         desc=run.experiment.name,
-        total=sum(work.values()),
-        initial=sum(work[unit] for unit in done),
-        postfix=users,
-        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {postfix[0]:,}/{postfix[1]:,} users "
+        total=n_users,
+        initial=n_done,
+        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} users "
         "[{elapsed}, {remaining} left]",
         file=stream,
-        disable=stream is None or len(done) == len(work),
+        disable=stream is None or n_done == n_users,
         mininterval=0.2 if stream is not None and stream.isatty() else 15,
         smoothing=0,
     ) as bar:
@@ -343,24 +267,11 @@ def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) 
             for result in evaluate(run.experiment, jobs):
                 store.save(result)
                 unit = result.unit
-                users[0] += len(unit.users)
-                bar.update(work[unit])
+                bar.update(len(unit.users))
                 where = f"group {group_name(unit.cell.group)}, repeat {unit.cell.repeat + 1}"
                 for label, reason in result.failures.items():
                     failures.append(f"{label} failed, {where}, {unit.role} {reason}")
     return failures
-
-
-def _work(run: Run) -> dict[Unit, int]:
-    """Return about how long each unit takes, in any scale.
-
-    A task of n items takes about n^2, and a test user about a third of a hold-out user.
-    """
-    counts = ratings_of(run.experiment.data).counts
-    return {
-        unit: int((counts[list(unit.users)] ** 2.0).sum()) * (1 if unit.role == "test" else 3)
-        for unit in run.plan.all()
-    }
 
 
 def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:
@@ -407,7 +318,7 @@ def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
 
 
 def _write_files(
-    run: Run, store: Store, folder: RunFolder, origin: dict[str, Any], seconds: float
+    run: Run, store: Store, folder: RunFolder, command: str, seconds: float
 ) -> Experiment:
     """Write all that the store has of the whole experiment, of which a part was run now.
 
@@ -426,7 +337,7 @@ def _write_files(
     config = dump_yaml(experiment).encode()
     write_atomically(folder.config, config)
     files[folder.config.name] = {"sha256": hashlib.sha256(config).hexdigest()}
-    facts = provenance() | origin
+    facts = provenance() | {"command": command} | run.identity()._asdict()
     facts |= {
         "experiment": run.experiment.name,
         "seed": run.experiment.seed,
@@ -457,11 +368,7 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
             if not found["test"] or not (by_user or label in choices):
                 continue
             spec = run.experiment.algorithms[label]
-            key = {
-                "group": group_name(cell.group),
-                "repeat": cell.repeat + 1,
-                "algorithm": label,
-            }
+            key = {"group": group_name(cell.group), "repeat": cell.repeat + 1, "algorithm": label}
             test_errors = run.mean_errors(found["test"], "test")
             holdout_errors = {} if by_user else run.mean_errors(found["holdout"], "holdout")
             for metric in run.experiment.metrics:
@@ -481,32 +388,26 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
                         "basis_share": float(np.mean([u.n_basis / u.n_points for u in tested])),
                     }
                 )
-                for user in tested:
-                    names = ("user", "error", "n_basis", "n_points", "n_test")
-                    own = {name: getattr(user, name) for name in names}
-                    users.append(key | {"metric": metric} | own)
+                names = ("metric", "user", "error", "n_basis", "n_points", "n_test")
+                users += [key | {name: getattr(user, name) for name in names} for user in tested]
                 # Errors along one axis of the grid, the others as chosen.
                 axes = grid_axes(spec, run.experiment.kernel.widths)
                 for number, (axis, values) in enumerate(axes.items()):
                     if not all(map(is_number, values)) or (by_user and axis != N_BASIS.key):
                         continue  # words have no order
                     holdout: Any = [""] * len(values)
+                    test: Any = holdout
                     if not by_user:
                         point: list[Any] = list(choice.index)
                         point[number] = slice(None)
                         holdout = holdout_errors[metric][tuple(point)].tolist()
-                    test: Any = [""] * len(values)
                     if axis == N_BASIS.key:
                         test = test_errors[metric].tolist()
-                    for value, at_holdout, at_test in zip(values, holdout, test, strict=True):
-                        of_value = {
-                            "metric": metric,
-                            "axis": find_axis(axis).column,
-                            "value": value,
-                            "holdout_error": at_holdout,
-                            "test_error": at_test,
-                        }
-                        curves.append(key | of_value)
+                    names = ("metric", "axis", "value", "holdout_error", "test_error")
+                    column = find_axis(axis).column
+                    for along in zip(values, holdout, test, strict=True):
+                        own = zip(names, (metric, column, *along), strict=True)
+                        curves.append(key | dict(own))
             for role, results in found.items():
                 seconds = sum(result.seconds for result in results)
                 timings.append(key | {"role": role, "seconds": round(seconds, 3)})

@@ -13,13 +13,13 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankpursuit.errors import DamagedStoreError, OutputError, StoreError
+from rankpursuit.errors import OutputError, StoreError
 from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.writing import check_output
@@ -29,22 +29,14 @@ FORMAT = 5  # raised whenever the same config would give other rows, or rows in 
 Key = tuple[int, str, str, int, str]
 """Repeat, group, role and chunk of a unit, and the label of an algorithm."""
 
-_TABLES = {
-    "meta": "CREATE TABLE meta (digest TEXT, data TEXT, seconds REAL)",
-    "results": "CREATE TABLE results (repeat INTEGER, grp TEXT, role TEXT, chunk INTEGER, "
+_TABLES = (
+    "CREATE TABLE meta (digest TEXT, data TEXT, seconds REAL)",
+    "CREATE TABLE results (repeat INTEGER, grp TEXT, role TEXT, chunk INTEGER, "
     "algorithm TEXT, content BLOB, checksum BLOB)",
-}
+)
 _INSERT = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)"
 _REMEDY = "use --fresh to start over, or --output for another folder"
 _NUMBERS = np.dtype("<f8")
-_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_CANNOT_WRITE = {
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
-}
 
 
 class Identity(NamedTuple):
@@ -54,7 +46,7 @@ class Identity(NamedTuple):
     data: str
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Results of one experiment, by unit and algorithm; a context manager.
 
     The file is created, with its folder, if missing. `n_damaged` damaged rows were discarded.
@@ -77,9 +69,6 @@ class Store:
                 self._connection.close()
                 raise
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -90,34 +79,29 @@ class Store:
     def _open(self) -> None:
         """Lock the file; create the tables of a new store, check those of an existing one."""
         execute = self._connection.execute
-        self._connection.text_factory = lambda text: text.decode(errors="replace")
         execute("PRAGMA locking_mode = EXCLUSIVE")
-        execute("PRAGMA trusted_schema = OFF")
         execute("BEGIN EXCLUSIVE")
         execute("COMMIT")
-        tables = dict(execute("SELECT name, sql FROM sqlite_master"))
-        ((version,),) = execute("PRAGMA user_version")
-        if not tables:
+        ((is_new,),) = execute("SELECT count(*) = 0 FROM sqlite_master")
+        if is_new:
             with self._connection:
                 execute("BEGIN IMMEDIATE")
-                for sql in _TABLES.values():
+                for sql in _TABLES:
                     execute(sql)
                 execute("INSERT INTO meta VALUES (?, ?, 0)", self._identity)
                 execute(f"PRAGMA user_version = {FORMAT}")
             return
-        if version != FORMAT and "meta" in tables:
+        ((version,),) = execute("PRAGMA user_version")
+        if version != FORMAT:
             message = f"{self._path} was written by an earlier version of rankpursuit"
             raise StoreError(f"{message}: {_REMEDY}")
         ((problem,), *_) = execute("PRAGMA quick_check(1)")
         if problem != "ok":
-            raise _unreadable(self._path, problem)
-        if tables != _TABLES:
-            raise _unreadable(self._path, "its tables are not those of a store")
-        owners = execute("SELECT digest, data FROM meta").fetchall()
-        if len(owners) != 1:
-            raise _unreadable(self._path, "its table meta is damaged")
-        if owners[0] != self._identity:
-            other = "other data" if owners[0][0] == self._identity.digest else "another config"
+            raise sqlite3.DatabaseError(problem)
+        owner = execute("SELECT digest, data FROM meta").fetchone()
+        if owner != self._identity:
+            same = owner is not None and owner[0] == self._identity.digest
+            other = "other data" if same else "another config"
             raise StoreError(f"{self._path} holds the results of {other}: {_REMEDY}")
         damaged = []
         for number, *key, content, checksum in execute("SELECT rowid, * FROM results"):
@@ -132,7 +116,7 @@ class Store:
                 self._connection.executemany("DELETE FROM results WHERE rowid = ?", damaged)
 
     def _checksum(self, key: Any, content: bytes) -> bytes:
-        owner = repr((*self._identity, *key)).encode(errors="replace")
+        owner = repr((*self._identity, *key)).encode()
         return hashlib.sha256(hashlib.sha256(owner).digest() + content).digest()
 
     @staticmethod
@@ -142,7 +126,7 @@ class Store:
             try:
                 connection.execute("BEGIN EXCLUSIVE")
             except sqlite3.Error as error:  # a file that is not a store is not locked
-                if _code(error) in _LOCKED:
+                if _is_locked(error):
                     raise
 
     @property
@@ -173,10 +157,8 @@ class Store:
             return None
         with _one_line_errors(self._path):
             row = self._connection.execute(
-                "SELECT content, checksum FROM results WHERE rowid = ?", (self._rows[key],)
+                "SELECT content FROM results WHERE rowid = ?", (self._rows[key],)
             ).fetchone()
-        if row is None or row[1] != self._checksum(key, row[0]):
-            raise _unreadable(self._path, "a row changed since the store was opened")
         return _unpacked(row[0])
 
     def add_seconds(self, seconds: float) -> float:
@@ -184,7 +166,7 @@ class Store:
         with _one_line_errors(self._path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             ((before,),) = self._connection.execute("SELECT seconds FROM meta")
-            total = round(seconds + (before if isinstance(before, float) else 0.0), 1)
+            total = round(seconds + before, 1)
             self._connection.execute("UPDATE meta SET seconds = ?", (total,))
         return total
 
@@ -219,30 +201,22 @@ def _one_line_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the system into a `StoreError`."""
     try:
         yield
-    except sqlite3.ProgrammingError:
-        raise
-    except sqlite3.Error as error:
-        if _code(error) in _LOCKED:
+    except sqlite3.OperationalError as error:
+        if _is_locked(error):
             raise StoreError(
                 f"another run is writing to {path.parent}: wait for it, or use --output for "
                 "another folder"
             ) from error
-        if _code(error) in _CANNOT_WRITE:
-            raise StoreError(f"cannot write {path}: {error}") from error
-        raise _unreadable(path, str(error)) from error
-    except (UnicodeDecodeError, MemoryError) as error:  # a damaged schema or length
-        raise _unreadable(path, type(error).__name__) from error
+        raise StoreError(f"cannot write {path}: {error}") from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError) as error:
+        reason = " ".join(str(error).split())
+        raise StoreError(f"{path} is not a readable store ({reason}): {_REMEDY}") from error
     except OutputError as error:
         raise StoreError(str(error)) from error
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _unreadable(path: Path, reason: str) -> DamagedStoreError:
-    reason = " ".join(reason.split())
-    return DamagedStoreError(f"{path} is not a readable store ({reason}): {_REMEDY}")
-
-
-def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's primary error code."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+def _is_locked(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -7,6 +7,8 @@
 :mod:`~rankpursuit.solvers.rank_svm` RankSVM.
 """
 
+# ruff: noqa: F401
+
 from rankpursuit.solvers.coregularised import (
     AGGREGATIONS,
     Aggregation,
@@ -57,50 +59,3 @@ from rankpursuit.solvers.rank_svm import (
     rank_svm_path,
     rank_svm_weights,
 )
-
-__all__ = [
-    "AGGREGATIONS",
-    "MOST_BASIS",
-    "Aggregation",
-    "Agreement",
-    "Columns",
-    "CoregularisedPath",
-    "Edges",
-    "Fitting",
-    "FunctionGram",
-    "GramSums",
-    "GroupedPairs",
-    "JointFitting",
-    "Loss",
-    "OrderedPairs",
-    "PursuitPath",
-    "Views",
-    "add_up",
-    "add_up_ordered",
-    "choose_form",
-    "coregularised_pursuit",
-    "count_basis",
-    "grounded",
-    "is_exact",
-    "linear_kernel",
-    "nearest_scores",
-    "nested_rls_path",
-    "predict_chosen",
-    "pursue",
-    "pursue_functions",
-    "pursue_gram",
-    "pursue_stack",
-    "rank_svm_path",
-    "rank_svm_weights",
-    "ridge_gram",
-    "ridge_paths",
-    "ridge_rows",
-    "rls_path",
-    "rls_solution",
-    "rls_weights",
-    "sparse_rls_weights",
-    "split_features",
-    "split_points",
-    "sum_rows",
-    "weighted_mean",
-]

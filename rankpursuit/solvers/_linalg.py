@@ -18,15 +18,11 @@ EPS = float(np.finfo(np.float64).eps)
 INDEPENDENT = 1e-6
 """A column is linearly independent of a basis if at least this fraction of its norm is left.
 
-Squared norms of the remainders are found by subtraction, so fractions below the square root of the
-working precision, about 1e-8, are noise; this keeps two digits of distance from that.
-"""
+Squared norms are found by subtraction, so that fractions below about 1e-8 are noise."""
 VANISHING = EPS
 """A column is zero if its norm is at most this fraction of the largest of its dictionary.
 
-Such a function lives far from all the points; its coefficient, and with it its values where it
-does live, would be huge.
-"""
+The coefficient of such a function, far from all the points, would be huge."""
 TIED = 1e-9
 """Gains that differ by no more than this fraction are equal: rounding must not choose."""
 
@@ -38,10 +34,8 @@ rows LAPACK's own choice of 32 is slower."""
 _TRIANGLE = 65 * 64
 """Workspace that LAPACK's `dormqr` takes for itself in addition to that of the blocks."""
 _TINY = EPS * EPS
-"""Entries smaller than this fraction of the first entry of a solution are set to zero.
-
-Most solutions fall off so fast that their last entries would be subnormal numbers, which slow down
-what follows by an order of magnitude."""
+"""Entries below this fraction of a solution's first entry are set to zero: most would be subnormal
+numbers, which slow down what follows by an order of magnitude."""
 _CHOLESKY_BLOCK = 32
 """Rows of a factor that are found one by one before a matrix product subtracts them."""
 
@@ -59,8 +53,7 @@ def least_tied(best: Array) -> Array:
 def first_best(gain: Array) -> Indices:
     """Return the index, along the last axis, of the first candidate with the highest gain.
 
-    Ratings on a few levels make gains that are equal in exact arithmetic, often and for different
-    functions. Which one is chosen then must not depend on the machine.
+    Gains are often equal in exact arithmetic; the choice must not depend on the machine.
     """
     rows = gain.reshape(-1, gain.shape[-1])
     # argmax is faster than a max over many short rows.
@@ -73,11 +66,9 @@ def first_best(gain: Array) -> Indices:
 class GrowingBasis:
     """QR factorisation of the columns chosen so far, updated by one column at a time.
 
-    With the chosen columns X (one for each step) it keeps Q with orthonormal columns and the
-    upper triangular ``T = R^-1`` with ``Q = X T``. The least-squares fit of the first p columns
-    to y then has the coefficients ``sum_{i<p} T[:, i] (q_i' y)``: the fits of all prefixes are
-    the partial sums of one product. `batch` is the leading shape of the batch of problems, and
-    `capacity` the maximum number of columns.
+    With the chosen columns X it keeps Q with orthonormal columns and the upper triangular
+    ``T = R^-1`` with ``Q = X T``. The least-squares fit of the first p columns to y then has the
+    coefficients ``sum_{i<p} T[:, i] (q_i' y)``: all prefixes are partial sums of one product.
     """
 
     def __init__(self, batch: tuple[int, ...], n_rows: int, capacity: int) -> None:
@@ -87,10 +78,7 @@ class GrowingBasis:
         self.size = 0
 
     def append(self, columns: Array, squared_norms: Array | None = None) -> Array:
-        """Append one column, (*batch, n_rows), to each problem; return the new unit vectors.
-
-        These are zero where the column depends on the earlier ones.
-        """
+        """Append columns, (*batch, n_rows); return unit vectors, zero for dependent columns."""
         p = self.size
         basis = self._rows[..., :p, :]
         left = columns
@@ -177,10 +165,9 @@ def _solve_tridiagonals(
     """Solve tridiagonal systems for the first unit vector times ``next_to[:, 0]``.
 
     Elimination from the last row up leaves a product of ratios, without any difference. The signs
-    of its pivots at a shift of a small fraction of the smallest lambda show whether an eigenvalue
-    is further below zero than that. Entry i of `next_to`, shape (b, r), is on the left of entry i
-    of `diagonal`. Returns solutions (b, k, r) and which systems, (b,), were solved; the solutions
-    of the others are zero.
+    of its pivots at a small fraction of the smallest lambda show negative eigenvalues. Entry i of
+    `next_to`, (b, r), is on the left of entry i of `diagonal`. Returns solutions (b, k, r), zero
+    for systems that were not solved, and which were, (b,).
     """
     b, n = diagonal.shape
     shifts = np.append(lambdas, _NEGLIGIBLE * lambdas.min())

@@ -54,10 +54,7 @@ _CACHED = 1 << 16
 def split_points(
     scored: Flags, n_views: int, generator: np.random.Generator | np.random.RandomState
 ) -> list[Indices]:
-    """Split the points at random among the views, the scored and the unscored ones evenly.
-
-    Returns the sorted indices of the points of each view; sizes differ by at most one.
-    """
+    """Split the scored and the unscored points at random and evenly; return sorted indices."""
     dealt = np.concatenate(
         [generator.permutation(np.flatnonzero(part)) for part in (scored, ~scored)]
     )
@@ -72,16 +69,6 @@ def split_features(
     return [np.sort(dealt[view::n_views]) for view in range(n_views)]
 
 
-def median(values: Sequence[Array]) -> Array:
-    """Return the median over the views of predictions of shape (..., m)."""
-    return np.median(values, axis=0)
-
-
-def borda(values: Sequence[Array]) -> Array:
-    """Return Borda's count: the mean over the views of the ranks among m points, ties shared."""
-    return np.mean([rankdata(part, axis=-1) for part in values], axis=0)
-
-
 def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     """Return the mean over the views of predictions (..., m), weighted by their skills (M, ...).
 
@@ -93,8 +80,11 @@ def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     return sum(w[..., None] * part for w, part in zip(weights, values, strict=True))
 
 
-AGGREGATIONS: dict[str, Callable[[Sequence[Array]], Array]] = {"median": median, "borda": borda}
-"""The aggregations of predictions that need nothing else."""
+AGGREGATIONS: dict[str, Callable[[Sequence[Array]], Array]] = {
+    "median": lambda values: np.median(values, axis=0),
+    "borda": lambda values: np.mean([rankdata(part, axis=-1) for part in values], axis=0),
+}
+"""The aggregations of the views' predictions, (..., m), that need nothing else."""
 
 
 # The pursuit
@@ -148,32 +138,15 @@ class CoregularisedPath:
         `kernels` has, for each view, the values (b, m, N_v) of its dictionary functions at m
         points, and `steps`, (s,), the numbers of steps of the prefixes, from 1 to P.
         """
-        if self.directions is not None:
-            functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
-            starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
-            selected = (self.selected + starts).reshape(self.weights.shape)
-            mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
-            return mean / len(kernels)
-        # Step by step: the terms of a step fit into the cache of a core, those of a path do not.
-        by_function = [np.ascontiguousarray(kernel.swapaxes(1, 2)) for kernel in kernels]
-        lengths = self.weights.reshape(self.selected.shape)[..., None]
-        dictionaries = np.arange(len(self.selected))[:, None]
-        total = np.zeros((*self.selected.shape[:2], kernels[0].shape[1]))
-        mean = np.empty((*total.shape[:2], len(steps), total.shape[2]))
-        for step in range(int(steps.max(initial=0))):
-            chosen = self.selected[:, :, step]
-            total += sum(
-                functions[dictionaries, chosen[..., v]] * lengths[:, :, step, v]
-                for v, functions in enumerate(by_function)
-            )
-            mean[:, :, steps == step + 1] = total[:, :, None]
+        functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
+        starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
+        selected = (self.selected + starts).reshape(self.weights.shape)
+        mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
         return mean / len(kernels)
 
     def _staged(self, functions: Array, selected: Indices, part: slice) -> Array:
-        """Return the values, of every prefix, of part of the chosen functions: (b, k, P, m).
-
-        Term by term, so that points where the functions are equal have equal values.
-        """
+        """Return the values (b, k, P, m), of every prefix, of part of the chosen functions."""
+        # Term by term, so that points where the functions are equal have equal values.
         dictionaries = np.arange(len(functions))[:, None, None]
         terms = functions[dictionaries, selected]
         weights = self.weights[..., None]
@@ -237,14 +210,13 @@ def coregularised_pursuit(
     if shared and len(set(problem.sizes)) > 1:
         raise ValueError(f"shared: the dictionaries have different sizes, {problem.sizes}")
     n_steps = min(n_steps, *problem.sizes)
-    gram = _PairGram(problem) if problem.n_views == 2 and not shared else None
-    search: _PairSearch | _TupleSearch
+    by_pairs, refit = problem.n_views == 2 and not shared, fitting == "backfit"
+    search = _PairSearch(problem) if by_pairs else _TupleSearch(problem, shared)
     form: _Residue | _GramForm
-    search = _TupleSearch(problem, shared) if gram is None else _PairSearch(gram, problem.nu)
-    if fitting == "backfit":
-        form = _Residue(problem, n_refitted=n_steps)
+    if by_pairs and not refit:
+        form = _GramForm(problem)
     else:
-        form = _Residue(problem) if gram is None else _GramForm(problem, gram)
+        form = _Residue(problem, n_steps if refit else 0)
     batch = problem.batch
     selected = np.full((*batch, n_steps, problem.n_views), -1, dtype=np.intp)
     weights = np.zeros(selected.shape)
@@ -295,31 +267,30 @@ class _JointProblem:
     def batch(self) -> tuple[int, int]:
         return len(self.scored[0]), len(self.nu)
 
+    def diagonals(self) -> list[Array]:
+        """Return, for each view, ``A_vv`` of each of its functions: (b, k, N_v)."""
+        weight = 2.0 * (self.n_views - 1) * self.nu[:, None]
+        return [
+            np.square(own).sum(axis=2)[:, None] + weight * np.square(bar).sum(axis=2)[:, None]
+            for own, bar in zip(self.scored, self.unscored, strict=True)
+        ]
+
 
 class _BestTuple(NamedTuple):
-    """The best tuple of each problem.
+    """The best tuple of each problem."""
 
-    `chosen`, (b, k, M), is the function of each view, `gain`, (b, k), how much the step along it
-    lowers the cost (zero or NaN if no tuple can be used), and `steps`, (b, k, M), the solution of
-    the tuple's system.
-    """
-
-    chosen: Indices
-    gain: Array
-    steps: Array
+    chosen: Indices  # (b, k, M): the function of each view
+    gain: Array  # (b, k): fall of the cost along the tuple; zero or NaN if no tuple can be used
+    steps: Array  # (b, k, M): solution of the tuple's system
 
 
 # The joint problem: what a step along a tuple does
 
 
 class _Residue:
-    """The joint problem by its residue, for any number of views, with a refit if `n_refitted` > 0.
+    """The joint problem by its residue, (b, k, rows), with a refit of up to `n_refitted` steps."""
 
-    The k values of nu are rows of the residue, shape (b, k, rows), so that the correlations of
-    all of them are one product. `n_refitted` is the maximum number of steps.
-    """
-
-    def __init__(self, problem: _JointProblem, n_refitted: int = 0) -> None:
+    def __init__(self, problem: _JointProblem, n_refitted: int) -> None:
         self._scored, self._unscored = problem.scored, problem.unscored
         self._root = np.sqrt(2.0 * problem.nu)[:, None]
         self._problems = np.arange(problem.batch[0])[:, None]
@@ -347,51 +318,33 @@ class _Residue:
         return None if self._basis is None else self._basis.directions
 
     def correlations(self) -> list[Array]:
-        """Return, for each view, the products (b, k, N_v) of its functions with the residue.
+        """Return the products (b, k, N_v) of each view's functions with the residue.
 
-        With the whole residue for cumulative agreement, with its rows on the scored points for
-        incremental agreement.
+        Incremental agreement takes its rows on the scored points only.
         """
         result = []
         for v, functions in enumerate(self._scored):
             product = np.matmul(self.residue[..., self._blocks[v]], functions.swapaxes(1, 2))
             if self._agree:
-                apart = np.zeros((*self.residue.shape[:2], self._unscored[v].shape[2]))
-                for sign, block in self._agreements(v):
-                    apart += sign * self.residue[..., block]
-                apart *= self._root
-                product += np.matmul(apart, self._unscored[v].swapaxes(1, 2))
+                apart = sum(sign * self.residue[..., block] for sign, block in self._agreements(v))
+                product += np.matmul(self._root * apart, self._unscored[v].swapaxes(1, 2))
             result.append(product)
         return result
 
     def take(self, best: _BestTuple, active: Flags) -> Array:
         """Append the best tuples of the active problems; return the lengths (b, k, M)."""
         lengths = np.where(active[..., None], best.steps, 0.0)
-        for view in range(len(self._scored)):
-            own, values = self._functions(view, best.chosen)
-            if self._basis is not None:  # take what is new in the function
-                column = np.zeros_like(self.residue)
-                column[..., self._blocks[view]] = own
-                for sign, block in self._agreements(view):
-                    column[..., block] = sign * values
-                unit = self._basis.append(column)
-                lengths[..., view] = np.einsum("bkr,bkr->bk", unit, self.residue) * active
-                self.residue -= lengths[..., view, None] * unit
-                continue
-            length = lengths[..., view, None]
-            self.residue[..., self._blocks[view]] -= length * own
-            values *= length
+        for view, chosen in enumerate(np.moveaxis(best.chosen, 2, 0)):
+            column = np.zeros_like(self.residue)
+            column[..., self._blocks[view]] = self._scored[view][self._problems, chosen]
+            values = self._root * self._unscored[view][self._problems, chosen]
             for sign, block in self._agreements(view):
-                self.residue[..., block] -= sign * values
+                column[..., block] = sign * values
+            if self._basis is not None:  # take what is new in the function
+                column = self._basis.append(column)
+                lengths[..., view] = np.einsum("bkr,bkr->bk", column, self.residue) * active
+            self.residue -= lengths[..., view, None] * column
         return lengths
-
-    def _functions(self, view: int, chosen: Indices) -> tuple[Array, Array]:
-        """Return the chosen functions in their view's rows, and in those of agreement."""
-        own, values = (
-            functions[view][self._problems, chosen[..., view]]
-            for functions in (self._scored, self._unscored)
-        )
-        return own, self._root * values
 
     def _agreements(self, view: int) -> Iterator[tuple[float, slice]]:
         """Yield the sign of this view's function, and the block, of each pair with this view."""
@@ -400,39 +353,25 @@ class _Residue:
                 yield 1.0 if view == pair[0] else -1.0, block
 
 
-class _PairGram:
-    """Gram matrices of the N = N_1 + N_2 functions of two views.
-
-    `products`, (b, N, 2, N), has those over the rows on the scored points, zero for functions of
-    different views, and those over the rows on the unscored points without their weight ``2 nu``,
-    negative for functions of different views.
-    """
-
-    def __init__(self, problem: _JointProblem) -> None:
-        self.sizes = problem.sizes
-        size = sum(self.sizes)
-        self.views = [slice(0, self.sizes[0]), slice(self.sizes[0], size)]
-        self.products = np.zeros((problem.batch[0], size, 2, size))
-        for view, functions in zip(self.views, problem.scored, strict=True):
-            own = self.products[:, view, 0, view]
-            np.matmul(functions, functions.swapaxes(1, 2), out=own)
-        apart = np.concatenate([problem.unscored[0], -problem.unscored[1]], axis=1)
-        np.matmul(apart, apart.swapaxes(1, 2), out=self.products[:, :, 1])
-
-
 class _GramForm:
-    """The joint problem of two views by their Gram matrices instead of the residue.
+    """The joint problem of two views by the Gram matrices of their N functions, for any rows.
 
-    The time of a step does not depend on the number of rows.
+    The matrices, (b, N, 2, N), are that over the rows on the scored points, zero for functions of
+    different views, and that over the rows on the unscored points without their weight ``2 nu``,
+    negative for functions of different views.
     """
 
     directions = None
 
-    def __init__(self, problem: _JointProblem, gram: _PairGram) -> None:
-        nu = problem.nu
-        self._views = gram.views
-        size = sum(gram.sizes)
-        self._gram = gram.products.reshape(-1, 2, size)
+    def __init__(self, problem: _JointProblem) -> None:
+        nu, size = problem.nu, sum(problem.sizes)
+        self._views = [slice(0, problem.sizes[0]), slice(problem.sizes[0], size)]
+        gram = np.zeros((problem.batch[0], size, 2, size))
+        for view, functions in zip(self._views, problem.scored, strict=True):
+            np.matmul(functions, functions.swapaxes(1, 2), out=gram[:, view, 0, view])
+        apart = np.concatenate([problem.unscored[0], -problem.unscored[1]], axis=1)
+        np.matmul(apart, apart.swapaxes(1, 2), out=gram[:, :, 1])
+        self._gram = gram.reshape(-1, 2, size)
         self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None]
         self.cost = np.zeros(problem.batch)
         self._whole = np.empty((*self.cost.shape, size))
@@ -444,7 +383,7 @@ class _GramForm:
         self._own = self._whole.copy() if problem.agreement == "incremental" else None
         # Indices of the first function of each view, for each problem, in these arrays.
         problems = np.arange(self.cost.size).reshape(*self.cost.shape, 1)
-        first = np.array([view.start for view in gram.views])
+        first = np.array([view.start for view in self._views])
         self._places = size * problems + first
         self._rows = size * (problems // len(nu)) + first
 
@@ -485,25 +424,22 @@ class _PairSearch:
     diagonal and with x and y for their products with the residue, a pair lowers the cost by
     ``x^2 + (y - rho x)^2 / (1 - rho^2)``.
 
-    The b k problems are the last axis of all arrays here, which makes it long. NaN marks what
-    cannot be chosen: it is the scale of a function without length, and the factor
-    ``1 / (1 - rho^2)`` of a pair whose functions depend on each other. The last function that is
-    left replaces one that is used up, so that only pairs that are left are compared.
+    The b k problems are the last, long axis of all arrays. NaN marks what cannot be chosen: the
+    scale of a function without length, the factor ``1 / (1 - rho^2)`` of dependent functions. The
+    last function left replaces one that is used up, so that only pairs that are left are compared.
     """
 
-    def __init__(self, gram: _PairGram, nu: Array) -> None:
-        self._batch = (len(gram.products), len(nu))
+    def __init__(self, problem: _JointProblem) -> None:
+        nu, self._batch = problem.nu, problem.batch
         self._problems = np.arange(math.prod(self._batch))
-        self._sizes, self._n_left = gram.sizes, list(gram.sizes)
+        self._sizes, self._n_left = problem.sizes, problem.sizes
         self._scales, self._places = [], []
-        squares = np.einsum("bnpn->pbn", gram.products)[:, :, None]
-        for size, view in zip(gram.sizes, gram.views, strict=True):
-            own, apart = squares[..., view]
-            diagonal = (own + 2.0 * nu[:, None] * apart).reshape(-1, size)
+        for size, diagonal in zip(self._sizes, problem.diagonals(), strict=True):
+            diagonal = diagonal.reshape(-1, size)
             diagonal[~nonzero_columns(diagonal)] = np.nan
             self._scales.append(np.ascontiguousarray(1.0 / np.sqrt(diagonal.T)))
             self._places.append(np.arange(size)[:, None] + size * self._problems)
-        cross = gram.products[:, gram.views[0], 1, gram.views[1]]
+        cross = -np.matmul(problem.unscored[0], problem.unscored[1].swapaxes(1, 2))
         self._rho = np.repeat(cross.transpose(1, 2, 0), len(nu), axis=2)
         self._rho *= (np.tile(2.0 * nu, len(cross)) * self._scales[0])[:, None]
         self._rho *= self._scales[1]
@@ -598,20 +534,15 @@ def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> A
 class _TupleSearch:
     """Any number of views, by the systems of their tuples.
 
-    Views that share their indices compare all of them. Others take turns: they start with the
-    function of each view that is best on its own, then each view in turn takes the function that
-    is best together with those of the other views, until no view changes its choice. Every turn
-    lowers the cost, so this ends, though not always at the best of all tuples. For one view it is
-    exact.
+    Views that share their indices compare all of them. Others start with the function that is best
+    on its own, and take turns: each takes the function that is best together with those of the
+    others, until none changes. Every turn lowers the cost, though not always to the best of all.
     """
 
     def __init__(self, problem: _JointProblem, shared: bool) -> None:
         self._n_views, self._unscored = problem.n_views, problem.unscored
         self._coupling = -2.0 * problem.nu
-        self._diagonal = [
-            _squares(own) - (self._n_views - 1) * self._coupling[:, None] * _squares(bar)
-            for own, bar in zip(problem.scored, problem.unscored, strict=True)
-        ]
+        self._diagonal = problem.diagonals()
         self._usable = [nonzero_columns(diagonal) for diagonal in self._diagonal]
         self._shared = self._shared_systems() if shared else None
 
@@ -725,8 +656,3 @@ def _at(values: NDArray, index: Indices) -> NDArray:
     """Return the entry of each problem's values, (b, k, N), at its index, (b, k)."""
     flat = index.ravel()
     return values.reshape(flat.size, -1)[np.arange(flat.size), flat].reshape(index.shape)
-
-
-def _squares(functions: Array) -> Array:
-    """Return squared norms of functions (b, N, m), with an axis for nu: shape (b, 1, N)."""
-    return np.einsum("bnm,bnm->bn", functions, functions)[:, None]

@@ -201,12 +201,10 @@ def _by_lsqr(X: Features, scores: Array, lam: float, preferences: Preferences) -
 class Edges:
     """Judgements added up: the edges of a preference graph.
 
-    A judgement of the weight w that the utility of point i is t above that of point j costs
-    ``w (t - (f_i - f_j))^2``. The judgements of one pair of points add up to one edge with the
-    sum of their weights and the weighted mean of their differences, and a constant that no
-    function changes. With the weighted incidence matrix B of the edges and their differences d,
-    both scaled by the roots of the weights, the cost is ``|d - B f|^2``; the nearest scores s,
-    ``B'B s = B' d``, make it ``|B s - B f|^2`` and another constant.
+    A judgement of weight w that point i is t above point j costs ``w (t - (f_i - f_j))^2``. Those
+    of one pair add up to one edge with the sum of their weights, the weighted mean of their
+    differences, and a constant. With the weighted incidence matrix B of the edges the cost is
+    ``|d - B f|^2``; the nearest scores s, ``B'B s = B' d``, make it ``|B s - B f|^2``.
 
     `pairs`, (e, 2), has the smaller index first. A judgement that prefers this point counts +1 in
     `differences`, (e,), the other -1.

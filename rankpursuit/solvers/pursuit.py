@@ -67,15 +67,9 @@ def count_basis(n_basis: int | float | None, n_points: int) -> int:
     """
     if n_basis is None:
         return min(MOST_BASIS, n_points)
-    whole = isinstance(n_basis, int | np.integer) and not isinstance(n_basis, bool)
-    if whole and n_basis >= 1:
-        return int(n_basis)
-    if isinstance(n_basis, float | np.floating) and 0.0 < n_basis <= 1.0:
+    if isinstance(n_basis, float | np.floating):
         return max(1, round(float(n_basis) * n_points))
-    raise ValueError(
-        "n_basis must be an integer of at least 1, or a float in (0, 1] as a fraction of the "
-        f"training points; got {n_basis!r}"
-    )
+    return int(n_basis)
 
 
 @dataclass(frozen=True)
@@ -138,13 +132,9 @@ class PursuitPath:
         if self.directions is not None:  # with a refit no function is chosen twice
             steps = self.directions[problem, :n_steps, :n_steps] * lengths
             return chosen, np.cumsum(steps, axis=1).T
-        functions, first, which = np.unique(chosen, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        coefficients = np.zeros((n_steps, len(functions)))
-        coefficients[np.arange(n_steps), place[which]] = lengths
-        return functions[order], np.cumsum(coefficients, axis=0, out=coefficients)
+        functions = chosen[np.sort(np.unique(chosen, return_index=True)[1])]
+        steps = np.where(chosen[:, None] == functions, lengths[:, None], 0.0)
+        return functions, np.cumsum(steps, axis=0)
 
     def predict(self, kernel: Array, steps: Indices | None = None) -> Array:
         """Return the predictions (b, P, m) of every prefix, or (b, s, m) of some.
@@ -229,10 +219,9 @@ def pursue_stack(
 ) -> PursuitPath:
     """Pursue the targets of a stack of small problems, by rows or Gram matrix as is faster.
 
-    It is the Gram matrix for "basic", unless its steps are few: each step is then a difference of
-    two rows, as exact as with the residue, except for `cost`, which is known to 1e-15 of the first
-    one. A refit divides by what is left of nearly dependent columns, of which products keep half of
-    the digits: it follows the rows.
+    It is the Gram matrix for "basic", unless its steps are few: as exact as the residue, except for
+    `cost`, which is known to 1e-15 of the first one. A refit divides by what is left of nearly
+    dependent columns, of which products keep half of the digits: it follows the rows.
     """
     if fitting != "basic" or n_steps * MANY_STEPS < dictionary.shape[2]:
         return pursue(dictionary, target, n_steps, fitting=fitting, repeat=repeat)
@@ -432,11 +421,7 @@ class _Gram:
         self.correlation, self.cost = self.correlation[kept], self.cost[kept]
 
     def _append(self, best: Indices, row: Array) -> tuple[Array, Array]:
-        """Orthogonalise the chosen columns by their products; return those of the unit vectors.
-
-        One sweep of Gram and Schmidt is not orthogonal to working precision; the second takes the
-        products from the coefficients found so far.
-        """
+        """Orthogonalise the chosen columns by their products; return those of the unit vectors."""
         assert self.directions is not None
         p = self._size
         self._chosen[:, p] = best
@@ -445,6 +430,7 @@ class _Gram:
         coefficients = np.zeros((len(best), p + 1))
         coefficients[:, p] = 1.0
         values = row
+        # The second sweep takes the products from the coefficients found so far.
         for sweep in range(2 if p else 0):
             if sweep:
                 here = np.take_along_axis(values, self._chosen[:, :p], axis=1)
@@ -488,9 +474,7 @@ def ridge_rows(
 
 def _root(kernel: Array) -> Array:
     """Return matrices R with ``R'R = K``, shape (b, N, N)."""
-    # A Cholesky factor takes a tenth of the time of the eigenvectors; singular kernels, of items
-    # that are alike, have none.
-    try:
+    try:  # ten times as fast as eigenvectors, but singular kernels have no such factor
         return np.asarray(np.linalg.cholesky(kernel), dtype=np.float64).swapaxes(1, 2)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(kernel)
@@ -601,8 +585,7 @@ def choose_form(
 def is_exact(path: PursuitPath) -> bool:
     """Return whether paths by Gram matrices are those of the rows to about eight digits.
 
-    They are if none ended early, if they leave more than `EXACT` of the cost, and if the functions
-    chosen before left more than that of each one that was chosen.
+    None ended early, and all leave more than `EXACT` of the cost and of each chosen function.
     """
     n_steps = path.selected.shape[1]
     return bool(
@@ -680,11 +663,7 @@ def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
 
 
 def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
-    """Return rows whose squares are the deviations of the means of pieces from their common mean.
-
-    The squared deviations of a group from its mean are those of its pieces from their own means,
-    and these.
-    """
+    """Return rows whose squares are the deviations of the pieces' means from their common mean."""
     counts, values, target = (
         np.array(part, dtype=np.float64) for part in zip(*pieces, strict=True)
     )
@@ -693,10 +672,7 @@ def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
 
 
 def _runs_of_groups(sizes: Indices, n_rows: int) -> Iterator[tuple[slice, slice]]:
-    """Cut rows into runs of whole groups: yield the rows, and the groups, of each run.
-
-    A run has at most `n_rows` rows, unless it is one larger group.
-    """
+    """Yield rows and groups of runs of whole groups, of at most `n_rows` rows or one group."""
     ends = np.cumsum(sizes)
     group, start = 0, 0
     while group < len(sizes):
@@ -707,10 +683,7 @@ def _runs_of_groups(sizes: Indices, n_rows: int) -> Iterator[tuple[slice, slice]
 
 
 def _centre_groups(x: Array, sizes: Indices, scales: Array) -> None:
-    """Subtract its group's mean from each row of `x`, (n, k), and scale it, both in place.
-
-    The groups stand one after the other, with their numbers of rows in `sizes`.
-    """
+    """Subtract its group's mean from each row of `x`, (n, k), sorted by group; scale it."""
     # Relative to the group's first row, constants are exactly zero and a common level of the
     # values costs no digits.
     for rows, groups in _runs_of_groups(sizes, max(1, _CACHED_ENTRIES // max(1, x.shape[1]))):

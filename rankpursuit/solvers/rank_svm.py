@@ -168,18 +168,11 @@ def rank_svm_path(
         Maximum number of steps for each problem.
     """
     Cs = np.asarray(Cs, dtype=np.float64)
-    each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else list(pairs)
+    each = [pairs] * len(kernel) if isinstance(pairs, OrderedPairs) else pairs
     solver = _hinge_path if loss == "hinge" else _squared_hinge_path
-    paired = [index for index, own in enumerate(each) if own.n_pairs]
-    grid = (len(kernel), len(Cs))
-    path = RankSVMPath(np.zeros((*grid, kernel.shape[1])), np.zeros(grid), np.zeros(grid))
-    if paired:
-        # Steps that overflow, as they may for a large C, are discarded.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            some = kernel if len(paired) == len(kernel) else kernel[paired]
-            found = solver(some, [each[i] for i in paired], Cs, tol, max_iter)
-        path.coefficients[paired], path.objective[paired], path.gap[paired] = found
-    return path
+    # Steps that overflow, as they may for a large C, are discarded.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        return RankSVMPath(*solver(kernel, each, Cs, tol, max_iter))
 
 
 # The hinge loss: a feasible primal-dual interior-point method
@@ -193,15 +186,13 @@ def rank_svm_path(
 def _hinge_path(
     kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Solve for all C in one batch: an interior-point method gains little from a warm start.
-
-    Kernels that share an object of pairs are one batch.
-    """
+    """Solve for all C of the kernels that share an object of pairs in one batch."""
     grid = (len(kernel), len(Cs))
-    path = np.empty((*grid, kernel.shape[1])), np.empty(grid), np.empty(grid)
+    path = np.zeros((*grid, kernel.shape[1])), np.zeros(grid), np.zeros(grid)
     batches: dict[int, list[int]] = {}
     for index, own in enumerate(pairs):
-        batches.setdefault(id(own), []).append(index)
+        if own.n_pairs:
+            batches.setdefault(id(own), []).append(index)
     for members in batches.values():
         C = np.tile(Cs, len(members))[:, None]
         repeated = kernel[np.repeat(members, len(Cs))]
@@ -214,10 +205,7 @@ def _hinge_path(
 def _interior_point(
     kernel: Array, C: Array, pairs: OrderedPairs, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Return coefficients, objective and gap for kernels (b, n, n) and C of shape (b, 1).
-
-    Of all iterates the one with the smallest gap is kept.
-    """
+    """Return coefficients, objective and gap of the best iterates; C has the shape (b, 1)."""
     # For small C every pair is at its upper bound: that is tried first.
     bound = pairs.weighted(np.repeat(C, pairs.n_pairs, axis=1))
     best = _evaluate_dual(pairs, kernel, C, bound)
@@ -313,16 +301,11 @@ def _squared_hinge_path(
 
 
 class _Points(NamedTuple):
-    """Coefficients (b, n) of b problems, and what follows from them for any C.
-
-    `active`, (b, n, n), is true where i is preferred to j and the slack t_ij is positive. `sums`,
-    (b, 4), has ``a' f``, ``g' f``, ``g' K g`` and ``sum w_ij t_ij`` over the active pairs, with
-    ``g = sum w_ij t_ij (e_i - e_j)``.
-    """
+    """Coefficients (b, n) of b problems, and what follows from them for any C."""
 
     coefficients: Array
-    active: Flags
-    sums: Array
+    active: Flags  # (b, n, n): whether i is preferred to j and the slack t_ij is positive
+    sums: Array  # (b, 4): a' f, g' f, g' K g and sum w_ij t_ij; g = sum w_ij t_ij (e_i - e_j)
 
     def take(self, which: Index) -> _Points:
         coefficients, active, sums = self
@@ -341,15 +324,11 @@ class _Points(NamedTuple):
 
 
 class _Problems(NamedTuple):
-    """Kernels (b, n, n) of b problems, and their pairs as dense matrices.
-
-    `bias`, (b, n, n) or (1, n, n), is 1 where i is preferred to j, minus infinity elsewhere;
-    `weights` has its shape, and None stands for ones.
-    """
+    """Kernels (b, n, n) of b problems, and their pairs as dense matrices."""
 
     kernel: Array
-    bias: Array
-    weights: Array | None
+    bias: Array  # (b or 1, n, n): 1 where i is preferred to j, minus infinity elsewhere
+    weights: Array | None  # of the same shape; None stands for ones
 
     @classmethod
     def of(cls, kernel: Array, pairs: Sequence[OrderedPairs]) -> _Problems:
@@ -388,11 +367,7 @@ class _Problems(NamedTuple):
         return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
 
     def minimum(self, active: Flags, C: float) -> Array:
-        """Return the coefficients that are best if the same pairs stay active.
-
-        With the Laplacian L of these pairs, ``(I / 2C + L K) a = sum w_ij (e_i - e_j)``. NaN if
-        that system is singular.
-        """
+        """Solve ``(I / 2C + L K) a = sum w_ij (e_i - e_j)`` over active pairs; NaN if singular."""
         graph = active.astype(np.float64) if self.weights is None else active * self.weights
         ones = np.ones(graph.shape[1])
         of_preferred, of_other = np.matmul(graph, ones), np.matmul(ones, graph)
@@ -415,7 +390,7 @@ def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tupl
     reached = problems.evaluate(start + direction)
     new_bounds = reached.bounds(C)
     for _ in range(_HALVINGS):
-        # NaN, of a step that overflows, is worse too.
+        # NaN, of a singular system, is worse too.
         worse = (~(new_bounds[:, 0] <= bounds[:, 0])).nonzero()[0]
         if not len(worse):
             break
@@ -431,24 +406,20 @@ def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tupl
 
 
 def _gap(bounds: Array) -> Array:
-    return 1.0 - bounds[..., 1] / bounds[..., 0]
+    objective, dual = np.moveaxis(bounds, -1, 0)
+    return np.where(objective == 0.0, 0.0, 1.0 - dual / objective)  # zero without any pair
 
 
 # Pairs by the order of their points' values, for linear functions
 
 
 class Violated(NamedTuple):
-    """Sums over the pairs (i, j), of weights w_ij, whose margin ``f_i - f_j`` is too small.
+    """Sums over the pairs (i, j), of weights w_ij, whose margin ``f_i - f_j`` is too small."""
 
-    `total` is the sum of the weights, `balance`, (n,), ``sum w_ij (e_i - e_j)``, `degrees`, (n,),
-    ``sum w_ij (e_i + e_j)``, and `laplacian` returns ``sum w_ij (e_i - e_j)(e_i - e_j)' x`` for
-    `x` of shape (n,) or (n, k).
-    """
-
-    total: float
-    balance: Array
-    degrees: Array
-    laplacian: Callable[[Array], Array]
+    total: float  # of the weights
+    balance: Array  # sum w_ij (e_i - e_j), (n,)
+    degrees: Array  # sum w_ij (e_i + e_j), (n,)
+    laplacian: Callable[[Array], Array]  # sum w_ij (e_i - e_j)(e_i - e_j)' x of x, (n,) or (n, k)
 
 
 class GroupedPairs:
@@ -471,12 +442,20 @@ class GroupedPairs:
         number = np.cumsum(new_group | (np.diff(scores[order], prepend=np.nan) != 0))
         ranks = np.empty(len(scores), dtype=np.intp)
         ranks[order] = number - number[new_group][np.cumsum(new_group) - 1]
-        digits = int(ranks.max(initial=0)).bit_length()
-        self._digits = [_Halves.of(ranks, groups, digit) for digit in range(digits)]
+        # Points of blocks with both halves, upper or not, and where their block begins and ends.
+        self._digits = []
+        for digit in range(int(ranks.max(initial=0)).bit_length()):
+            block = groups * len(ranks) + (ranks >> (digit + 1))
+            upper = (ranks >> digit & 1).astype(np.bool_)
+            both = np.isin(block, block[upper]) & np.isin(block, block[~upper])
+            points = np.flatnonzero(both)[np.argsort(block[both], kind="stable")]
+            block = block[points]
+            ends = block.searchsorted(block), block.searchsorted(block, side="right")
+            self._digits.append((points, upper[points], *ends))
 
     def violated(self, values: Array, margin: float) -> Violated:
         """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
-        digits = [halves.sorted(values, margin) for halves in self._digits]
+        digits = [_partners(values, margin, *halves) for halves in self._digits]
         weights = self._weights
         preferred, other = np.zeros(len(weights)), np.zeros(len(weights))
         for upper, lower, (behind, end), (start, before) in digits:
@@ -506,53 +485,25 @@ class GroupedPairs:
 Compared = OrderedPairs | GroupedPairs
 
 
-class _Halves(NamedTuple):
-    """Blocks of points in two halves, each point of the upper one preferred to all of the lower.
+def _partners(
+    values: Array, margin: float, points: Index, upper: Flags, first: Index, last: Index
+) -> tuple[Index, Index, tuple[Index, Index], tuple[Index, Index]]:
+    """Sort each block by value, the lower half moved up by the margin.
 
-    All of shape (m,): the points, block after block, the index of each one's block, whether it is
-    in the upper half, and where its block begins and ends.
+    Returns the upper and the lower points, and for each upper point the range of its partners
+    among the lower ones, which come after it, and the other way round.
     """
-
-    points: Index
-    block: Index
-    upper: Flags
-    first: Index
-    last: Index
-
-    @classmethod
-    def of(cls, ranks: Index, groups: Index, digit: int) -> _Halves:
-        """Return the blocks of one binary digit of the ranks that have both of their halves."""
-        higher = ranks >> (digit + 1)
-        _, block = np.unique(groups * (higher.max(initial=0) + 1) + higher, return_inverse=True)
-        upper = (ranks >> digit & 1).astype(np.bool_)
-        sizes = np.bincount(block)
-        n_upper = np.bincount(block, upper, len(sizes))
-        points = np.flatnonzero(((n_upper > 0) & (n_upper < sizes))[block])
-        points = points[np.argsort(block[points], kind="stable")]
-        _, number, sizes = np.unique(block[points], return_inverse=True, return_counts=True)
-        ends = np.cumsum(sizes)
-        return cls(points, number, upper[points], (ends - sizes)[number], ends[number])
-
-    def sorted(
-        self, values: Array, margin: float
-    ) -> tuple[Index, Index, tuple[Index, Index], tuple[Index, Index]]:
-        """Sort each block by value, the lower half moved up by the margin.
-
-        Returns the upper and the lower points, and for each upper point the range of its partners
-        among the lower ones, which come after it, and the other way round.
-        """
-        moved = values[self.points] + np.where(self.upper, 0.0, margin)
-        order = np.lexsort((moved, self.block))
-        points, upper = self.points[order], self.upper[order]
-        # How many of each half there are before each place, and before the end.
-        n_upper = np.concatenate([[0], np.cumsum(upper)])
-        n_lower = np.arange(len(n_upper)) - n_upper
-        return (
-            points[upper],
-            points[~upper],
-            (n_lower[:-1][upper], n_lower[self.last[upper]]),
-            (n_upper[self.first[~upper]], n_upper[:-1][~upper]),
-        )
+    order = np.lexsort((values[points] + np.where(upper, 0.0, margin), first))
+    points, upper = points[order], upper[order]
+    # How many of each half there are before each place, and before the end.
+    n_upper = np.concatenate([[0], np.cumsum(upper)])
+    n_lower = np.arange(len(n_upper)) - n_upper
+    return (
+        points[upper],
+        points[~upper],
+        (n_lower[:-1][upper], n_lower[last[upper]]),
+        (n_upper[first[~upper]], n_upper[:-1][~upper]),
+    )
 
 
 def _sums_between(x: Array, start: Index, end: Index) -> Array:
@@ -598,16 +549,7 @@ def rank_svm_weights(
     smooth in a zone that shrinks until the duality gap of the hinge itself, not of the smooth loss,
     is at most `tol`. If that fails, the result is the best function found.
     """
-    points = X if sp.issparse(X) else pairs.centred(X)
-    # Steps that overflow, as they may for a large C, are discarded.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _descend_linear(points, pairs, np.float64(C), loss, tol, max_iter)
-
-
-def _descend_linear(
-    X: Features, pairs: Compared, C: float, loss: Loss, tol: float, max_iter: int
-) -> LinearRankSVM:
-    """Take Newton steps until the duality gap is at most `tol`."""
+    X = X if sp.issparse(X) else pairs.centred(X)
     zone = 1.0
 
     def at(weights: Array) -> _LinearPoint:
@@ -639,22 +581,16 @@ def _descend_linear(
 
 
 class _LinearPoint(NamedTuple):
-    """A linear function, and the quadratic approximation of its objective.
-
-    Newton's method lowers `smooth`, the objective or a smooth one close to it, with the gradient
-    (d,) and the Hessian ``I + X' H X``: `curvature` returns ``H x``, and `degrees`, (n,), is the
-    diagonal of H. `bound` is a lower bound of the minimum. `excess` is the part of the duality gap
-    that is left where the gradient is zero; the rest of it is half of the gradient's square.
-    """
+    """A linear function, and the quadratic approximation of its objective."""
 
     weights: Array
     objective: float
-    bound: float
-    smooth: float
+    bound: float  # of the minimum, from below
+    smooth: float  # the objective or a smooth one close to it, which Newton's method lowers
     gradient: Array
-    curvature: Callable[[Array], Array]
-    degrees: Array
-    excess: float = 0.0
+    curvature: Callable[[Array], Array]  # H x, where the Hessian is I + X' H X
+    degrees: Array  # diagonal of H, (n,)
+    excess: float = 0.0  # of the duality gap over half of the gradient's square
 
 
 def _squared_hinge_point(X: Features, pairs: Compared, C: float, weights: Array) -> _LinearPoint:

@@ -1,12 +1,10 @@
 import importlib
-import sys
-import time
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from rankpursuit.cli._common import Command, Failure, Group, telling
+from rankpursuit.cli._common import Command, Failure, Group
 from rankpursuit.errors import ClusterError, DataError
 
 
@@ -53,11 +51,3 @@ def test_help_shows_examples_line_by_line(name):
     lines = CliRunner().invoke(command, ["--help"]).output.splitlines()
     assert not [line for line in lines if r"\b" in line]
     assert len([line for line in lines if line.startswith(f"    rp-{name}")]) >= 2
-
-
-@pytest.mark.parametrize(("on_terminal", "told"), [(True, "a while\n"), (False, "")])
-def test_what_takes_long_is_told_on_a_terminal(on_terminal, told, monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: on_terminal)
-    with telling("a while", seconds=0.01):
-        time.sleep(0.2)
-    assert capsys.readouterr().err == told

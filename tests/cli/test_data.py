@@ -42,9 +42,6 @@ def tiny_movielens(server, tmp_path, monkeypatch):
     tiny = replace(
         fetch.DATA_SETS["movielens"],
         files=(served,),
-        n_users=30,
-        n_items=25,
-        n_ratings=750,
         table_sha256="669f",
     )
     monkeypatch.setitem(fetch.DATA_SETS, "movielens", tiny)
@@ -89,7 +86,7 @@ def test_fetch_downloads_and_prints_the_terms(run, tiny_movielens, tmp_path):
     assert status == 0
     assert tiny_movielens.terms in printed
     assert tiny_movielens.citation in printed
-    assert "gone.zip: answered 404" in printed
+    assert "gone.zip: not reached, or broke off (404" in printed
     assert (tmp_path / "data" / "movielens" / "ml-1m.zip").is_file()
     assert "750" in run("describe", "movielens")[1]
 
@@ -128,22 +125,22 @@ def test_verify_passes_when_checksums_and_counts_agree(run, tiny_movielens, monk
     status, printed, said = run("verify", "movielens")
     assert status == 1  # the registered checksum of the table is made up
     assert "WRONG SHA-256 of the table" in printed
-    found = printed.splitlines()[-1].split(": ")[1].split(",")[0]
+    found = printed.splitlines()[-2].split(": ")[1]
     right = replace(tiny_movielens, table_sha256=found)
     monkeypatch.setitem(fetch.DATA_SETS, "movielens", right)
     status, printed, said = run("verify", "movielens")
     assert (status, said) == (0, "")
-    assert "ok    ratings: 750" in printed
-    assert printed.count("ok ") == 6
+    assert "750 ratings" in printed
+    assert printed.count("ok ") == 2
     assert "WRONG" not in printed
 
 
-def test_verify_names_each_thing_that_is_wrong(run, tmp_path):
+def test_verify_names_what_is_wrong(run, tmp_path):
     put_ratings(tmp_path)
     status, printed, said = run("verify", "movielens")
     assert status == 1
-    assert "WRONG users: 30, not 6,040" in printed
-    assert "error: movielens: ratings is 750, not 1,000,209" in said.splitlines()
+    assert "WRONG SHA-256 of the table" in printed
+    assert said.startswith("error: movielens: SHA-256 of the table is ")
 
 
 def test_verify_checks_the_checksum_of_an_archive(run, tiny_movielens, tmp_path):
@@ -165,27 +162,25 @@ def test_verify_without_data_fails_and_says_what_to_do(run):
 def test_verify_passes_on_the_real_data(real_data):
     result = CliRunner().invoke(main, ["verify"])
     assert result.exit_code == 0
-    assert "ok    ratings: 4,136,360" in result.stdout
-    assert "ok    ratings: 1,000,209" in result.stdout
+    assert "4,136,360 ratings" in result.stdout
+    assert "1,000,209 ratings" in result.stdout
     assert "WRONG" not in result.stdout
 
 
-def test_describe_prints_groups_histogram_ties_and_density(run, tmp_path):
+def test_describe_prints_groups_histogram_and_density(run, tmp_path):
     put_ratings(tmp_path)
     status, printed, _ = run("describe", "movielens")
     assert status == 0
     assert "density      100.00%" in printed
-    assert "ties         100.00%" in printed
     assert "  20 to 40          30" in printed
     assert printed.splitlines()[-1].split() == ["5", "150", "#" * 40]
 
 
-def test_describe_draws_a_picture(run, tmp_path):
-    status, printed, _ = run("describe", "synthetic", "--plot", tmp_path / "a.png")
+def test_describe_says_that_synthetic_ratings_are_synthetic_and_has_twenty_bins(run):
+    status, printed, _ = run("describe", "synthetic")
     assert status == 0
-    assert str(tmp_path / "a.png") in printed
     assert printed.startswith("SYNTHETIC ratings, drawn from a model; nobody gave them")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert len(printed.split("\nratings\n")[1].splitlines()) == 20
 
 
 def test_describe_reads_a_file_with_other_column_names(run, tmp_path):
@@ -224,7 +219,7 @@ def test_a_malformed_file_is_one_line_with_its_number(run, tmp_path):
     put_ratings(tmp_path, "1::1::5\n1::2\n")
     status, printed, message = run("describe", "movielens")
     assert (status, printed) == (1, "")
-    assert "ratings.dat, line 2: '1::2' is malformed" in message
+    assert "ratings.dat: " in message and "expected user::movie::rating" in message
     assert message.count("\n") == 1
 
 

@@ -1,5 +1,6 @@
 """``rp-init``: from a file of ratings to an experiment that runs."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -117,20 +118,18 @@ def test_too_few_users_are_told_and_nothing_is_written(here):
     assert not (here / "mine.yaml").exists()
 
 
-def test_a_file_of_any_layout_takes_one_refusal_which_tells_what_would_work(here):
-    write_ratings(here / "u.data", separator="\t", header=None)
+def test_a_run_with_too_few_users_says_what_sizes_would_work(here):
+    write_ratings(here / "ratings.csv", header=("user", "item", "rating"))
     (here / "mine.yaml").write_text(
-        "extends: paper\nname: mine\ndata: {name: ratings, path: u.data}"
+        "extends: paper\nname: mine\ndata: {name: ratings, path: ratings.csv}\n"
+        "algorithms: {semi_supervised_ranking_pursuit: null}"
     )
     refused = invoke(run_command, "mine.yaml", "--dry-run")
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     *_, attempt = refused.output.splitlines()
     assert attempt.startswith("try: rp-run mine.yaml --set ")
-    import shlex
-
     words = shlex.split(attempt.removeprefix("try: rp-run "))
-    experiment = load_experiment(words[0], words[2::2])
-    assert Run.of(experiment).plan.cells
+    assert Run.of(load_experiment(words[0], words[2::2])).plan.cells
 
 
 def test_columns_that_it_cannot_guess_are_told_and_can_be_given(here):

@@ -7,7 +7,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 from dask_cluster import DaskCluster, wait_until
-from rp_run import contents, finish, on, one_line, run, start, wait_for_store, write_config
+from rp_run import contents, finish, on, run, start, wait_for_store, write_config
 
 from rankpursuit.cli.run import main
 
@@ -98,24 +98,6 @@ def test_a_killed_scheduler_ends_the_run_in_one_line_and_another_goes_on(
     assert contents(tmp_path) == local
 
 
-def test_a_run_whose_workers_are_gone_ends_in_one_line_and_goes_on_with_another(
-    cluster, started, config, local, tmp_path
-):
-    process = started(cluster, "--wait", "2")
-    wait_for_store(process, tmp_path, SOME)
-    cluster.end_workers()
-    status, errors = finish(process)
-    assert status == 1
-    (error,) = [line for line in errors.splitlines() if line.startswith("error: ")]
-    assert error.startswith("error: the cluster had no worker for 2 seconds; start one")
-    none = run(config, tmp_path, "--wait", "0", workers=on(cluster.address))
-    one_line(none, 1, "the cluster had no worker for 0 seconds")
-    cluster.add_worker()
-    resumed = run(config, tmp_path, "--quiet", workers=on(cluster.address))
-    assert resumed.returncode == 0, resumed.stderr
-    assert contents(tmp_path) == local
-
-
 def test_a_killed_client_leaves_nothing_behind_and_resumes(
     cluster, started, config, local, tmp_path
 ):
@@ -153,7 +135,6 @@ def invoke(*arguments):
     [
         (["--backend", "dask"], "--backend dask needs --scheduler"),
         (["--scheduler", "tcp://host:8786"], "--scheduler needs --backend dask"),
-        (["--wait", "5"], "--wait needs --backend dask"),
         ([*on("tcp://host:8786"), "-j", "2"], "--n-jobs is for this machine"),
     ],
 )

@@ -142,19 +142,19 @@ def test_a_value_that_is_no_finite_number_is_refused_with_its_row(file, table, c
     table = table.astype({column: object})
     table.loc[11, column] = value
     path = file(table.astype({column: float}))
-    with pytest.raises(DataError, match=rf"row 12: '{column}' is missing or not a finite number"):
+    with pytest.raises(DataError, match="row 12: a value is missing or not a finite"):
         list(parquet_blocks(path, **NAMES, rows=5))
 
 
 def test_a_missing_label_is_refused_with_its_row(file, table):
     path = file(table.assign(query=[None, *map(str, table["query"][1:])]))
-    with pytest.raises(DataError, match="row 1: 'query' is missing"):
+    with pytest.raises(DataError, match="row 1: a value is missing"):
         list(parquet_blocks(path, **NAMES))
 
 
 def test_text_and_unknown_columns_are_refused(file, table):
     path = file(table.assign(a="x"))
-    with pytest.raises(DataError, match=r"the column 'a' holds .*string, not numbers"):
+    with pytest.raises(DataError, match="features and scores must be numbers"):
         list(parquet_blocks(path, **NAMES))
     with pytest.raises(DataError, match="no column 'score'; its columns are query, relevance, a"):
         parquet_blocks(path)

@@ -1,6 +1,5 @@
 """Odd ratings files are read as they stand; bad ones are refused with the line."""
 
-import struct
 import zipfile
 
 import numpy as np
@@ -23,13 +22,12 @@ def write(folder, content, name="mine.csv"):
     ("content", "message"),
     [
         (b"user,item,rating,rating\na,x,1,5\n", "'rating'"),
-        (HEADER + b"a,x,1\n\xff,y,1\n", "line 3.*UTF-8"),
+        (HEADER + b"a,x,1\n\xff,y,1\n", "UTF-8"),
         ("user,item,rating\n".encode("utf-16"), "UTF-8"),
         (HEADER + b"a,x,1\nb,x,1_0\n", "line 3.*'1_0'"),
         (HEADER + b"a,x,1\nb,x,NaN\n", "line 3.*'NaN'"),
         (HEADER + b"a,x,1\nb,x,1e400\n", "line 3.*'1e400'"),
-        (HEADER + b'"a\nb",x,1\nc,x,bad\n', "line 4.*'bad'"),
-        (HEADER + b'a,x,1\n"b,x,2\n', "line 3.*quotation mark not closed"),
+        (HEADER + b'a,x,1\n"b,x,2\n', "row 2; check its quotation marks"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(tmp_path, content, message):
@@ -90,43 +88,20 @@ def test_an_archive_with_damaged_content_is_refused(tmp_path):
         load_movielens(path)
 
 
-def test_an_error_in_a_spreadsheet_is_no_rating(write_jester, jester_row):
-    """Excel keeps #DIV/0! as the number 7."""
-    folder = write_jester(*[[jester_row({1: 2.5})]] * 3)
-    archive = folder / "jester_dataset_1_1.zip"
-    with zipfile.ZipFile(archive) as opened:
-        content = opened.read("jester-data-1.xls")
-    number = struct.pack("<HHHH3sd", 0x0003, 15, 0, 1, b"\0\0\0", 2.5)
-    error = struct.pack("<HHHH3sBB", 0x0005, 9, 0, 1, b"\0\0\0", 7, 1)
-    assert number in content
-    with zipfile.ZipFile(archive, "w") as opened:
-        opened.writestr("jester-data-1.xls", content.replace(number, error))
-    with pytest.raises(DataError, match="row 1: expected"):
-        load_jester(folder)
-
-
-@pytest.mark.parametrize(
-    ("column", "values"),
-    [
-        ("item", [[1], [2]]),
-        ("rating", pd.to_datetime(["2020-01-01", "2020-01-02"])),
-        ("rating", [True, False]),
-    ],
-)
-def test_a_parquet_column_of_another_type_is_refused(tmp_path, column, values):
+def test_a_parquet_column_of_another_type_is_no_rating(tmp_path):
     pytest.importorskip("pyarrow")
-    frame = pd.DataFrame({"user": ["a", "b"], "item": [1, 2], "rating": [1.0, 2.0]})
-    frame[column] = values
-    frame.to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=f"'{column}'"):
-        load_ratings(tmp_path / "a.parquet")
+    for values in (pd.to_datetime(["2020-01-01", "2020-01-02"]), [True, False]):
+        frame = pd.DataFrame({"user": ["a", "b"], "item": [1, 2], "rating": values})
+        frame.to_parquet(tmp_path / "a.parquet")
+        with pytest.raises(DataError, match="2 problems: row 1: the rating"):
+            load_ratings(tmp_path / "a.parquet")
 
 
-def test_ids_that_are_numbers_keep_the_checksum_of_their_text(tmp_path):
-    """Stores of results identify their data by it."""
+def test_the_same_rows_are_the_same_table_as_text_and_as_parquet(tmp_path):
+    """Stores of results identify their data by its checksum."""
     pytest.importorskip("pyarrow")
-    columns = {"user": [10, 9, 10], "item": [1, 1, 2], "rating": [1.0, 2.0, 3.0]}
-    pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
-    users, items = (np.array(columns[name]).astype(str) for name in ("user", "item"))
-    expected = Ratings.from_arrays(users, items, columns["rating"])
-    assert load_ratings(tmp_path / "a.parquet").checksum() == expected.checksum()
+    rows = pd.DataFrame({"user": [10, 9, 10], "item": [1, 1, 2], "rating": [1.5, 2.0, 3.0]})
+    rows.to_parquet(tmp_path / "a.parquet")
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    found = load_ratings(tmp_path / "a.parquet").checksum()
+    assert found == load_ratings(tmp_path / "a.csv").checksum()

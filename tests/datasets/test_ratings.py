@@ -1,16 +1,11 @@
-"""The ratings table, its summary and its figure."""
-
-import pickle
-from itertools import combinations
+"""The ratings table."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from rankpursuit.datasets import Ratings, make_ratings
-from rankpursuit.datasets.ratings import check_picture, draw_picture, save_picture, summarise
+from rankpursuit.datasets import Ratings
 from rankpursuit.errors import DataError, RankpursuitError
 
 
@@ -33,25 +28,6 @@ def test_a_users_items_are_ascending_with_their_ratings():
     assert table.user_ratings(1).tolist() == [3, 1.5]
     assert table.user_items(2).tolist() == [1]
     assert table.counts.tolist() == [2, 2, 1]
-
-
-@pytest.mark.parametrize("user", [-1, 3])
-def test_a_user_that_is_not_there_is_an_index_error(user):
-    with pytest.raises(IndexError, match="small: no user"):
-        small().user_items(user)
-
-
-@pytest.mark.parametrize("field", ["items", "values", "offsets", "counts", "medians", "means"])
-@pytest.mark.parametrize("pickled", [False, True])
-def test_arrays_are_read_only_also_after_pickling(field, pickled):
-    table = small()
-    _ = table.counts, table.medians, table.means
-    if pickled:
-        table = pickle.loads(pickle.dumps(table))
-    with pytest.raises(ValueError, match="read-only"):
-        getattr(table, field)[0] = 1
-    with pytest.raises(AttributeError):
-        table.name = "other"
 
 
 def test_a_users_ratings_are_a_view_not_a_copy():
@@ -79,15 +55,9 @@ def test_a_duplicate_is_refused_with_both_rows():
         Ratings.from_arrays([7, 7, 7], [2, 3, 2], [1, 2, 3])
 
 
-@pytest.mark.parametrize(("bad", "said"), [(5.5, "5.5 is outside 1 to 5"), (0, "0 is outside")])
-def test_a_rating_outside_the_bounds_is_refused_with_its_row(bad, said):
-    with pytest.raises(DataError, match=f"mine, row 2: the rating {said}"):
-        Ratings.from_arrays([1, 2], [1, 1], [1, bad], name="mine", bounds=(1, 5))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e16])
 def test_a_rating_that_is_not_finite_is_refused(bad):
-    with pytest.raises(DataError, match=r"row 1: the rating (nan|inf) is outside"):
+    with pytest.raises(DataError, match=r"row 1: the rating .* is too large"):
         Ratings.from_arrays([1, 2], [1, 1], [bad, 1])
 
 
@@ -124,60 +94,3 @@ def test_four_million_ratings_would_take_well_under_200_megabytes():
     table = Ratings.from_arrays(users, items, np.zeros(len(users)))
     n_bytes = table.values.nbytes + table.items.nbytes
     assert n_bytes / table.n_ratings * 4_136_360 < 100e6
-
-
-def test_the_numbers_of_a_hand_worked_example():
-    table = Ratings.from_arrays([1, 1, 1, 2, 2], [1, 2, 3, 1, 4], [5, 5, 1, 1, 2])
-    summary = summarise(table, groups=[(2, 3), (3, 3), (4, 9)])
-    assert summary.density == 5 / 8
-    assert summary.tied_pairs == 1 / 4
-    assert summary.groups == {(2, 3): 2, (3, 3): 1, (4, 9): 0}
-    assert summary.labels == ("1", "2", "5")
-    assert summary.histogram.tolist() == [2, 1, 2]
-
-
-def test_ties_equal_those_counted_pair_by_pair():
-    table = make_ratings(40, 20, scale="stars", min_ratings=3)
-    pairs = [
-        first == second
-        for user in range(table.n_users)
-        for first, second in combinations(table.user_ratings(user), 2)
-    ]
-    assert summarise(table).tied_pairs == pytest.approx(np.mean(pairs))
-
-
-def test_a_fine_scale_is_put_into_twenty_bins_that_hold_everything():
-    table = make_ratings(100, 50)
-    summary = summarise(table)
-    assert len(summary.histogram) == len(summary.labels) == 20
-    assert summary.histogram.sum() == table.n_ratings
-
-
-def test_users_with_one_rating_have_no_pairs_to_tie():
-    summary = summarise(Ratings.from_arrays([1, 2], [1, 1], [3, 3]))
-    assert summary.tied_pairs == 0
-    assert summary.histogram.tolist() == [2]
-
-
-def test_a_picture_is_written_in_the_format_of_its_ending(tmp_path):
-    table = make_ratings(100, 50)
-    save_picture(table, tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_picture_that_cannot_be_written_is_refused_by_name(tmp_path):
-    for name in ("nowhere/a.png", "a.unknown"):
-        with pytest.raises(RankpursuitError, match=name):
-            check_picture(tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_legend_covers_no_bars_and_users_are_counted_in_whole_numbers():
-    table = make_ratings(100, 50)
-    figure = draw_picture(table)
-    FigureCanvasAgg(figure).draw()
-    legend = figure.legends[0].get_window_extent()
-    assert not any(legend.overlaps(axis.get_window_extent()) for axis in figure.axes)
-    users = figure.axes[1]
-    assert all(tick == int(tick) for tick in users.get_yticks())
-    assert all(label.get_text().isdigit() for label in users.get_yticklabels())

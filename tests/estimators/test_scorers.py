@@ -139,7 +139,7 @@ def test_sizes_may_be_whole_floats_and_a_group_may_be_empty():
     ("sizes", "said"),
     [
         ([4, 5], "sizes of 2 groups add up to 9, but there are 10 samples"),
-        ([4, -1, 7], "sizes must not be negative; group 1 has -1"),
+        ([4, -1, 7], "sizes must be integers of at least 0"),
         ([4.5, 5.5], "sizes must be integers"),
         ([np.nan, 10.0], "sizes must be integers"),
         ([np.inf], "sizes must be integers"),

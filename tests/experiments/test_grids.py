@@ -32,7 +32,7 @@ from rankpursuit.experiments.grids import (
         ({"base": 0.5, "from": 0, "to": 2}, (0.25, 0.5, 1)),
         ({"from": 1, "to": 6, "step": 2}, (1, 3, 5)),
         ({"from": 0.1, "to": 0.9, "step": 0.2}, (0.1, 0.3, 0.5, 0.7, 0.9)),
-        ({"from": 0, "to": 0, "step": 1}, (0,)),
+        ({"from": 0, "to": 0}, (0,)),
     ],
 )
 def test_every_notation_becomes_rising_numbers(grid, numbers):
@@ -75,7 +75,6 @@ def test_whole_numbers_stay_whole():
         ("", "a list of numbers"),
         (None, "a list of numbers"),
         ({}, "required, but not given"),
-        ({"from": 1, "to": 3}, "required, but not given"),
         ({"base": 2, "from": 3, "to": 1}, "expected from <= to, got from 3 to 1"),
         ({"base": 1, "from": 0, "to": 1}, "each only once"),
         ({"base": -2, "from": 0, "to": 1}, "expected greater than 0, got -2"),
@@ -182,20 +181,6 @@ def test_a_file_beside_the_missing_one_is_suggested_first(tmp_path):
     assert missing.endswith(f"did you mean {tmp_path / 'dem0.yaml'}?")
 
 
-WORDS = (
-    "1:30 1:30.5 010 0o10 0x1F 0b11 1_000 1,000 2001-01-01 +-1 00.5 yes No on OFF y n = 1e e5 "
-    "infinity nan"
-)
-
-
-@pytest.mark.parametrize(
-    "word",
-    WORDS.split(),
-)
-def test_it_is_text(word):
-    assert parse_yaml(f"a: {word}", "here") == {"a": word}
-
-
 @pytest.mark.parametrize(
     ("word", "value"),
     [
@@ -223,15 +208,6 @@ def test_it_is_a_value(word, value):
     assert found == value and type(found) is type(value)
 
 
-@pytest.mark.parametrize("word", ["1:30", "010", "0x1F", "1_000", "yes"])
-def test_as_a_number_of_repeats_it_is_refused(tmp_path, word):
-    path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(small_config()))
-    with pytest.raises(ConfigError) as refused:
-        load_experiment(path, [f"repeats={word}"])
-    assert refused.value.faults == [f'repeats: expected a valid integer, got "{word}"']
-
-
 @pytest.mark.parametrize("name", ["1e5", "010", "yes", "1_000", "null", "2"])
 def test_a_name_that_looks_like_a_number_can_be_read_back(name):
     experiment = parse_experiment(small_config(name=name))
@@ -242,16 +218,13 @@ def test_a_name_that_looks_like_a_number_can_be_read_back(name):
 NESTED = "a0: &a0 [x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12)
 )
-MERGED = "a0: &a0 {k: 1}\n" + "".join(
-    f"a{i}: &a{i} {{k{i}: 1, <<: [{', '.join([f'*a{i - 1}'] * 9)}]}}\n" for i in range(1, 12)
-)
 
 
-@pytest.mark.parametrize("text", [NESTED, NESTED + "repeats: *a11\n", MERGED, "a: &a [*a]\n"])
+@pytest.mark.parametrize("text", [NESTED, NESTED + "repeats: *a11\n", "a: &a [*a]\n"])
 def test_anchors_that_stand_for_more_than_memory_are_refused_at_once(tmp_path, text):
     path = tmp_path / "config.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=r"unknown key|<< takes one mapping"):
+    with pytest.raises(ConfigError, match="unknown key"):
         load_experiment(path)
 
 
@@ -260,8 +233,8 @@ def test_a_mapping_may_be_merged_and_changed(tmp_path):
     assert parse_yaml(text, "here")["d"] == {"x": 3, "y": 2, "z": 4}
 
 
-def test_more_work_than_can_be_done_is_refused_with_its_number(tmp_path):
+def test_more_repeats_than_can_be_done_are_refused(tmp_path):
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(small_config()))
-    with pytest.raises(ConfigError, match=r"^repeats: .* 10,000,000,000 is the most; lower"):
+    with pytest.raises(ConfigError, match=r"^repeats: expected less than or equal to 1000"):
         load_experiment(path, ["repeats=1000000000"])

@@ -1,15 +1,12 @@
 """Worker processes of this machine: what they give, and when they end."""
 
-import os
-import signal
-import threading
 import time
 
 import pytest
 from small_experiment import few_jobs, run_of, small_config, sums
 
 from rankpursuit.errors import RunError
-from rankpursuit.experiments.backends import Local, _deferred
+from rankpursuit.experiments.backends import Local
 from rankpursuit.experiments.evaluate import evaluate_unit
 
 
@@ -81,30 +78,3 @@ def test_an_exception_here_ends_workers_in_the_middle_of_units_at_once(run):
             begun = time.monotonic()
             raise SystemExit
     assert time.monotonic() - begun < 50
-
-
-def test_ctrl_c_while_workers_start_is_heard_when_they_have():
-    """Another thread takes the signal, as one of BLAS may, and Python raises in this one."""
-    done = threading.Event()
-    other = threading.Thread(target=done.wait)
-    other.start()
-    reached, before = False, signal.getsignal(signal.SIGINT)
-    try:
-        with pytest.raises(KeyboardInterrupt), _deferred(signal.SIGINT):
-            signal.pthread_kill(other.ident, signal.SIGINT)
-            time.sleep(0.1)
-            reached = True
-    finally:
-        done.set()
-        other.join()
-    assert reached
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_what_is_ignored_stays_so_while_workers_start():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with _deferred(signal.SIGINT):
-            os.kill(os.getpid(), signal.SIGINT)
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -138,12 +138,12 @@ def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
         ("def f(:", "SyntaxError"),
     ],
 )
-def test_a_plug_in_that_fails_is_one_error_and_registers_nothing(tmp_path, text, said):
-    before = dict(METHODS)
+def test_a_plug_in_that_fails_is_one_error_and_can_be_corrected(tmp_path, text, said):
     with pytest.raises(ConfigError, match=rf"^--plugin mine\.py: .*{said}"):
         load_plugins([write(tmp_path, text)])
-    assert before == METHODS
     assert plugin_sources() == ()
+    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
+    assert METHODS["plain"].plugin == "mine.py"
 
 
 def test_a_plug_in_that_is_not_there_is_one_error(tmp_path):
@@ -179,8 +179,6 @@ def test_an_installed_plug_in_is_loaded_by_name_only_when_asked_for(tmp_path, mo
     load_plugins(["plain"])
     assert METHODS["plain"].plugin == "plain"
     install_plugins(plugin_sources())
-    with pytest.raises(ConfigError, match="another version is installed here"):
-        install_plugins([("plain", "")])
     with pytest.raises(ConfigError, match=r"plan: neither .*; did you mean plain\?"):
         load_plugins(["plan"])
 
@@ -335,15 +333,15 @@ def test_a_registered_estimator_gets_the_sizes_of_its_queries(tmp_path):
     ("options", "said"),
     [
         ({"class": "os.system"}, "class: expected a class of rankpursuit, of sklearn, or"),
-        ({"class": "sklearn.kernel_ridge.Nothing"}, "class: there is no class"),
+        ({"class": "sklearn.kernel_ridge.Nothing"}, "class: expected an estimator with fit and"),
         ({"class": "sklearn.base.clone"}, "class: expected an estimator with fit and predict"),
         ({"class": "sklearn.model_selection.GridSearchCV"}, "class: cannot be made without"),
-        ({"grid": {"alhpa": [1]}}, "grid.alhpa: unknown parameter .*; did you mean alpha?"),
-        ({"params": {"beta": 1}}, "params.beta: unknown parameter of sklearn.kernel_ridge"),
+        ({"grid": {"alhpa": [1]}}, "grid: Invalid parameter 'alhpa' .*'alpha'"),
+        ({"params": {"beta": 1}}, "params: Invalid parameter 'beta' for estimator KernelRidge"),
         ({"grid": {"alpha": [1, "a"]}}, "grid.alpha: expected a list of numbers"),
         (
             {"class": "sklearn.linear_model.Ridge", "input": "kernel"},
-            "input: expected features: sklearn.linear_model.Ridge has no kernel",
+            "input: Invalid parameter 'kernel' for estimator Ridge",
         ),
     ],
 )
@@ -362,8 +360,8 @@ def test_results_of_a_plug_in_are_read_without_it(tmp_path):
     config = config_of(smoothing={"power": [1, 2, 4]}, ranker=ranker, rls={"lambda": 1})
     config["metrics"] = ["root", "disagreement"]
     assert run_into(run_of(config), tmp_path / "run") == []
-    for name in ("smoothing.py", "mine.py"):
-        methods._forget(name)
+    del METHODS["smoothing"], METRICS["root"], methods._ESTIMATORS["mine.Ranker"]
+    methods._PLUGINS.clear()
     results = load_results(tmp_path / "run")
     assert results.algorithms == {"rls": "RLS", "ranker": "ranker", "smoothing": "smoothing"}
     text = to_markdown(all_tables([results]))
@@ -373,15 +371,6 @@ def test_results_of_a_plug_in_are_read_without_it(tmp_path):
         parse_experiment(config)
     load_plugins([GUIDE / "smoothing.py"])
     assert METHODS["smoothing"].title == "Smoothing"
-
-
-@pytest.mark.parametrize("column", ["metric", "on_edge", "lambda"])
-def test_an_axis_with_the_name_of_another_column_is_refused(tmp_path, column):
-    axes = f'axes=(Axis("other", "{column}"),), has_width'
-    text = PLAIN.format(name="plain", factor=1).replace("has_width", axes)
-    text = text.replace("import register", "import Axis, register")
-    with pytest.raises(ConfigError, match=f"another column {column}: rename the axis"):
-        load_plugins([write(tmp_path, text)])
 
 
 def test_two_files_of_one_name_are_refused(tmp_path):

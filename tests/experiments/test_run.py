@@ -5,7 +5,6 @@ import platform
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from importlib import metadata
 
 import numpy as np
 import pandas as pd
@@ -255,10 +254,9 @@ def test_a_smaller_run_leaves_config_and_provenance_true_to_the_tables(tmp_path)
         assert pd.read_csv(tmp_path / "repeats.csv")["repeat"].max() == 3
 
 
-def test_the_provenance_names_processor_blas_and_all_packages(whole):
+def test_the_provenance_names_processor_blas_and_packages(whole):
     facts = json.loads((whole / "provenance.json").read_text())
     assert facts["packages"]["numpy"] == np.__version__
-    assert facts["packages"]["markupsafe"] == metadata.version("markupsafe")  # by way of jinja2
     assert list(facts["packages"]) == sorted(facts["packages"])
     assert facts["machine"]["architecture"] == platform.machine()
     assert facts["machine"]["processor"]

@@ -425,3 +425,16 @@ def test_errors_of_a_run_in_memory_are_summarised_as_text(run):
     columns = ["group", "repeat", "algorithm", "metric", "test_error", "n_users"]
     text = error_summary(results.experiment, results.repeats[columns])
     assert text == to_text([error_table(results)]).rstrip()
+
+
+def test_a_run_that_chooses_parameters_for_each_user_has_no_table_of_them(run):
+    results = run()
+    repeats = results.repeats.assign(holdout_error=None, on_edge=None)
+    repeats[["width", "lambda", "n_basis"]] = None
+    curves = results.curves.assign(axis="n_basis", holdout_error=None, test_error=0.4)
+    results = replace(results, repeats=repeats, curves=curves)
+    ids = [table.id for table in all_tables([results])]
+    assert "run-errors" in ids
+    assert "run-parameters" not in ids
+    drawn = [figure.name for figure in draw_figures(results)]
+    assert drawn == ["sparsity-disagreement", "basis-disagreement"]

@@ -17,8 +17,7 @@ from problems import SMALL, least_squares
 
 from rankpursuit.solvers import coregularised_pursuit, pursue
 from rankpursuit.solvers.coregularised import (
-    borda,
-    median,
+    AGGREGATIONS,
     split_features,
     split_points,
     weighted_mean,
@@ -348,12 +347,14 @@ VALUES = arrays(np.float64, (3, 2, 5), elements=st.integers(-4, 4).map(float))
 def test_borda_is_the_mean_number_of_points_below_plus_shared_ties(values):
     below = (values[..., :, None] > values[..., None, :]).sum(axis=-1)
     tied = (values[..., :, None] == values[..., None, :]).sum(axis=-1)
-    np.testing.assert_allclose(borda(list(values)), (below + (tied + 1) / 2).mean(axis=0))
+    np.testing.assert_allclose(
+        AGGREGATIONS["borda"](list(values)), (below + (tied + 1) / 2).mean(axis=0)
+    )
 
 
 @given(VALUES)
 def test_median_is_the_middle_one_of_three(values):
-    np.testing.assert_array_equal(median(list(values)), np.sort(values, axis=0)[1])
+    np.testing.assert_array_equal(AGGREGATIONS["median"](list(values)), np.sort(values, axis=0)[1])
 
 
 @given(VALUES, arrays(np.float64, (3, 2), elements=st.floats(-0.5, 0.5)))
