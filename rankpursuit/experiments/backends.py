@@ -106,30 +106,27 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
+        import multiprocessing.resource_tracker
         from concurrent.futures import FIRST_COMPLETED, wait
 
         from joblib.externals.loky import get_reusable_executor
-        from joblib.externals.loky.backend.resource_tracker import ensure_running
+        from joblib.externals.loky.backend import resource_tracker
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         n_workers, packed, waiting = self.count(), _packed(experiment), iter(jobs)
         if n_workers == 1:
             yield from (_evaluate(packed, job) for job in waiting)
             return
-        ensure_running()  # its start would unblock the signals below
+        multiprocessing.resource_tracker.ensure_running()  # its start unblocks signals
+        resource_tracker.ensure_running()
         executor = get_reusable_executor(
             n_workers, timeout=300, initializer=_end_with, initargs=(os.getpid(),)
         )
         finished = False
         try:
-            pending: set[Any] = set()
-            stops = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
-            try:  # workers inherit the mask: it is for the run to end them, not for Ctrl-C
-                for job in islice(waiting, 2 * n_workers):
-                    pending.add(executor.submit(_evaluate, packed, job))
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+            with _signals_deferred():
+                some = islice(waiting, 2 * n_workers)
+                pending = {executor.submit(_evaluate, packed, job) for job in some}
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for job in islice(waiting, len(done)):
@@ -142,6 +139,32 @@ class Local:
         finally:
             if not finished:  # units in progress are lost
                 executor.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _signals_deferred() -> Iterator[None]:
+    """Defer the signals that stop a run, and block them in the processes started meanwhile.
+
+    Ctrl-C reaches all processes of a terminal, but it is for the run to end its workers, and not
+    before each of them has started.
+    """
+    came: list[int] = []
+    handlers: dict[signal.Signals, Any] = {}
+    stops = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    # A signal that this thread blocks reaches Python through another one, such as BLAS's.
+    if threading.current_thread() is threading.main_thread():
+        for number in stops:
+            if callable(signal.getsignal(number)):
+                handlers[number] = signal.signal(number, lambda number, _: came.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in dict.fromkeys(came):
+            signal.raise_signal(late)
 
 
 def _end_with(run: int) -> None:

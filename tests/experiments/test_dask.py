@@ -104,20 +104,6 @@ def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first
     )
 
 
-def test_results_that_are_lost_with_the_last_worker_are_not_waited_for_for_ever(dask):
-    run = run_of(small_config())
-    dask.end_workers()
-    worker, _ = dask.add_worker()
-    with Dask(dask.address, print, 1) as cluster:
-        results = cluster.evaluate(run.experiment, few_jobs(run, 4))
-        next(results)
-        wait_until(lambda: set(dask.units().values()) <= {"memory"}, "all units are done")
-        worker.kill()
-        worker.wait()
-        with pytest.raises(RunError):
-            list(results)
-
-
 def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
     run = run_of(small_config())
     dask.end_workers()
