@@ -34,6 +34,7 @@ UNWEIGHTED = {
         "sample_weights_not_an_array",
         "sample_weights_not_overwritten",
         "sample_weights_pandas_series",
+        "sample_weights_shape",
     )
 }
 ALLOWED = {"check_array_api_input", *WEIGHTED, *UNWEIGHTED}
