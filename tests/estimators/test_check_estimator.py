@@ -27,8 +27,15 @@ WEIGHTED = {
     for kind in ("dense", "sparse")
 }
 UNWEIGHTED = {
-    f"check_sample_weights_{kind}": "the semi-supervised search takes no weights"
-    for kind in ("pandas_series", "not_an_array", "list", "not_overwritten")
+    f"check_{kind}": "the semi-supervised search takes no weights"
+    for kind in (
+        "all_zero_sample_weights_error",
+        "sample_weights_list",
+        "sample_weights_not_an_array",
+        "sample_weights_not_overwritten",
+        "sample_weights_pandas_series",
+        "sample_weights_shape",
+    )
 }
 ALLOWED = {"check_array_api_input", *WEIGHTED, *UNWEIGHTED}
 ESTIMATORS = [
