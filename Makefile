@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
-FEATURES := user-20 user-50 user-300 set-20 set-50 set-300
+FEATURES := user-20 user-50 user-300 set-50 set-300
 
 .PHONY: help run test test-lowest data paper inferred inference interpretations ablations tables check check-full report bench docs \
 	lint format wheel release-check clean

@@ -398,12 +398,12 @@ def main(folder: Path) -> None:
                 for (features, rule), cells in setups.items()
                 if rule == DEFAULT and features.fill_over == fill
             }
-            title = f"{DATA_TITLES[data]} (Table {table}),\nmedian over {FILLS[fill]}"
+            title = f"{DATA_TITLES[data]} (Table {table})\n{FILLS[fill]}"
             panels[title] = partial(draw_errors, curves=curves)
     parts.append(joint_report(found))
     write_csv(RESULTS / "inference.csv", pd.concat(frames))
     write_part(RESULTS / "inference.md", "inference", "\n\n".join(parts))
-    xlabel = "reference users (dotted: published)"
+    xlabel = "reference users"
     draw_panels(RESULTS / "reference_users.svg", 4.4, xlabel, panels)
     click.echo("\n\n".join(parts))
 
