@@ -106,19 +106,16 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
-        import multiprocessing.resource_tracker
         from concurrent.futures import FIRST_COMPLETED, wait
 
         from joblib.externals.loky import get_reusable_executor
-        from joblib.externals.loky.backend import resource_tracker
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         n_workers, packed, waiting = self.count(), _packed(experiment), iter(jobs)
         if n_workers == 1:
             yield from (_evaluate(packed, job) for job in waiting)
             return
-        multiprocessing.resource_tracker.ensure_running()  # its start unblocks signals
-        resource_tracker.ensure_running()
+        _start_trackers()
         executor = get_reusable_executor(
             n_workers, timeout=300, initializer=_end_with, initargs=(os.getpid(),)
         )
@@ -139,6 +136,26 @@ class Local:
         finally:
             if not finished:  # units in progress are lost
                 executor.shutdown(wait=True, kill_workers=True)
+
+
+def _start_trackers() -> None:
+    """Start the resource trackers, whose start unblocks signals, without standard error.
+
+    What they report of a run that was killed, they have cleaned up already.
+    """
+    import multiprocessing.resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker
+
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere, _signals_deferred():
+            os.dup2(nowhere.fileno(), 2)
+            multiprocessing.resource_tracker.ensure_running()
+            resource_tracker.ensure_running()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 @contextmanager
