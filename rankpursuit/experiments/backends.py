@@ -207,21 +207,34 @@ class Dask:
 
     def __enter__(self) -> Self:
         """Connect, and wait for a first worker; raise a `RunError` if there is none."""
+        import asyncio
         import logging
 
         try:
             from distributed import Client
+            from distributed.core import rpc
+            from distributed.security import Security
         except ImportError as error:
             message = "a cluster needs Dask, here and on its workers"
             raise RunError(f"{message}: pip install 'rankpursuit[dask]'") from error
         for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # our errors say it in one line
-        try:
+
+        async def server_type() -> str:
+            arguments = Security().get_connection_args("client")
+            async with rpc(self._address, connection_args=arguments) as server:
+                return str((await server.identity())["type"])
+
+        try:  # a client would wait forever for a server of another kind, such as the dashboard
+            kind = asyncio.run(asyncio.wait_for(server_type(), _CONNECT_SECONDS))
+            if kind != "Scheduler":
+                raise ValueError(f"this is the address of a {kind.lower()}")
             self._client = Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except Exception as error:  # other servers and bad addresses fail in many ways
+            reason = str(error) or f"no answer in {_CONNECT_SECONDS} seconds"
             raise RunError(
                 f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`, "
-                f"or correct the address, such as tcp://HOST:8786 ({error})"
+                f"or correct the address, such as tcp://HOST:8786 ({reason})"
             ) from error
         try:
             with suppress(KeyError):  # a scheduler may have no dashboard
