@@ -106,19 +106,16 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
-        import multiprocessing.resource_tracker
         from concurrent.futures import FIRST_COMPLETED, wait
 
         from joblib.externals.loky import get_reusable_executor
-        from joblib.externals.loky.backend import resource_tracker
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         n_workers, packed, waiting = self.count(), _packed(experiment), iter(jobs)
         if n_workers == 1:
             yield from (_evaluate(packed, job) for job in waiting)
             return
-        multiprocessing.resource_tracker.ensure_running()  # its start unblocks signals
-        resource_tracker.ensure_running()
+        _start_trackers()
         executor = get_reusable_executor(
             n_workers, timeout=300, initializer=_end_with, initargs=(os.getpid(),)
         )
@@ -139,6 +136,26 @@ class Local:
         finally:
             if not finished:  # units in progress are lost
                 executor.shutdown(wait=True, kill_workers=True)
+
+
+def _start_trackers() -> None:
+    """Start the resource trackers, whose start unblocks signals, without standard error.
+
+    What they report of a run that was killed, they have cleaned up already.
+    """
+    import multiprocessing.resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker
+
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere, _signals_deferred():
+            os.dup2(nowhere.fileno(), 2)
+            multiprocessing.resource_tracker.ensure_running()
+            resource_tracker.ensure_running()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 @contextmanager
@@ -190,21 +207,34 @@ class Dask:
 
     def __enter__(self) -> Self:
         """Connect, and wait for a first worker; raise a `RunError` if there is none."""
+        import asyncio
         import logging
 
         try:
             from distributed import Client
+            from distributed.core import rpc
+            from distributed.security import Security
         except ImportError as error:
             message = "a cluster needs Dask, here and on its workers"
             raise RunError(f"{message}: pip install 'rankpursuit[dask]'") from error
         for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # our errors say it in one line
-        try:
+
+        async def server_type() -> str:
+            arguments = Security().get_connection_args("client")
+            async with rpc(self._address, connection_args=arguments) as server:
+                return str((await server.identity())["type"])
+
+        try:  # a client would wait forever for a server of another kind, such as the dashboard
+            kind = asyncio.run(asyncio.wait_for(server_type(), _CONNECT_SECONDS))
+            if kind != "Scheduler":
+                raise ValueError(f"this is the address of a {kind.lower()}")
             self._client = Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except Exception as error:  # other servers and bad addresses fail in many ways
+            reason = str(error) or f"no answer in {_CONNECT_SECONDS} seconds"
             raise RunError(
                 f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`, "
-                f"or correct the address, such as tcp://HOST:8786 ({error})"
+                f"or correct the address, such as tcp://HOST:8786 ({reason})"
             ) from error
         try:
             with suppress(KeyError):  # a scheduler may have no dashboard

@@ -94,21 +94,6 @@ def test_a_worker_takes_no_notice_of_signals_that_are_for_the_run(config, tmp_pa
     assert still_alive(mark, GONE) == []
 
 
-def test_a_run_whose_resource_tracker_is_killed_ends_without_noise(config, tmp_path, mark):
-    process = start_marked(config, tmp_path, mark, 2)
-    wait_for_store(process, tmp_path, 40_000)
-    trackers = [
-        child
-        for child in psutil.Process(process.pid).children()
-        if "resource_tracker" in " ".join(child.cmdline())
-    ]
-    assert trackers
-    for tracker in trackers:
-        tracker.kill()
-    assert finish(process, timeout=120) == (0, "")
-    assert still_alive(mark, GONE) == []
-
-
 @pytest.mark.parametrize("to_all", [False, True])
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 def test_a_run_ended_by_another_signal_says_one_line_at_most(
