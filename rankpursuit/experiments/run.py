@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from rankpursuit.errors import ConfigError, RunError, TooFewUsersError
+from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments.backends import Evaluate, Job
 from rankpursuit.experiments.config import MAX_REPEATS, Experiment, dump_yaml, ratings_of
 from rankpursuit.experiments.evaluate import (
@@ -196,7 +196,27 @@ class Outcome:
 def open_store(run: Run, folder: RunFolder) -> Store:
     """Open the store of a run; raise a `StoreError` if it, or what is next to it, is of no use."""
     folder.check_store()
-    return Store(folder.store, run.identity())
+    try:
+        return Store(folder.store, run.identity())
+    except StoreError as error:
+        if "not a readable store" not in str(error) or not _has_whole_results(run, folder):
+            raise
+        keep = f"the results in {folder.path} are complete, and rp-tables and rp-report use them"
+        raise StoreError(f"{error}; {keep}: leave them as they are") from error
+
+
+def _has_whole_results(run: Run, folder: RunFolder) -> bool:
+    """Return whether the files of a folder hold the whole experiment, as a run wrote them."""
+    experiment = run.experiment
+    keys = (run.plan.cells, experiment.algorithms, experiment.metrics)
+    try:
+        files = json.loads(folder.provenance.read_bytes())["files"]
+        return files[folder.repeats.name]["rows"] == math.prod(map(len, keys)) and all(
+            hashlib.sha256((folder.path / name).read_bytes()).hexdigest() == file["sha256"]
+            for name, file in files.items()
+        )
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
 
 
 def run_session(

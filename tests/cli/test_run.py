@@ -121,14 +121,14 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(config, tmp_path):
     assert result.exit_code == 0
     assert "small (SYNTHETIC ratings): groups 15-30, 31-60; 4 repeats" in result.output
     assert "96 hold-out users and 96 test users" in result.output
-    assert "rls: 12 points of the grid, 1,152 hold-out fits" in result.output
+    assert "; rank_svm, rls, semi_supervised_ranking_pursuit, sparse_rank_rls\n" in result.output
     assert "about" in result.output
     assert not (tmp_path / "out").exists()
 
 
 def test_one_of_anything_is_told_in_the_singular(config, tmp_path):
     result = invoke(config, "--dry-run", "--repeats", 1, "-j", 1, "--only", "rls")
-    assert "; 1 repeat\n" in result.output
+    assert "; 1 repeat; rls\n" in result.output
     assert "with 1 worker," in result.output
 
 

@@ -111,7 +111,7 @@ def test_a_folder_in_the_place_of_the_store_is_one_line(config, clone):
     before = files_in(clone)
     for options, said in (
         (["--fresh"], f"cannot write {clone}/results.sqlite: unable to open"),
-        ([], "it is a folder, not a regular file"),
+        ([], "a link, folder or device, not a regular file"),
     ):
         result = invoke(config, clone.parent, *SMALL, *options)
         assert result.exit_code == 1
