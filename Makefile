@@ -8,9 +8,11 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
+UNLOCKED := $(BIN)/python -m pip freeze | grep -ivxFf - requirements.lock | grep == && \
+	echo 'The reference was made with these versions, others are installed: last digits may differ.' || true
 FEATURES := user-20 user-50 user-300 set-50 set-300
 
-.PHONY: help run test test-lowest data paper inferred inference interpretations ablations tables check check-full report bench docs \
+.PHONY: help run test test-lowest data paper inferred inference interpretations by-user ablations tables check check-full report bench docs \
 	lint format wheel release-check clean
 
 help:  ## list the targets
@@ -38,11 +40,11 @@ data: $(READY)  ## download Jester and MovieLens and verify them
 	$(BIN)/rp-data verify
 
 paper: $(READY)  ## run the paper's tables at full size into results/; resumable
-	@$(BIN)/python scripts/locked.py
+	@$(UNLOCKED)
 	$(BIN)/rp-run $(PAPER:%=configs/%.yaml) $(OPTIONS)
 
 inferred: $(READY)  ## the tables with the set-up that their figures are consistent with; resumable
-	@$(BIN)/python scripts/locked.py
+	@$(UNLOCKED)
 	$(BIN)/rp-run configs/inferred/*.yaml --output results/inferred $(OPTIONS)
 
 inference: $(READY)  ## infer the paper's set-up from its figures; resumable
@@ -54,6 +56,14 @@ inference: $(READY)  ## infer the paper's set-up from its figures; resumable
 
 interpretations: $(READY)  ## what each interpretation of the paper changes; resumable
 	$(BIN)/python scripts/study.py interpretations
+
+by-user: $(READY)  ## the semi-supervised tables with parameters chosen for each user; resumable
+	for setup in inferred text; do \
+		folder=configs; test $$setup = text || folder=configs/$$setup; \
+		$(BIN)/rp-run $$folder/movielens_semi_supervised.yaml $$folder/jester_semi_supervised.yaml \
+			--set tuning_on=user --set seed=2027 --output results/by_user/$$setup $(OPTIONS) || exit 1; \
+	done
+	$(BIN)/python scripts/study.py by-user
 
 ablations: $(READY)  ## what is behind the claims that fail; resumable
 	$(BIN)/rp-run configs/ablations/*.yaml --output results/ablations $(OPTIONS)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau
 
-from rankpursuit.labels import checked_labels
+from rankpursuit.preferences import check_labels
 
 __all__ = [
     "Gain",
@@ -336,7 +336,7 @@ def _groups(groups: ArrayLike | None, n_points: int, *, smallest: int = 2) -> li
     """Return the points of each group that has at least one pair, or `smallest` points."""
     if groups is None:
         return [slice(None)]
-    labels = checked_labels(groups)
+    labels = check_labels(groups)
     if labels.shape != (n_points,):
         raise ValueError(f"groups: expected {n_points} labels, got the shape {labels.shape}")
     _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)

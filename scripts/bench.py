@@ -11,17 +11,17 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import functions, growth, million, runs, speed, startup
+from benchmarks import functions, growth, million, runs, speed
 from benchmarks.harness import Options, environment, measure
 from threadpoolctl import threadpool_limits
 
 SUBJECTS = {
-    "startup": startup.SUBJECT,
+    "startup": runs.STARTUP,
     "speed": speed.SUBJECT,
     "growth": growth.SUBJECT,
     "million": million.SUBJECT,
     "functions": functions.SUBJECT,
-    "cluster": runs.SUBJECT,
+    "cluster": runs.CLUSTER,
 }
 
 

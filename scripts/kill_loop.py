@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
 RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
@@ -39,46 +38,40 @@ algorithms:
 _LIMIT = 300.0  # seconds until a run counts as hanging
 
 
-@dataclass
-class Summary:
-    """Kills by signal, completed runs, and errors."""
+def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> tuple[Counter[str], list[str]]:
+    """Kill runs in `folder` until the number of kills, or an error, is reached.
 
-    kills: Counter[str] = field(default_factory=Counter)
-    runs: int = 0
-    errors: list[str] = field(default_factory=list)
-
-
-def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> Summary:
-    """Kill runs in `folder` until the number of kills, or an error, is reached."""
-    draw, summary, begun = random.Random(seed), Summary(), time.monotonic()
+    Returns the kills by signal, and the errors.
+    """
+    draw, begun = random.Random(seed), time.monotonic()
+    done, errors, runs = Counter[str](), list[str](), 0
     (folder / "killed.yaml").write_text(CONFIG, encoding="utf-8")
     _start(folder, "whole", 1)[0].wait(_LIMIT)
     duration = time.monotonic() - begun
     expected = _contents(folder / "whole")
-    while summary.kills.total() < kills and not summary.errors:
-        output, status = f"run{summary.runs}", -1
-        while status != 0 and not summary.errors:
+    while done.total() < kills and not errors:
+        runs, output, status = runs + 1, f"run{runs}", -1
+        while status != 0 and not errors:
             process, log = _start(folder, output, draw.choice((1, 2)))
             kill, to_group = draw.choice(SIGNALS), draw.random() < 0.5
             try:
-                last = summary.kills.total() == kills
+                last = done.total() == kills
                 process.wait(_LIMIT if last else draw.uniform(0.0, duration))
             except subprocess.TimeoutExpired:
                 if last:
                     raise
                 # A terminal signals the command and its workers, `kill` only the command.
                 (os.killpg if to_group else os.kill)(process.pid, kill)
-                summary.kills[kill.name] += 1
+                done[kill.name] += 1
             status = process.wait(_LIMIT)
             printed = log.read_text(errors="replace")
             # A negative status: killed, or stopped before the command could handle signals.
             one_line = status == 128 + kill and len(printed.splitlines()) == 1
             if status not in (0, -kill) and (kill is signal.SIGKILL or not one_line):
-                summary.errors.append(f"{output}: status {status} after {kill.name}: {printed}")
-        if not summary.errors and _contents(folder / output) != expected:
-            summary.errors.append(f"{output}: bytes differ from those of an undisturbed run")
-        summary.runs += 1
-    return summary
+                errors.append(f"{output}: status {status} after {kill.name}: {printed}")
+        if not errors and _contents(folder / output) != expected:
+            errors.append(f"{output}: bytes differ from those of an undisturbed run")
+    return done, errors
 
 
 def _start(folder: Path, output: str, n_jobs: int) -> tuple[subprocess.Popen[bytes], Path]:
@@ -102,9 +95,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        summary = kill_loop(Path(folder), arguments.kills, seed=arguments.seed)
-    print(f"{dict(summary.kills)} kills, {summary.runs} runs, {len(summary.errors)} errors")
-    sys.exit("\n".join(summary.errors) or 0)
+        kills, errors = kill_loop(Path(folder), arguments.kills, seed=arguments.seed)
+    print(f"{dict(kills)} kills, {len(errors)} errors")
+    sys.exit("\n".join(errors) or 0)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def matrix() -> str:
                 f"[{number}]({place}{run.name}/tables.md)" + ", inferred" * bool(place),
                 f"`rp-run configs/{place}{run.name}.yaml`",
                 f"{(cells['status'] == 'within tolerance').sum()} of {len(cells)}",
-                ", ".join(f"{counts[x]} {x}" for x in get_args(Outcome) if x in counts),
+                ", ".join(f"{x}: {counts[x]}" for x in get_args(Outcome) if x in counts),
                 duration(run.provenance["seconds"]),
                 run.provenance["commit"],
                 ", ".join(f"{name} {versions[name]}" for name in ("numpy", "scipy")),

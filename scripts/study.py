@@ -9,7 +9,7 @@ main = click.Group(
     help=__doc__,
     commands={
         "ablations": ablations.main,
-        "alike-items": inference.alike_items,
+        "by-user": interpretations.by_user,
         "candidates": candidates.main,
         "defaults": defaults.main,
         "inference": inference.main,

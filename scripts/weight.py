@@ -10,10 +10,8 @@ import ast
 import io
 import sys
 import tokenize
-import tomllib
 import traceback
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -24,6 +22,7 @@ from sklearn.base import BaseEstimator
 from tabulate import tabulate
 
 import rankpursuit
+from rankpursuit.cli.run import main as run
 
 PACKAGE = Path(rankpursuit.__file__).parent
 ROOT = PACKAGE.parent
@@ -67,9 +66,6 @@ def call_row(title: str, function: Callable[[], object]) -> list[Any]:
     sys.setprofile(record)
     try:
         function()
-    except SystemExit as end:
-        if end.code:
-            raise
     finally:
         sys.setprofile(None)
     files = {file for file, _ in functions}
@@ -80,11 +76,8 @@ def call_row(title: str, function: Callable[[], object]) -> list[Any]:
 
 def run_demo() -> None:
     """Run ``rp-run demo`` in this process and a temporary folder."""
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    module, name = scripts["rp-run"].split(":")
     with TemporaryDirectory() as folder:
-        sys.argv = ["rp-run", "demo", "-j", "1", "--quiet", "--output", folder]
-        getattr(import_module(module), name)()
+        run(["demo", "-j", "1", "--quiet", "--output", folder], standalone_mode=False)
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def command(config, output, *options):
 
 def on(scheduler):
     """Return the options that send a run to a cluster."""
-    return ("--backend", "dask", "--scheduler", scheduler)
+    return ("--scheduler", scheduler)
 
 
 def run(config, output, *options, workers=("-j", 1), **settings):

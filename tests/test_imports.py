@@ -9,14 +9,13 @@ import rankpursuit
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
-GROUND = {"errors", "labels", "kernels", "preferences", "metrics"}
+GROUND = {"errors", "kernels", "preferences", "metrics"}
 MAY_IMPORT = {
     "errors": set(),
     "text": set(),
-    "labels": {"errors"},
     "kernels": {"errors"},
-    "preferences": {"errors", "labels"},
-    "metrics": {"errors", "labels"},
+    "preferences": {"errors"},
+    "metrics": {"errors", "preferences"},
     "writing": {"errors"},
     "solvers": GROUND,
     "estimators": GROUND | {"solvers", "writing"},

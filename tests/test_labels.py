@@ -2,8 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankpursuit.labels import checked_labels
-from rankpursuit.preferences import GroupPreferences
+from rankpursuit.preferences import GroupPreferences, check_labels
 
 
 @pytest.mark.parametrize(
@@ -25,7 +24,7 @@ from rankpursuit.preferences import GroupPreferences
     ids=str,
 )
 def test_labels_of_one_type_are_kept(groups):
-    labels = checked_labels(groups)
+    labels = check_labels(groups)
     assert labels.shape == (len(groups),)
     assert labels.tolist() == np.asarray(groups).tolist()
 
@@ -49,19 +48,19 @@ def test_labels_of_one_type_are_kept(groups):
 )
 def test_a_missing_label_is_refused_with_its_place(groups, place):
     with pytest.raises(ValueError, match=f"groups: the label of point {place} is missing"):
-        checked_labels(groups)
+        check_labels(groups)
 
 
 @pytest.mark.parametrize("groups", [[1, "1"], [1.0, "a", 2.0], ["a", b"a"], [0, (1, 2)]], ids=str)
 def test_labels_of_different_types_are_refused(groups):
     with pytest.raises(ValueError, match="groups: labels of different types, as "):
-        checked_labels(groups)
+        check_labels(groups)
 
 
 @pytest.mark.parametrize("groups", [[[1, 2], [3, 4]], 7, [(1, 2), (1, 2)]], ids=str)
 def test_what_is_no_list_of_labels_is_refused(groups):
     with pytest.raises(ValueError, match="groups: "):
-        checked_labels(groups)
+        check_labels(groups)
 
 
 def test_preferences_refuse_missing_labels():

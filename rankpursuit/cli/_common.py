@@ -1,24 +1,28 @@
-"""Parts that all commands share: one-line errors and signals."""
+"""Parts that commands share: one-line errors, signals, and the results that a command is about."""
 
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from rankpursuit import __version__
-from rankpursuit.errors import ConfigError, RankpursuitError
+from rankpursuit.errors import ConfigError, RankpursuitError, ResultsError
 from rankpursuit.experiments.names import closest_match, suggestion
 from rankpursuit.text import cut, one_line, visible
+
+if TYPE_CHECKING:
+    from rankpursuit.reporting.results import Results
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -84,7 +88,9 @@ def terminable() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-class _OneLineErrors(click.Command):
+class Command(click.Command):
+    """A command that reports errors in one line."""
+
     def __init__(self, name: str | None, **options: Any) -> None:
         settings = {"help_option_names": ["-h", "--help"]} | options.pop("context_settings", {})
         super().__init__(name, context_settings=settings, **options)
@@ -110,11 +116,7 @@ class _OneLineErrors(click.Command):
             raise
 
 
-class Command(_OneLineErrors):
-    """A command that reports errors in one line."""
-
-
-class Group(_OneLineErrors, click.Group):
+class Group(Command, click.Group):
     """A group of commands that reports errors in one line."""
 
     command_class = Command
@@ -128,3 +130,81 @@ class Group(_OneLineErrors, click.Group):
         except click.UsageError as error:
             known = suggestion(args[0], self.list_commands(ctx))
             raise click.UsageError(f"no command {args[0]!r}; {known}", ctx) from error
+
+
+# Results
+
+DEFAULT = Path("results")
+REFERENCE = DEFAULT / "reference"  # results that the repository keeps; a run never writes there
+
+
+def _folders(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Refuse a folder that does not exist, before the imports that take seconds."""
+    for folder in folders:
+        if not os.path.isdir(folder):  # False for a name that no file can have
+            raise no_such("folder of results", folder, "rp-run makes one")
+    return folders
+
+
+results_argument = click.argument(
+    "results", nargs=-1, type=click.Path(path_type=Path), callback=_folders
+)
+
+
+def load_all(folders: Sequence[Path]) -> list[Results]:
+    """Load the results in folders, each of one run or of several; `load_default` if none."""
+    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.reporting.results import load_results
+
+    if not folders:
+        return load_default()
+    found: list[Path] = []
+    for folder in folders:
+        below = [] if RunFolder(folder).has_results else RunFolder.below(folder)
+        found += [run.path for run in below] or [folder]
+    return [load_results(folder) for folder in found]
+
+
+def load_default() -> list[Results]:
+    """Load the user's complete run of each published table, otherwise the reference run."""
+    from rankpursuit.experiments.export import RunFolder
+
+    own, references = RunFolder.below(DEFAULT), RunFolder.below(REFERENCE)
+    if not references and not own:
+        raise Failure(f"{DEFAULT}/ holds no results: name a folder, or make some with rp-run")
+    if not references:
+        return load_all([DEFAULT])
+    names = {run.path.name for run in references}
+    runs = _own_or_reference(DEFAULT, REFERENCE)
+    for folder in (run.path for run in own if run.path.name not in names):
+        echo(f"not included: {folder}; name it to include it", err=True)
+    return runs
+
+
+def load_inferred() -> list[Results]:
+    """Load the runs of the inferred set-up, as `load_default` does; none without a reference."""
+    return _own_or_reference(DEFAULT / "inferred", REFERENCE / "inferred")
+
+
+def _own_or_reference(own: Path, reference: Path) -> list[Results]:
+    """Load each run below a reference, or the one of its name below `own` if it is complete."""
+    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.reporting.results import load_results
+    from rankpursuit.reporting.tables import config_changes, is_full_size, missing_notes
+
+    kept = [load_results(run.path) for run in RunFolder.below(reference)]
+    runs = []
+    for run in sorted(kept, key=lambda run: (run.table is None, run.table, run.name)):
+        folder, used, kind = own / run.folder.name, run, "the reference"
+        if RunFolder(folder).has_results:
+            kind = f"the reference; {folder} is incomplete"
+            try:
+                found = load_results(folder)
+                if found.table == run.table and is_full_size(found) and not missing_notes(found):
+                    changes = config_changes(found) != config_changes(run)
+                    used, kind = found, "your run" + ", changed" * changes
+            except ResultsError as error:
+                echo(f"not included: {error}", err=True)
+        runs.append(used)
+        echo(f"Table {run.table}: {used.folder} ({kind})", err=True)
+    return runs

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from rankpursuit.cli._common import Command, Failure, echo, no_such
-from rankpursuit.cli._results import REFERENCE
+from rankpursuit.cli._common import REFERENCE, Command, Failure, echo, no_such
 
 
 @click.command(cls=Command, short_help="Check results against the paper and the record.")

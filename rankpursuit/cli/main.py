@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
+from rankpursuit.cli import check, data, init, report, run, tables
 from rankpursuit.cli._common import Group
 
-COMMANDS = ("run", "init", "data", "tables", "report", "check")  # each is a script ``rp-NAME``
+COMMANDS = {
+    module.__name__.rpartition(".")[2]: module.main
+    for module in (run, init, data, tables, report, check)
+}  # each is also a script ``rp-NAME``
 
 
-class _Commands(Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"rankpursuit.cli.{name}").main
-        return command
-
-
-@click.group(cls=_Commands)
+@click.group(cls=Group, commands=COMMANDS)
 def main() -> None:
     r"""Learn to rank with few basis functions, and run the paper's experiments again.
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankpursuit.cli._common import Command, echo
-from rankpursuit.cli._results import load_all, results_argument
+from rankpursuit.cli._common import Command, echo, load_all, load_inferred, results_argument
 
 
 @click.command(cls=Command, short_help="Write one web page of results, with figures.")
@@ -24,17 +23,19 @@ from rankpursuit.cli._results import load_all, results_argument
     "--figures",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Also write the figures there, as SVG for light and dark pages, and as PNG.",
+    help="Also write the figures there, as SVG and PNG.",
 )
 def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
     r"""Write one web page of RESULTS, folders that rp-run wrote.
 
-    A summary, verdicts on the paper's claims, tables, tests, figures and provenance:
-    self-contained, for any browser, online or not. Runs that are not finished are shown as far as
-    they are complete, and the page says what is missing.
+    It begins with a summary, followed by the errors next to the published ones, the verdicts on
+    the paper's claims, and the tables, tests, figures and provenance of each run. The page is
+    self-contained and needs no network. Of unfinished runs it shows what is complete, and says
+    what is missing.
 
     Without RESULTS, uses your own run in results/ of each table of the paper if it is complete,
-    otherwise the reference in results/reference/.
+    otherwise the reference in results/reference/, and compares both with the inferred set-up, in
+    the folders inferred/ below.
 
     \b
     Examples:
@@ -43,7 +44,8 @@ def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
     """
     from rankpursuit.reporting.report import write_report
 
-    write_report(load_all(results), output, figures)
+    runs = load_all(results)
+    write_report(runs, output, figures, inferred=[] if results else load_inferred())
     echo(f"report: {output}")
     if figures is not None:
         echo(f"figures: {figures}")

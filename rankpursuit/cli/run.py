@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
-from rankpursuit.experiments.backends import BACKENDS, make_backend
+from rankpursuit.experiments.backends import make_backend
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -72,14 +72,7 @@ _SHOW: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": Fals
     shell_complete=_complete,
 )
 @click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one per core.")
-@click.option(
-    "--backend",
-    type=click.Choice(list(BACKENDS)),
-    default="local",
-    show_default=True,
-    help="; ".join(f"{name}: {where}" for name, where in BACKENDS.items()) + ".",
-)
-@click.option("--scheduler", metavar="ADDRESS", help="Of the cluster, e.g. tcp://HOST:8786.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster, e.g. tcp://HOST:8786.")
 @click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
 @click.option("--groups", multiple=True, metavar="LOW-HIGH", help="Run this group; repeatable.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Number of repeats to run.")
@@ -137,7 +130,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
       rp-run jester_supervised --only rank_rls --only ranking_pursuit
       rp-run jester_supervised --set protocol.fill=zero --output results/zero
       rp-run mine.yaml --plugin my_methods.py
-      rp-run jester_supervised --backend dask --scheduler tcp://HOST:8786
+      rp-run jester_supervised --scheduler tcp://HOST:8786
     """
     default = "results/quick" if options["quick"] else "results"
     options["output"] = options["output"] or Path(default)
@@ -161,8 +154,8 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     from rankpursuit.experiments.run import open_store
 
     backend = make_backend(
-        options["backend"],
-        **{name: options[name] for name in ("n_jobs", "scheduler")},
+        n_jobs=options["n_jobs"],
+        scheduler=options["scheduler"],
         tell=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
     )
     load_plugins(options["plugins"])
@@ -273,5 +266,5 @@ def _plan(run: Run, workers: int) -> str:
         f"  {counted(holdout, 'hold-out user')} and {counted(test, 'test user')} in "
         f"{counted(sum(map(len, plan.units.values())), 'unit')}\n"
         f"  about {duration(estimate(run) / workers)} with {counted(workers, 'worker')}, "
-        f"estimated from {TIMED_USERS} users a group"
+        f"estimated from {TIMED_USERS} users per group"
     )

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import click
 
-from rankpursuit.cli._common import Command, echo, terminal_width
-from rankpursuit.cli._results import DEFAULT, load_all, results_argument
+from rankpursuit.cli._common import (
+    DEFAULT,
+    Command,
+    echo,
+    load_all,
+    results_argument,
+    terminal_width,
+)
 
 
 @click.command(cls=Command, short_help="Make the tables of results: text, Markdown, LaTeX, CSV.")

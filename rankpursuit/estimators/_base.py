@@ -31,7 +31,6 @@ from sklearn.utils.validation import (
 
 from rankpursuit.estimators.io import save_model
 from rankpursuit.kernels import gaussian_stack, squared_distances
-from rankpursuit.labels import checked_labels
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import (
     Blend,
@@ -39,6 +38,7 @@ from rankpursuit.preferences import (
     PairPreferences,
     Pointwise,
     Preferences,
+    check_labels,
 )
 from rankpursuit.solvers import add_up, grounded, nearest_scores
 
@@ -266,11 +266,12 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
         return np.zeros(n_points, dtype=np.intp)
     # As objects, so that a list of numbers and strings does not become one of strings.
     column = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
-    labels = checked_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
+    labels = check_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
     if len(labels) != n_points:
         raise ValueError(
-            f"groups must have one label for each of the {n_points} samples; got {len(labels)} "
-            "(groups_from_sizes makes labels of sizes)"
+            f"groups must have one label for each of the {n_points} samples; got {len(labels)}: "
+            "pass sizes of consecutive groups to fit as group=, or make labels of them with "
+            "groups_from_sizes"
         )
     return labels
 
@@ -320,7 +321,7 @@ def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray
     if n_samples is not None and counts.sum() != n_samples:
         raise ValueError(
             f"sizes of {len(counts)} groups add up to {counts.sum()}, but there are {n_samples} "
-            "samples"
+            "samples; pass the label of each sample as groups= or qid="
         )
     return np.repeat(np.arange(len(counts)), counts)
 
@@ -710,13 +711,20 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         own = self._check_sample_weight(sample_weight, len(y))
         return self._fit(X, y, self._preferences(labels, own))
 
+    def _refuse(self, unsupported: dict[str, Any]) -> None:
+        """Raise an error if `fit` got arguments that it does not take."""
+        self._check_sample_weight(unsupported.pop("sample_weight", None), 0)
+        for name in unsupported:
+            raise TypeError(f"{type(self).__name__}.fit() got an unexpected argument {name!r}")
+
     def _check_sample_weight(self, sample_weight: ArrayLike | None, n_points: int) -> Any:
         """Return positive weights of the samples, None if there are none."""
         if sample_weight is None:
             return None
         if not self._takes_weights:
             raise ValueError(
-                f"{type(self).__name__} takes no sample_weight; RankRLS and RankingPursuit do"
+                f"{type(self).__name__} takes no sample_weight: leave it out, or use RankRLS or "
+                "RankingPursuit"
             )
         weights = check_weights("sample_weight", sample_weight, "sample")
         if weights.shape != (n_points,):
@@ -908,7 +916,14 @@ class RankerMixin(KernelEstimator):
         form = PairPreferences(n_points, edges.pairs, edges.weights)
         return self._fit(self._scale_training(X) if self.scale else X, scores, form)
 
-    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+    ) -> float:
         """Return the pairwise accuracy: the fraction of pairs in the right order.
 
         Parameters
@@ -919,6 +934,8 @@ class RankerMixin(KernelEstimator):
         groups : array-like of shape (m,), optional
             Only pairs inside a group count. Required if the model was fitted to several groups, or
             a ValueError is raised; one label for all samples compares all of them.
+        qid : array-like of shape (m,), optional
+            Another name for `groups`.
 
         Returns
         -------
@@ -926,6 +943,8 @@ class RankerMixin(KernelEstimator):
             Between 0 and 1, over the pairs whose true scores differ; a pair tied in the prediction
             counts half.
         """
+        if qid is not None:
+            groups = resolve_groups(groups, qid, None, np.shape(qid)[0])
         scaled_in: dict[str, Any] = {"groups": groups} if isinstance(self.scale, str) else {}
         y, prediction, labels = scored_part(y, self.predict(X, **scaled_in), groups)
         n_fitted = self.n_groups_

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
@@ -82,6 +83,18 @@ from rankpursuit.solvers import (
     JointFitting,
     predict_chosen,
 )
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand-in for the class of scikit-learn."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is."""
+        return method
+
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -377,7 +390,22 @@ def choose_row(table: Grid, selection: Selection) -> int:
 # The base class
 
 
-class _PathCV(KernelEstimator):
+@contextmanager
+def _task(search: Any, n_subtasks: int, name: str = "fit", parent: Any = None) -> Iterator[Any]:
+    """Report the beginning and the end of a task to the callbacks of a search."""
+    if not hasattr(search, "set_callbacks"):
+        yield None
+        return
+    if parent is None:
+        task = search._init_callback_context(max_subtasks=n_subtasks)
+    else:
+        task = parent.subcontext(task_name=name, max_subtasks=n_subtasks)
+    task.call_on_fit_task_begin(estimator=search)
+    yield task
+    task.call_on_fit_task_end(estimator=search)
+
+
+class _PathCV(CallbackSupportMixin, KernelEstimator):
     """Base of the estimators that choose their parameters by cross-validation."""
 
     _estimator: ClassVar[Any]
@@ -398,6 +426,7 @@ class _PathCV(KernelEstimator):
     scoring: str | Metric
     selection: Selection
 
+    @with_callbacks
     def fit(
         self,
         X: ArrayLike,
@@ -440,9 +469,15 @@ class _PathCV(KernelEstimator):
         several = bool(np.any(labels != labels[0]))
         splits = make_splits(self.cv, X, y, labels if several else None)
         data = Data(self._scale_training(X, labels), y, labels, splits, weights)
-        table = join_tables(
-            [self._score_grid(plain, own, data, several) for own in self._dictionaries(X.shape[1])]
-        )
+        tried = self._dictionaries(X.shape[1])
+        with _task(self, len(tried) + 1) as task:
+            tables = [self._score_grid(plain, own, data, several, task) for own in tried]
+            with _task(self, 0, "refit", task):
+                self._fit_best(plain, data, join_tables(tables))
+        return self
+
+    def _fit_best(self, plain: Any, data: Data, table: dict[str, NDArray[Any]]) -> None:
+        """Choose a row of the table of scores, and fit to all points with its parameters."""
         row = choose_row(table, self.selection)
         self.cv_results_, self.best_index_ = table, row
         self.best_score_ = float(table["mean_test_score"][row])
@@ -452,7 +487,8 @@ class _PathCV(KernelEstimator):
             if name.startswith("param_") and column[row] == column[row]  # not NaN
         }
         model = clone(plain).set_params(**self.best_params_)
-        model.fit(data.X, y, labels, **({} if weights is None else {"sample_weight": weights}))
+        weights = {} if data.weights is None else {"sample_weight": data.weights}
+        model.fit(data.X, data.y, data.labels, **weights)
         self.best_estimator_ = model
         self.basis_, self.coef_ = model.basis_, model.coef_
         if not self._partly_scored:
@@ -461,7 +497,6 @@ class _PathCV(KernelEstimator):
                 self.X_basis_ = self.scaler_.inverse_transform(model.X_basis_)
         if isinstance(model, RankerMixin):
             self.n_groups_ = model.n_groups_
-        return self
 
     def _plain(self) -> Any:
         """Return the estimator itself, with all parameters that are not chosen, and one seed."""
@@ -484,7 +519,7 @@ class _PathCV(KernelEstimator):
         return [{"dictionary": name} for name in names] if self._is_auto and default else [{}]
 
     def _score_grid(
-        self, plain: Any, own: Mapping[str, str], data: Data, several_groups: bool
+        self, plain: Any, own: Mapping[str, str], data: Data, several_groups: bool, task: Any
     ) -> dict[str, NDArray[Any]]:
         """Score the held-out points of every split over the whole grid, with some parameters."""
         plain = clone(plain).set_params(**own)
@@ -496,12 +531,15 @@ class _PathCV(KernelEstimator):
         n_penalties = np.prod([len(axes[name]) for name in axes if name != "n_basis"])
         room = n_points * min(n_points, n_columns) * (len(data.splits) + 2 + n_penalties)
         together = max(1, int(_AT_ONCE // room))
-        for start in range(0, len(gammas), together):
-            part = slice(start, start + together)
-            held_out = self._held_out(plain, data, gammas[part], axes)
-            for place, ((_, test), values) in enumerate(zip(data.splits, held_out, strict=True)):
-                labels = data.labels[test] if several_groups else None
-                scores[place, part] = metric(data.y[test], values, labels)
+        starts, name = range(0, len(gammas), together), own.get("dictionary", "search")
+        with _task(self, len(starts) * len(data.splits), name, task) as ours:
+            for start in starts:
+                part = slice(start, start + together)
+                held_out = self._held_out(plain, data, gammas[part], axes)
+                for place, (_, test) in enumerate(data.splits):
+                    with _task(self, 0, "fold", ours):
+                        labels = data.labels[test] if several_groups else None
+                        scores[place, part] = metric(data.y[test], next(held_out), labels)
         if gammas[0] is not None:
             axes = {"gamma": gammas, **axes}
         elif own:  # next to dictionaries with a gamma
@@ -805,7 +843,7 @@ class RLSCV(_PathCV):
         self._set_parameters(locals())
 
 
-class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class RankRLSCV(_PathCV, RankerMixin):
     """RankRLS with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -863,7 +901,7 @@ class RankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
         self._set_parameters(locals())
 
 
-class SparseRankRLSCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class SparseRankRLSCV(_PathCV, RankerMixin):
     """RankRLS on a random subset of regressors, with its size and the rest by cross-validation.
 
     Parameters
@@ -992,7 +1030,7 @@ class KernelMatchingPursuitCV(_PathCV):
         self._set_parameters(locals())
 
 
-class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class RankingPursuitCV(_PathCV, RankerMixin):
     """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
 
     All numbers of functions are judged from one path a fold.
@@ -1058,6 +1096,9 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
     default gammas are those of all training points. A fold in which the metric has no value, since
     no scores differ there, does not count.
 
+    With scikit-learn 1.9 or later, ``set_callbacks(sklearn.callback.ProgressBar())`` shows the
+    progress of a search.
+
     Examples
     --------
     >>> import numpy as np
@@ -1103,7 +1144,7 @@ class RankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
         self._set_parameters(locals())
 
 
-class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
     """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
 
     Parameters
@@ -1170,7 +1211,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):  # type: ignore[
         self._set_parameters(locals())
 
 
-class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):  # type: ignore[misc]
+class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
     Folds are of the scored points; all unscored points stay in every training part.

@@ -17,12 +17,19 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
 
 from rankpursuit.estimators._base import (
+    NONE,
+    PARAMETERS,
+    POSITIVE,
     Array,
+    Constraint,
     Indices,
     RandomState,
+    check_parameter,
     draw_candidates,
     evenly,
+    integer,
     resolve_gamma,
+    several,
 )
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
@@ -102,6 +109,7 @@ class AdditiveDictionary(BaseEstimator):
 
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
+        _check(self, knots=[integer(0)], widths=[several(*POSITIVE)])
         sample = np.asarray(X[evenly(len(X), _SAMPLE_ROWS)], dtype=np.float64)
         n_levels = min(_N_LEVELS, len(sample))
         levels = (np.arange(n_levels) + 0.5) / n_levels
@@ -203,10 +211,11 @@ class PairDictionary(AdditiveDictionary):
 
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
+        _check(self, factor_knots=[integer(0)], max_factors=[integer(1)])
         super().fit(X)
         linear = np.isnan(self.widths_) & (self.features_ >= 0)
         knots = [_knots(scores, self.factor_knots) for _, scores in self.scores_]
-        bump = (self.widths_ == max(self.widths, default=0.0)) & np.array(
+        bump = (self.widths_ == max(self.widths)) & np.array(
             [score in knots[j] for j, score in zip(self.features_, self.centres_, strict=True)]
         )
         factor = linear | bump if np.count_nonzero(linear | bump) <= self.max_factors else linear
@@ -253,6 +262,7 @@ class KernelDictionary(BaseEstimator):
 
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Draw the points from `X`, (n, n_features)."""
+        _check(self, n_points=[integer(1), NONE], widths=[several(*POSITIVE)])
         rows = draw_candidates(len(X), self.n_points, self.random_state)
         self.points_ = np.asarray(X[rows], dtype=np.float64)
         self.gammas_ = np.asarray(self.widths) * resolve_gamma("rbf", "scale", X)
@@ -291,6 +301,7 @@ class UnionDictionary(BaseEstimator):
 
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Fit each part to `X`, (n, n_features)."""
+        _check(self, parts=[several(PARAMETERS["dictionary"][1])])
         self.parts_ = [clone(part, safe=False).fit(X) for part in self.parts]
         sizes = [count_functions(part) for part in self.parts_]
         starts = np.cumsum([0, *sizes])
@@ -319,6 +330,13 @@ class UnionDictionary(BaseEstimator):
         parts = [list(part.terms) for part in self.parts_]
         places = zip(self.owners_, self.numbers_, strict=True)
         return [parts[owner][number] for owner, number in places]
+
+
+def _check(dictionary: Any, **allowed: Sequence[Constraint]) -> None:
+    """Raise a ValueError if a parameter of a dictionary is out of its range."""
+    for name, constraints in allowed.items():
+        title = f"{name} of {type(dictionary).__name__}"
+        check_parameter(title, getattr(dictionary, name), constraints)
 
 
 def make_dictionary(dictionary: Any) -> Any:

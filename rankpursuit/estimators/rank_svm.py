@@ -92,6 +92,7 @@ class RankSVM(RankerMixin):
     """
 
     _has_linear_form = True
+    _takes_weights = False
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class RankSVM(RankerMixin):
     ) -> None:
         self._set_parameters(locals())
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: ArrayLike,
         y: ArrayLike | None = None,
@@ -118,6 +119,7 @@ class RankSVM(RankerMixin):
         group: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
         weights: ArrayLike | None = None,
+        **unsupported: Any,
     ) -> Self:
         """Fit to the order of scores inside each group, or of explicit pairs.
 
@@ -139,11 +141,14 @@ class RankSVM(RankerMixin):
             X, so a cross-validation that draws rows cannot pass pairs on.
         weights : array-like of shape (p,), optional
             Positive weights of the pairs' losses. Default: all 1.
+        **unsupported : dict
+            Not taken; `sample_weight` raises a ValueError.
 
         Returns
         -------
         self
         """
+        self._refuse(unsupported)
         if pairs is None and weights is None:
             return super().fit(X, y, groups, qid=qid, group=group)
         groups = next((one for one in (groups, qid, group) if one is not None), None)

@@ -209,6 +209,7 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         *,
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
+        **unsupported: Any,
     ) -> Self:
         """Fit to the order of the scored points inside each group.
 
@@ -224,11 +225,14 @@ class SemiSupervisedRankingPursuit(RankerMixin):
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
             Instead of groups, the sizes of consecutive ones, as in LightGBM.
+        **unsupported : dict
+            Not taken; `sample_weight` raises a ValueError.
 
         Returns
         -------
         self
         """
+        self._refuse(unsupported)
         X, y = self._check_data(X, y)
         labels = resolve_groups(groups, qid, group, len(X))
         setup = self._set_up(X, ~np.isnan(y), labels)

@@ -7,14 +7,16 @@ Results do not depend on the backend, nor on the number of workers.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,7 +31,6 @@ Job = tuple["Unit", tuple[str, ...], dict[str, dict[str, "Choice"]]]
 Evaluate = Callable[["Experiment", Iterable[Job]], Iterator["UnitResult"]]
 """Evaluates jobs, in any order, and yields their results as they come."""
 
-BACKENDS = {"local": "processes on this machine", "dask": "the workers of a Dask cluster"}
 MOST_JOBS = 256  # each has the data and the libraries in memory
 OUTSTANDING = 2000  # jobs that the Dask scheduler has at a time, which bounds its memory
 WAIT = 600.0  # seconds to wait for a cluster without workers, by default
@@ -38,49 +39,60 @@ _RESUME = "finished units are kept: re-run the same command to resume"
 
 
 def make_backend(
-    name: str = "local",
     *,
     n_jobs: int | None = None,
     scheduler: str | None = None,
     tell: Callable[[str], None] = print,
 ) -> Local | Dask:
-    """Return a backend, a context manager; raise `ConfigError` if the options do not fit it."""
-    problems = []
-    if scheduler and name != "dask":
-        problems.append("--scheduler needs --backend dask")
-    if name == "dask" and not scheduler:
-        problems.append("--backend dask needs --scheduler, e.g. tcp://HOST:8786")
-    if name == "dask" and n_jobs is not None:
-        problems.append("--n-jobs is for this machine; a cluster has its own workers")
+    """Return a backend, a context manager; raise `ConfigError` if the options do not fit it.
+
+    That is `Dask` if there is a scheduler; `tell` receives its lines for the user.
+    """
+    if scheduler and n_jobs is not None:
+        raise ConfigError(["--n-jobs is for this machine; a cluster has its own workers"])
     if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
-        problems.append(f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}")
-    if problems:
-        raise ConfigError(problems)
+        raise ConfigError([f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}"])
     return Dask(scheduler, tell) if scheduler else Local(-1 if n_jobs is None else n_jobs)
 
 
-def _packed(experiment: Experiment) -> Any:
+Facts = tuple[tuple[str, str], ...]
+"""Names and values of all that results depend on besides the config: versions, BLAS, data."""
+
+
+def _packed(experiment: Experiment, facts: Facts = ()) -> tuple[Any, ...]:
     """Return what workers get of an experiment: the arguments of `experiment_from`."""
     from rankpursuit.experiments.methods import plugin_sources
 
-    return json.dumps(experiment.resolved()), plugin_sources()
+    return json.dumps(experiment.resolved()), plugin_sources(), facts
 
 
-def _evaluate(packed: Any, job: Job, facts: dict[str, str] | None = None) -> UnitResult:
-    """Evaluate a job in a worker; if `facts` are given, only if they hold there."""
-    from rankpursuit.experiments.config import experiment_from
+@lru_cache(maxsize=1)  # an earlier experiment may have had other plug-ins of the same names
+def experiment_from(
+    text: str, plugins: tuple[tuple[str, str], ...] = (), facts: Facts = ()
+) -> Experiment:
+    """Return an experiment as another process sent it, parsed once in each process.
+
+    The text is JSON of `Experiment.resolved`, and the plug-ins are those of `plugin_sources`. With
+    facts, as in a worker of a cluster, raises a `RunError` if they do not hold here.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from rankpursuit.experiments.config import parse_experiment
+    from rankpursuit.experiments.methods import install_plugins
+
+    install_plugins(plugins)
+    experiment = parse_experiment(json.loads(text))
+    if not facts:
+        return experiment
+    threadpool_limits(limits=1)  # for good: threads of a worker would lift each other's limit
+    return experiment.model_copy(update={"data": _check_worker(experiment.data, facts)})
+
+
+def _evaluate(packed: tuple[Any, ...], job: Job) -> UnitResult:
+    """Evaluate a job in a worker."""
     from rankpursuit.experiments.evaluate import evaluate_unit
 
-    experiment = experiment_from(*packed)
-    if facts is not None:
-        from threadpoolctl import threadpool_limits
-
-        threadpool_limits(limits=1)  # for good: threads would lift each other's limit
-        experiment = experiment.model_copy(update={"data": _found_here(experiment.data)})
-        with _loading:  # threads of one worker share one table
-            if _facts(experiment.data) != facts:
-                raise RunError("a worker differs from the client")
-    return evaluate_unit(experiment, *job)
+    return evaluate_unit(experiment_from(*packed), *job)
 
 
 class Local:
@@ -106,8 +118,6 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
-        from concurrent.futures import FIRST_COMPLETED, wait
-
         from joblib.externals.loky import get_reusable_executor
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -206,14 +216,11 @@ class Dask:
         self._address, self._tell, self._wait = address, tell, wait
 
     def __enter__(self) -> Self:
-        """Connect, and wait for a first worker; raise a `RunError` if there is none."""
+        """Connect to the scheduler; raise a `RunError` if there is none."""
         import asyncio
-        import logging
 
         try:
-            from distributed import Client
-            from distributed.core import rpc
-            from distributed.security import Security
+            from distributed import Client, Security, rpc
         except ImportError as error:
             message = "a cluster needs Dask, here and on its workers"
             raise RunError(f"{message}: pip install 'rankpursuit[dask]'") from error
@@ -236,13 +243,8 @@ class Dask:
                 f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`, "
                 f"or correct the address, such as tcp://HOST:8786 ({reason})"
             ) from error
-        try:
-            with suppress(KeyError):  # a scheduler may have no dashboard
-                self._tell(f"dashboard: {self._client.dashboard_link}")
-            self._wait_until(self.count)
-        except BaseException:
-            self.__exit__()
-            raise
+        with suppress(KeyError):  # a scheduler may have no dashboard
+            self._tell(f"dashboard: {self._client.dashboard_link}")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -257,31 +259,24 @@ class Dask:
 
     def check(self, data: DataSpec) -> None:
         """Raise a `ClusterError` if versions, BLAS or data of a worker differ from those here."""
-        here = _facts(data)
+        from rankpursuit.experiments.export import blas
+
+        facts = _facts(data)
+        self._wait_for_worker()
         with self._scheduler():
-            reports = self._client.run(_report, data, on_error="return")
-            found: dict[str, Any] = {f"worker {address}": x for address, x in reports.items()}
-            try:  # it unpacks what is sent to the workers
-                found["the scheduler"] = self._client.run_on_scheduler(_versions)
+            reports = self._client.run(_check_worker, data, facts, on_error="return")
+            found = {f"worker {address}": x for address, x in sorted(reports.items())}
+            try:  # any function of the package: the scheduler unpickles what workers get
+                self._client.run_on_scheduler(blas)
             except ImportError as error:
                 found["the scheduler"] = error
-        data_remedy = "put the same data there, or set RANKPURSUIT_DATA on the worker"
-        remedies = {
-            "data": data_remedy,
-            "BLAS": "set OPENBLAS_CORETYPE to the same on all machines",
-        }
-        package = f"pip install 'rankpursuit[dask]=={here['rankpursuit']}'"
-        problems = []
-        for who, facts in sorted(found.items()):
-            if isinstance(facts, Exception):  # Dask hides the kind of error of an import
-                remedy = data_remedy if isinstance(facts, RankpursuitError) else package
-                problems.append(f"{who}: {facts}; {remedy}")
-                continue
-            for name in [name for name in facts if facts[name] != here[name]]:
-                remedy = remedies.get(name, "install the version of this machine on it")
-                problems.append(f"{who}: {name} {facts[name]}, here {here[name]}: {remedy}")
-        if problems:
-            raise ClusterError(problems)
+        if problems := [f"{who}: {x}" for who, x in found.items() if isinstance(x, Exception)]:
+            remedy = (
+                f"install 'rankpursuit[dask]=={facts[0][1]}' there, with the versions of this "
+                "machine; set OPENBLAS_CORETYPE to the same on all machines; put the same data "
+                "there, or set RANKPURSUIT_DATA on the worker"
+            )
+            raise ClusterError([*problems, remedy])
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; a job whose worker is lost is evaluated again.
@@ -291,19 +286,20 @@ class Dask:
         """
         from distributed import KilledWorker, as_completed
 
-        waiting, facts = iter(jobs), _facts(experiment.data)
-        evaluate = partial(_evaluate, _packed(experiment), facts=facts)
+        waiting = iter(jobs)
+        evaluate = partial(_evaluate, _packed(experiment, _facts(experiment.data)))
 
-        def submit(number: int) -> list[Any]:
-            some = list(islice(waiting, number))
-            return list(self._client.map(evaluate, some, key="u", pure=False))
+        def submit(number: int) -> Any:
+            return self._client.map(evaluate, list(islice(waiting, number)), key="u", pure=False)
 
         with self._scheduler():
             futures = submit(OUTSTANDING)
             pending = as_completed(futures, loop=self._client.loop, with_results=True)
             del futures  # or the cluster would keep all results
             while not pending.is_empty():
-                self._wait_until(pending.has_ready)
+                while not pending.has_ready():
+                    self._wait_for_worker()
+                    time.sleep(0.02)
                 try:
                     _, result = next(pending)
                     if isinstance(result, BaseException):
@@ -318,32 +314,21 @@ class Dask:
                 if pending.count() <= OUTSTANDING // 2:
                     pending.update(submit(OUTSTANDING // 2))
 
-    def _wait_until(self, happened: Callable[[], object]) -> None:
-        """Wait for something that workers do, as long as there are workers."""
-        empty_since = None
+    def _wait_for_worker(self) -> None:
+        """Wait for a worker if there is none; raise a `RunError` if none comes."""
+        if self.count():
+            return
         start = f"dask worker --nthreads 1 {self._address}"
-        for step in count(1):
-            if happened():
-                return
-            time.sleep(0.005)
-            if step % 50:
-                continue
-            if self.count():
-                empty_since = None
-            elif empty_since is None:
-                empty_since = time.monotonic()
-                self._tell(f"no worker, waiting {self._wait:g} seconds for one: {start}")
-            if empty_since is not None and time.monotonic() - empty_since >= self._wait:
-                raise RunError(
-                    f"the cluster had no worker for {self._wait:g} seconds; start one ({start}); "
-                    f"{_RESUME}"
-                )
+        self._tell(f"no worker, waiting {self._wait:g} seconds for one: {start}")
+        try:
+            self._client.wait_for_workers(1, timeout=self._wait)
+        except TimeoutError as error:
+            message = f"the cluster had no worker for {self._wait:g} seconds; start one ({start})"
+            raise RunError(f"{message}; {_RESUME}") from error
 
     @contextmanager
     def _scheduler(self) -> Iterator[None]:
         """Raise a `RunError` if the scheduler is lost."""
-        from concurrent.futures import CancelledError
-
         try:
             yield
         except Exception as error:
@@ -352,50 +337,35 @@ class Dask:
                 raise
             raise RunError(
                 f"the scheduler at {self._address} is gone, or dropped the run; {_RESUME}, with "
-                "another --scheduler, or on this machine without --backend and --scheduler"
+                "another --scheduler, or without one on this machine"
             ) from error
 
 
-_loading = threading.Lock()
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions as imported; `Client.get_versions` has those of installed packages."""
+def _facts(data: DataSpec) -> Facts:
+    """Return the facts of this process."""
     import numpy
     import scipy
 
     import rankpursuit
-
-    return {module.__name__: module.__version__ for module in (rankpursuit, numpy, scipy)}
-
-
-@lru_cache(maxsize=1)
-def _facts(data: DataSpec) -> dict[str, str]:
-    """Return everything that results depend on besides the config, for this process."""
     from rankpursuit.experiments.config import ratings_of
     from rankpursuit.experiments.export import blas
 
-    return {**_versions(), "BLAS": blas(), "data": ratings_of(data).checksum()}
+    versions = [(module.__name__, module.__version__) for module in (rankpursuit, numpy, scipy)]
+    return *versions, ("BLAS", blas()), ("data", ratings_of(data).checksum())
 
 
-def _report(data: DataSpec) -> dict[str, str]:
-    """Return the facts of this worker, with the data set as it is on disk now."""
+def _check_worker(data: DataSpec, expected: Facts) -> DataSpec:
+    """Return the data where this worker has it; raise a `RunError` if results would differ."""
+    from rankpursuit.datasets.fetch import data_folders
     from rankpursuit.experiments.config import ratings_of
 
-    ratings_of.cache_clear()
-    _facts.cache_clear()
-    return _facts(_found_here(data))
-
-
-def _found_here(data: DataSpec) -> DataSpec:
-    """Look in the usual places of this machine for data that is not at the client's path."""
-    from rankpursuit.datasets.fetch import data_folders
-
     path = getattr(data, "path", None)
-    if path is None or Path(path).exists():
-        return data
-    if data.name != "ratings":
-        return data.model_copy(update={"path": None})
-    found = [folder / Path(path).name for folder in data_folders()]
-    here = [str(file) for file in found if file.is_file()]
-    return data.model_copy(update={"path": here[0]}) if here else data
+    if path is not None and not Path(path).exists():  # look in the usual places of this machine
+        places = [folder / Path(path).name for folder in data_folders()]
+        usual = [str(place) for place in places if place.is_file()] or [path]
+        data = data.model_copy(update={"path": usual[0] if data.name == "ratings" else None})
+    ratings_of.cache_clear()  # the file may have changed
+    pairs = zip(_facts(data), expected, strict=True)
+    if differ := [f"{name} {x}, here {y}" for (name, x), (_, y) in pairs if x != y]:
+        raise RunError("; ".join(differ))
+    return data

@@ -42,7 +42,6 @@ from rankpursuit.experiments.methods import (
     N_BASIS,
     MethodOptions,
     MissingOptions,
-    install_plugins,
     is_of_plugin,
     known,
     plugin_digests,
@@ -235,7 +234,7 @@ class RatingsSpec(Section):
     rating: Column = "rating"
     """Name of the column of ratings; without a header, its number."""
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """Character between the fields; null: as the ending of the file says."""
+    """Field separator; null: detected from the first lines."""
     header: Annotated[bool, BeforeValidator(lambda value: value is not None and value)] = True
     """Whether the first line has the names of the columns; null is false."""
     encoding: str = "utf-8"
@@ -243,7 +242,7 @@ class RatingsSpec(Section):
     decimal: Annotated[str, Field(min_length=1, max_length=1)] = "."
     """Decimal point of the ratings."""
     missing: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    """Values of a rating that mean that there is none."""
+    """Ratings that mean "not rated"."""
     duplicates: Literal["error", "first", "mean"] = "error"
     """What to do if a user rated an item twice: refuse it, keep the first, or take the mean."""
 
@@ -265,9 +264,9 @@ class SyntheticSpec(Section):
     noise: Annotated[float, Field(ge=0)] = 1.6
     """Standard deviation of the noise; that of a taste is 1."""
     min_ratings: Count = 15
-    """Fewest ratings of a user."""
+    """Minimum number of ratings per user."""
     max_ratings: Count | None = None
-    """Most ratings of a user; null: 300, or all items."""
+    """Maximum number of ratings per user; null: 300, or all items."""
 
 
 DataSpec = NamedSpec | RatingsSpec | SyntheticSpec
@@ -387,7 +386,7 @@ class Experiment(Section):
     offset: Literal["raw", "training_mean"] = "raw"
     """Squared error of a rank-only method: of f, or of f shifted to the training mean."""
     repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS)] = 10
-    """Number of repeats, each with other users."""
+    """Number of repeats, each with different users."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
     """Seed of every random choice."""
     algorithms: Annotated[dict[str, SerializeAsAny[MethodOptions]], BeforeValidator(_algorithms)]
@@ -487,20 +486,6 @@ def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Exp
         return parse_section(Experiment, config, {"lenient": lenient})
     except InvalidValue as error:
         raise ConfigError(error.lines()) from error
-
-
-def experiment_from(text: str, plugins: tuple[tuple[str, str], ...] = ()) -> Experiment:
-    """Return an experiment as another process sent it, parsed once in each process.
-
-    The text is JSON of `Experiment.resolved`; the plug-ins are those of `plugin_sources`.
-    """
-    install_plugins(plugins)
-    return _parsed(text, plugins)
-
-
-@lru_cache(maxsize=8)
-def _parsed(text: str, plugins: tuple[tuple[str, str], ...]) -> Experiment:
-    return parse_experiment(json.loads(text))
 
 
 def dump_yaml(experiment: Experiment) -> str:

@@ -226,7 +226,8 @@ def _add_test_users(
         # The rest of the grid has one point, or a line of points along n_basis.
         n_tasks = len(alone.tasks)
         lines = _errors(experiment, chosen, alone, predictions, metric).reshape(n_tasks, -1)
-        sizes = predictions.over_grid(predictions.n_basis).reshape(n_tasks, -1)
+        sizes = np.broadcast_to(predictions.n_basis, predictions.values.shape[:-1])
+        sizes = sizes.reshape(n_tasks, -1)
         position = dict(zip(choice.values, choice.index, strict=True)).get(N_BASIS.key, 0)
         for task, line, n_basis in zip(alone.tasks, lines, sizes[:, position], strict=True):
             result.add(metric, line)
@@ -284,7 +285,7 @@ def _errors(
     errors = np.asarray(metric.function(scores[:, problem.n_train :], test, **keywords))
     if np.isnan(errors).any():
         raise ValueError(f"{name}: predictions are not finite numbers")
-    return predictions.over_grid(errors)
+    return errors
 
 
 @lru_cache(maxsize=1)

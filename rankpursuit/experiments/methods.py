@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankpursuit.errors import ConfigError
@@ -135,18 +135,11 @@ class GridPredictions:
     """Predictions of a method at every point of its grid."""
 
     values: Array
-    """Predictions at r rows, shape (w, *axes, r); equal points of the last axis are stored once."""
+    """Predictions at r rows, shape (w, *axes, r)."""
     n_basis: NDArray[np.intp]
     """Number of basis functions in use, broadcastable to the shape (w, *axes)."""
     n_points: int
     """Number of training points that the method sees."""
-    places: NDArray[np.intp] | None = None
-    """Index in `values` of each point of the grid's last axis; by default its own."""
-
-    def over_grid(self, figures: ArrayLike) -> NDArray[Any]:
-        """Return figures of `values`, broadcastable to (w, *axes), over the whole grid."""
-        figures = np.broadcast_to(figures, self.values.shape[:-1])
-        return figures if self.places is None else figures[..., self.places]
 
 
 @dataclass(frozen=True)
@@ -297,9 +290,9 @@ def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridP
         found = GridPredictions(np.asarray(found), np.array(n_scored), n_scored)
     n_rows = len(range(*rows.indices(problem.scores.shape[1])))
     expected = (len(problem.kernel), *map(len, options.grid().values()), n_rows)
-    shape = (*found.over_grid(0).shape, found.values.shape[-1])
-    if shape != expected:
-        raise ValueError(f"{options.method}: predictions of shape {shape}, expected {expected}")
+    if found.values.shape != expected:
+        shape = f"predictions of shape {found.values.shape}, expected {expected}"
+        raise ValueError(f"{options.method}: {shape}")
     return found
 
 
@@ -583,15 +576,15 @@ def _pursuit(
     dictionary, target = ridge_rows(
         form.root(kernel), form.root_vectors(problem.scored_scores), kernel, options.ridge
     )
-    steps, places = _distinct_steps(options, n_points)
+    steps, grid = _distinct_steps(options, n_points)
     path = pursue_stack(
         dictionary, target, steps[-1], fitting=options.fitting, repeat=options.repeat
     )
     reached = np.minimum(steps, path.selected.shape[1])
     values = path.predict(_for_each_ridge(_scored_columns(problem, rows), options), reached)
-    n_basis = np.minimum(steps, path.n_steps[:, None])
+    n_basis = np.minimum(steps, path.n_steps[:, None])[:, grid]
     return GridPredictions(
-        _by_ridge(values, options), _by_ridge(n_basis, options), n_points, places
+        _by_ridge(values[:, grid], options), _by_ridge(n_basis, options), n_points
     )
 
 
@@ -640,7 +633,7 @@ def _semi_supervised(
             ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
         )
     size = min(kernel.shape[2] for kernel in kernels)
-    steps, places = _distinct_steps(options, size)
+    steps, grid = _distinct_steps(options, size)
     agreed_rows = [np.ascontiguousarray(kernel[:, agreed]) for kernel in kernels]
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],
@@ -667,9 +660,9 @@ def _semi_supervised(
         values = weighted_mean(predicted(rows), flat)
     else:
         values = AGGREGATIONS[options.aggregation](predicted(rows))
-    n_basis = options.n_views * np.minimum(steps, path.n_steps[..., None])
+    n_basis = options.n_views * np.minimum(steps, path.n_steps[..., None])[..., grid]
     return GridPredictions(
-        _by_ridge(values, options), _by_ridge(n_basis, options), n_dictionary, places
+        _by_ridge(values[:, :, grid], options), _by_ridge(n_basis, options), n_dictionary
     )
 
 
@@ -685,7 +678,6 @@ def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPr
         np.stack([part.values for part in parts], axis=1),
         np.stack([part.n_basis for part in parts], axis=1),
         problem.n_scored,
-        parts[0].places,
     )
 
 

@@ -47,11 +47,11 @@ class Protocol(Section):
     test_user_bounds: Bounds = (50, 300)
     """How many items a test or hold-out user rated; both ends included."""
     test_users: Users = 300
-    """Number of test users of a repeat."""
+    """Number of test users per repeat."""
     holdout_users: Users = 300
-    """Number of further users of a repeat, on whom parameters are chosen."""
+    """Number of further users per repeat, on whom parameters are chosen."""
     reference_users: Users = 300
-    """Number of reference users of a task, that is of its features."""
+    """Number of reference users per task, that is of its features."""
     train_share: Fraction = 0.5
     """Fraction of the user's items for training; the others are for testing."""
     scored_share: Fraction | None = None

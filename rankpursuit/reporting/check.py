@@ -7,9 +7,6 @@ claims, and how far a repeat that is computed again may lie from the reference.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +18,8 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError
 from tabulate import tabulate
 
-from rankpursuit.errors import DataNotFoundError, ResultsError
+from rankpursuit.errors import DataNotFoundError, ResultsError, RunError
+from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment, ratings_of
 from rankpursuit.experiments.methods import AXES, METRICS
 from rankpursuit.experiments.names import shipped_folder
@@ -32,11 +30,8 @@ from rankpursuit.reporting.published import (
     published_tables,
     published_tolerance,
 )
-from rankpursuit.reporting.results import Results, load_results, title_of
-from rankpursuit.reporting.tables import is_full_size, size_note
-
-KEY = ["metric", "algorithm", "group", "repeat"]
-CELL = ["table", "metric", "algorithm", "group"]
+from rankpursuit.reporting.results import KEY, Results, load_results, title_of
+from rankpursuit.reporting.tables import CELL, is_full_size, published_cells, size_note
 
 
 class Expectation(BaseModel, extra="forbid", frozen=True):
@@ -167,24 +162,21 @@ def check_results(
 
 def check_cells(run: Results, expected: Expectation) -> pd.DataFrame:
     """Compare every distinct published cell of a run's table with what is expected of it."""
-    means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean().to_dict()
-    rows = []
-    for metric, label, group, published in published_tables()[expected.table].each_cell():
+    cells = published_cells(run).drop(columns=["difference", "within"])
+    cells = cells.assign(
+        target=cells["published"],
+        tolerance=cells["metric"].map(published_tolerance),
+        status="within tolerance",
+    )
+    for at, (_, metric, label, group) in enumerate(cells[CELL].itertuples(index=False)):
         known = expected.known_deviations.get(metric, {}).get(label, {}).get(group)
-        status, target, tolerance = "within tolerance", published, published_tolerance(metric)
         if known is not None:  # pinned to its last digit
-            status, target = "known deviation", known
-            tolerance = 10.0 ** -METRICS[metric].decimals
-        measured = means.get((metric, label, group))
-        if measured is None:
-            status = "missing"
-        elif not is_within(measured - target, tolerance):
-            status = "unexpected"
-        passed = status in ("within tolerance", "known deviation")
-        cell = (expected.table, metric, label, group, published, measured, target, tolerance)
-        rows.append((*cell, status, passed))
-    columns = [*CELL, "published", "measured", "target", "tolerance", "status", "passed"]
-    return pd.DataFrame(rows, columns=columns)
+            pinned = known, 10.0 ** -METRICS[metric].decimals, "known deviation"
+            cells.loc[at, ["target", "tolerance", "status"]] = pinned
+    passed = is_within(cells["measured"] - cells["target"], cells["tolerance"])
+    cells.loc[~passed, "status"] = "unexpected"
+    cells.loc[cells["measured"].isna(), "status"] = "missing"
+    return cells.assign(passed=passed)
 
 
 def recompute(
@@ -196,41 +188,32 @@ def recompute(
     only: Sequence[str] = (),
     n_jobs: int = -1,
 ) -> None:
-    """Run the first repeats of each table anew, from the data, and compare them with a reference.
+    """Run the first repeats of each table again, from the data, and compare them with a reference.
 
     `check` gets the comparisons, and a note for each table whose data is not there; the other
     parameters are those of `check_results` and ``rp-run``.
     """
-    wanted = {}
     for number, path in _run_folders(folder, expectations, only).items():
         if not (path / "config.yaml").is_file():
             continue  # reported by `check_results`
-        config = expectations[number].config
-        experiment = load_experiment(shipped_folder() / f"{config}.yaml")
+        expected = expectations[number]
+        config = shipped_folder() / f"{expected.config}.yaml"
+        experiment = load_experiment(config)
         if load_experiment(path / "config.yaml").digest() != experiment.digest():
-            check.problems.append(f"{path}: not of the config {config}, as it is now")
+            check.problems.append(f"{path}: not of the config {expected.config}, as it is now")
             continue
+        # Read to the last digit, to compare with numbers that were never written.
+        reference = pd.read_csv(path / "repeats.csv", float_precision="round_trip")
+        again = reference[:0]
         try:
             ratings_of(experiment.data)
+            again = run_experiment(config, repeats=repeats, n_jobs=n_jobs, quiet=False)
         except DataNotFoundError as error:
             check.notes.append(f"Table {number}: not computed again: {error}")
             continue
-        wanted[number] = path
-    if not wanted:
-        return
-    with tempfile.TemporaryDirectory() as output:
-        files = [str(shipped_folder() / f"{expectations[one].config}.yaml") for one in wanted]
-        command = [sys.executable, "-m", "rankpursuit", "run", *files]
-        command += ["--repeats", str(repeats), "--output", output, "--n-jobs", str(n_jobs)]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            check.problems.append(f"rp-run ended with status {done.returncode}")
-        for number, path in wanted.items():
-            expected = expectations[number]
-            reference = pd.read_csv(path / "repeats.csv")  # read whole by `check_results`
-            file = Path(output) / expected.name / "repeats.csv"
-            again = pd.read_csv(file) if file.exists() else reference[:0]
-            check.recomputed[expected.config] = compare_repeats(reference, again, expected, repeats)
+        except RunError as error:
+            check.problems.append(f"{expected.config}: {error}")
+        check.recomputed[expected.config] = compare_repeats(reference, again, expected, repeats)
 
 
 def compare_repeats(
@@ -251,10 +234,9 @@ def compare_repeats(
     frame["difference"] = (frame["again"] - frame["reference"]).abs() / frame["reference"]
     frame["tolerance"] = [expected.recomputed.get(label, default) for label in frame["algorithm"]]
     chosen, anew = (
-        both[[f"{name}{end}" for name in choices]].fillna(-1.0).to_numpy(dtype=float)
-        for end in ("", "_again")
+        both[[f"{name}{end}" for name in choices]].to_numpy(dtype=float) for end in ("", "_again")
     )
-    frame["same_choice"] = np.isclose(chosen, anew, rtol=1e-9).all(axis=1)
+    frame["same_choice"] = np.isclose(chosen, anew, rtol=1e-9, equal_nan=True).all(axis=1)
     agrees = frame["difference"] <= frame["tolerance"]  # False if one of them is missing
     frame["passed"] = agrees & (frame["same_choice"] | (frame["tolerance"] > default))
     return frame
@@ -268,7 +250,7 @@ def check_text(check: Check) -> str:
         heads = ["", "published", "measured", "diff.", "expected", "status"]
         sides = ("left", *["right"] * 4, "left")
         text = tabulate(rows, heads, disable_numparse=True, colalign=sides)
-        parts.append(f"{published_tables()[number].full_title}\n{text}")
+        parts.append(f"Table {number}: {published_tables()[number].title}\n{text}")
     if len(check.claims):
         names = {"id": "claim", "verdict": "verdict", "expected": "on record", "because": "because"}
         rows = check.claims[list(names)].rename(columns=names)

@@ -35,6 +35,7 @@ from rankpursuit.reporting.statistics import (
 )
 
 Outcome = Literal["holds", "partly", "does not hold", "undecided"]
+MARKS: dict[Outcome, str] = {"holds": "✓", "partly": "≈", "does not hold": "✗", "undecided": "?"}
 Rule = Callable[..., Iterator["Evidence"]]
 Agrees = Callable[[Comparison, str], bool]  # of a comparison by a metric
 
@@ -57,23 +58,6 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class ClaimSize:
-    """Size of a claim's difference: the mean over its comparisons, with a 95% interval."""
-
-    metric: str
-    mean: float
-    interval: tuple[float, float]
-
-    def __str__(self) -> str:
-        if self.metric == BASIS:
-            mean, low, high = (f"{signed(100 * x, 0)}%" for x in (self.mean, *self.interval))
-        else:
-            digits = METRICS[self.metric].decimals + 1
-            mean, low, high = (signed(x, digits) for x in (self.mean, *self.interval))
-        return f"{mean} ({low} to {high})"
-
-
-@dataclass(frozen=True)
 class Verdict:
     """The verdict on a claim."""
 
@@ -90,20 +74,19 @@ class Verdict:
         return [number for number in self.claim.tables if number not in there]
 
     @property
-    def sizes(self) -> list[ClaimSize]:
-        """Size for each metric: the mean in each repeat that has all its comparisons."""
-        sizes = []
+    def sizes(self) -> dict[str, Comparison]:
+        """Size of the difference by metric: the mean over the comparisons in each repeat."""
+        sizes = {}
         for metric in dict.fromkeys(one.metric for one in self.evidence):
             differences = [one.differences for one in self.evidence if one.metric == metric]
             by_repeat = pd.DataFrame(differences).dropna(axis=1).mean()
-            found = Comparison(np.asarray(by_repeat, dtype=float))
-            sizes.append(ClaimSize(metric, found.mean, found.interval))
+            sizes[metric] = Comparison(np.asarray(by_repeat, dtype=float))
         return sizes
 
     @property
     def size(self) -> str:
-        """Size of the difference, for each metric, as text."""
-        return "; ".join(self._by_task(str))
+        """Mean difference with its 95% interval, for each metric, as text."""
+        return "; ".join(self._by_task(_size_text))
 
     @property
     def sentence(self) -> str:
@@ -113,12 +96,12 @@ class Verdict:
         text = " ".join(self._by_task(partial(_sentence, self.claim)))
         return text[:1].upper() + text[1:]
 
-    def _by_task(self, write: Callable[[ClaimSize], str]) -> list[str]:
+    def _by_task(self, write: Callable[[str, Comparison], str]) -> list[str]:
         """Return a text for each metric, after the name of its task if there are several."""
-        sizes = self.sizes
-        if len(sizes) == 1:
-            return [write(sizes[0])]
-        return [f"{METRICS[one.metric].task}: {write(one)}" for one in sizes]
+        texts = {metric: write(metric, size) for metric, size in self.sizes.items()}
+        if len(texts) == 1:
+            return list(texts.values())
+        return [f"{METRICS[metric].task}: {text}" for metric, text in texts.items()]
 
 
 def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
@@ -146,16 +129,24 @@ def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
     return Verdict(claim, outcome, evidence, f"{agreeing} of {number} comparisons agree", runs)
 
 
-def _sentence(claim: Claim, size: ClaimSize) -> str:
+def _size_text(metric: str, size: Comparison) -> str:
+    figures = (size.mean, *size.interval)
+    if metric == BASIS:
+        mean, low, high = (f"{signed(100 * x, 0)}%" for x in figures)
+    else:
+        mean, low, high = (signed(x, METRICS[metric].decimals + 1) for x in figures)
+    return f"{mean} ({low} to {high})"
+
+
+def _sentence(claim: Claim, metric: str, size: Comparison) -> str:
     (first, second), (low, high) = claim.between, size.interval
-    if size.metric == BASIS:
+    if metric == BASIS:
         return f"{first} {_saving_text(-size.mean, -high, -low, second, claim.options['saving'])}."
     if low <= 0 <= high:
         return f"the errors of {first} and {second} do not differ significantly."
     word = "lower" if size.mean < 0 else "higher"
-    small = abs(size.mean) < small_difference(size.metric)
-    figure = f"{abs(size.mean):.{METRICS[size.metric].decimals + 1}f}"
-    by = f"{figure}, which is {'small' if small else 'not small'}"
+    small = "small" if abs(size.mean) < small_difference(metric) else "not small"
+    by = f"{abs(size.mean):.{METRICS[metric].decimals + 1}f}, which is {small}"
     return f"the error of {first} is {word} than that of {second} by {by}."
 
 

@@ -25,11 +25,6 @@ class PublishedTable(NamedTuple):
     printed_before: frozenset[tuple[str, str]] = frozenset()
     """Metric and algorithm of the rows that are those of an earlier table, printed again."""
 
-    @property
-    def full_title(self) -> str:
-        """The title with the number, such as ``Jester, supervised (Table 1 of the paper)``."""
-        return f"{self.title} (Table {self.number} of the paper)"
-
     def value(self, metric: str, label: str, group: str) -> float | None:
         """Return a published error, or None if the table has no such cell."""
         return self.cells.get(metric, {}).get(label, {}).get(group)

@@ -32,6 +32,7 @@ class Value:
     best: bool = False
     numbers: dict[str, float] = field(default_factory=dict)
     """Each quantity in full precision, for CSV."""
+    outcome: str = ""  # an outcome of claims, whose colour it has on a web page
 
 
 EMPTY = Value("–")  # noqa: RUF001  (a dash, where there is no result)
@@ -200,11 +201,7 @@ _LATEX = str.maketrans(
 
 def to_latex(tables: Sequence[Table], *, wide: bool = False) -> str:
     """Return a LaTeX document that compiles as it is; with `wide`, tables span two columns."""
-    return _latex_document(_latex_table(table, wide=wide) for table in tables)
-
-
-def _latex_document(parts: Iterable[str]) -> str:
-    body = "\n\n".join(parts)
+    body = "\n\n".join(_latex_table(table, wide=wide) for table in tables)
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
 
@@ -279,18 +276,16 @@ FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
 def write_tables(
     tables: Sequence[Table], folder: Path, formats: Iterable[str], *, wide: bool = False
 ) -> list[Path]:
-    r"""Write ``tables.md`` and so on; in LaTeX also ``tables/*.tex`` to ``\input``."""
+    r"""Write ``tables.md`` and so on; for LaTeX also ``tables/*.tex``, one table each."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in formats:
-        if name == "tex":
-            (folder / "tables").mkdir(exist_ok=True)
-            for table in tables:
-                text = f"% {_PACKAGES}\n{_latex_table(table, wide=wide)}\n"
-                write_atomically(folder / "tables" / f"{_latex_label(table)}.tex", text.encode())
-            text = _latex_document(rf"\input{{tables/{_latex_label(one)}.tex}}" for one in tables)
-        else:
-            text = FORMATS[name](tables)
+        text = to_latex(tables, wide=wide) if name == "tex" else FORMATS[name](tables)
         paths.append(folder / f"tables.{'txt' if name == 'text' else name}")
         write_atomically(paths[-1], text.encode())
+    if "tex" in formats:
+        (folder / "tables").mkdir(exist_ok=True)
+        for table in tables:
+            text = f"% {_PACKAGES}\n{_latex_table(table, wide=wide)}\n"
+            write_atomically(folder / "tables" / f"{_latex_label(table)}.tex", text.encode())
     return paths

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,85 +18,79 @@ from rankpursuit import __version__
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting import figures as fig
 from rankpursuit.reporting import tables as tab
-from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.published import (
-    is_within,
-    published_tables,
-    published_tolerance,
-)
-from rankpursuit.reporting.render import Table
+from rankpursuit.reporting.claims import MARKS, Outcome, Verdict, judge_claims
+from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.statistics import best_method, compare_columns, errors_by
-from rankpursuit.text import counted
 from rankpursuit.writing import check_output, write_atomically
 
-TITLE = "Semi-supervised Ranking Pursuit: what was measured"
+TITLE = "Semi-supervised Ranking Pursuit: results"
+_FILLS = {  # what the fill of a missing rating is over, by `fill_over` of the protocol
+    "user": "all ratings",
+    "items": "the items at hand",
+    "set": "the items at hand, training and test items apart",
+}
 
 
-class Topic(NamedTuple):
-    """Tables and figures under a heading; the first of a run is open, others are folded."""
+class SetUp(NamedTuple):
+    """Runs of the paper's tables with one set-up, and how they agree with the paper."""
 
     title: str
-    tables: Sequence[Table] = ()
-    figures: Sequence[fig.CaptionedFigure] = ()
+    runs: Sequence[Results]  # one for each table
+    cells: pd.DataFrame  # the distinct cells of the tables, see `published_cells`
+    verdicts: Sequence[Verdict]
 
-
-class RunSection(NamedTuple):
-    """The section of the report about a run."""
-
-    name: str
-    title: str
-    table: int | None = None
-    finding: Sequence[str] = ()
-    warnings: Sequence[str] = ()
-    notes: Sequence[str] = ()  # hold for all its tables
-    topics: Sequence[Topic] = ()
-    provenance: Sequence[tuple[str, str]] = ()
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Number of claims with each outcome."""
+        counts = Counter(verdict.outcome for verdict in self.verdicts)
+        return {outcome: counts[outcome] for outcome in get_args(Outcome)}
 
 
 class Summary(NamedTuple):
-    """The first section of the report: what was run, what was found, and a figure of it."""
+    """The first section of the report."""
 
-    tried: Sequence[str] = ()
-    found: Sequence[str] = ()
-    figure: fig.CaptionedFigure | None = None
+    setups: Sequence[SetUp] = ()  # of the paper's tables
+    story: Sequence[tuple[str, str]] = ()  # sentences, each with its beginning, in bold
+    inferred_changes: Sequence[str] = ()  # options of the inferred set-up that the text's has not
+
+    @property
+    def runs(self) -> dict[str, Sequence[Results]]:
+        """Runs of each set-up, by its title."""
+        return {setup.title: setup.runs for setup in self.setups}
 
 
 def write_report(
-    results: Sequence[Results], path: str | Path, figures: str | Path | None = None
+    results: Sequence[Results],
+    path: str | Path,
+    figures: str | Path | None = None,
+    inferred: Sequence[Results] = (),
 ) -> None:
     """Write the report of some runs, in the order of the paper's tables.
 
-    The folder `figures` gets the figures as SVG, for light and dark pages, and as PNG.
+    The folder `figures` gets the figures as SVG and PNG. `inferred` are runs of the paper's tables
+    with the inferred set-up, for the summary and the claims.
     """
     path = Path(path)
     check_output(path)
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
     progress = tqdm(results, desc="report", unit="run", disable=None, leave=False)
-    sections = [run_section(run) for run in progress]
-    title = TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in results)
-    page = render_report(sections, judge_claims(results), summarise(results), title)
+    drawn = [list(fig.draw_figures(run)) for run in progress]
+    page = render_report(results, drawn, summarise(results, inferred))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode())
-    if figures is not None:
-        for section in sections:
-            folder = Path(figures) / section.name
-            folder.mkdir(parents=True, exist_ok=True)
-            for drawn in (one for topic in section.topics for one in topic.figures):
-                fig.save(drawn.figure, folder / drawn.name)
+    for run, own in zip(results, drawn, strict=True) if figures is not None else ():
+        folder = Path(figures or "") / run.name
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in own:
+            fig.save(one.figure, folder / one.name)
 
 
 def render_report(
-    sections: Sequence[RunSection],
-    verdicts: Sequence[Verdict],
-    summary: Summary = Summary(),  # noqa: B008
-    title: str = TITLE,
+    runs: Sequence[Results], figures: Sequence[Sequence[fig.CaptionedFigure]], summary: Summary
 ) -> str:
     """Return the page: the summary, then the claims, then a section for each run."""
-    counts = Counter(verdict.outcome for verdict in verdicts)
-    names = (f"run {number} {one.name}".lower() for number, one in enumerate(sections, start=1))
-    ids = (re.sub(r"[^a-z0-9]+", "-", name).strip("-") for name in names)
-    by_id = dict(zip(ids, sections, strict=True))
+    names = (f"run {number} {run.name}".lower() for number, run in enumerate(runs, start=1))
+    ids = [re.sub(r"[^a-z0-9]+", "-", name).strip("-") for name in names]
     environment = Environment(
         loader=PackageLoader("rankpursuit.reporting"),
         autoescape=True,
@@ -107,17 +100,14 @@ def render_report(
         keep_trailing_newline=True,
     )
     environment.filters |= {"drawing": _drawing, "powers": _powers}
+    environment.globals |= {"marks": MARKS, "tables": tab, "finding": finding}
     return environment.get_template("report.html").render(
-        title=title,
+        title=TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in runs),
         version=__version__,
         summary=summary,
-        sections=by_id,
-        places={section.table: id for id, section in reversed(by_id.items())},
+        runs=list(zip(ids, runs, figures, strict=True)),
+        places={run.table: id for id, run in reversed(list(zip(ids, runs, strict=True)))},
         titles={number: table.title for number, table in published_tables().items()},
-        verdicts=verdicts,
-        in_abstract=[one for one in verdicts if "Abstract" in one.claim.sections],
-        counts={outcome: counts[outcome] for outcome in get_args(Outcome)},
-        claim_notes=tab.claim_notes(),
     )
 
 
@@ -131,140 +121,101 @@ def _powers(text: str) -> Markup:
     return Markup(raised.replace("<sup>-", "<sup>&minus;"))
 
 
-def run_section(results: Results) -> RunSection:
-    """Return the section about a run."""
-    size, config = tab.size_note(results), tab.config_note(results)
-    warnings = tab.warnings(results)
-    full = tab.is_full_size(results)
-    figures = list(fig.draw_figures(results))
-
-    def drawn(*kinds: str) -> list[fig.CaptionedFigure]:
-        return [one for one in figures if one.name.split("-")[0] in kinds]
-
-    topics = (
-        Topic("Errors", [tab.error_table(results, compare=True)], drawn("sparsity")),
-        Topic("How sparse the solutions are", [tab.sparsity_table(results)]),
-        Topic(
-            "Parameters and their effect",
-            [table for table in (tab.parameter_table(results),) if table.blocks],
-            drawn("basis", "width"),
-        ),
-        Topic("Significance tests", tab.wilcoxon_tables(results)),
-    )
-    provenance = pd.json_normalize(results.provenance, sep=" ").iloc[0].items()
-    return RunSection(
-        name=results.name,
-        title=tab.title_of_run(results),
-        table=results.table,
-        finding=finding(results),
-        warnings=warnings if full else (size, *warnings),
-        notes=(size, config) if full else (config,),
-        topics=[topic for topic in topics if topic.tables or topic.figures],
-        provenance=[(str(key), str(value)) for key, value in provenance],
-    )
-
-
 # Sentences from the data
 
 
-def summarise(runs: Sequence[Results]) -> Summary:
+def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summary:
     """Return the summary of some runs: the first of each published table, and the others."""
     by_table: dict[int, Results] = {}
     others = []
     for run in runs:
         if run.table is None or by_table.setdefault(run.table, run) is not run:
             others.append(run)
-    reproduced = list(by_table.values())
-    cells = pd.concat([_deviations(run) for run in reproduced]) if reproduced else pd.DataFrame()
-    found = []
-    if len(cells):
-        lower = int((cells["rounded"] < 0).sum())
-        found = [f"{_count_near(cells)} {lower} of the {len(cells)} are lower than published."]
+    setups = []
+    if by_table:
+        changed = any(tab.config_changes(run) for run in by_table.values())
+        title = "These runs" if changed else "The text's set-up"
+        setups.append(make_setup(title, list(by_table.values())))
+        if inferred:
+            setups.append(make_setup("The inferred set-up", inferred))
+    of_data = {run.experiment.data.name: run for run in reversed(by_table.values())}
+    lowest = dict(sorted((tab.data_title(run), run) for run in of_data.values()))
     return Summary(
-        tried=[
-            f"{tab.title_of_run(run)}: {counted(len(run.methods), 'method')}"
-            + f", {counted(len(run.baselines), 'baseline')}" * bool(run.baselines)
-            + f", {tab.measured_size(run)} in each group of users."
-            for run in (*reproduced, *others)
+        setups=setups,
+        story=[
+            *_why_different(setups),
+            *_lowest_errors(lowest | {run.name: run for run in others}),
         ],
-        found=[
-            *found,
-            *(sentence for run in others for sentence in _best(run)),
-            *_against_baselines(runs),
-        ],
-        figure=fig.overview(reproduced),
+        inferred_changes=sorted(
+            {key.split(".")[-1] for run in inferred for key in tab.config_changes(run)}
+        ),
     )
+
+
+def make_setup(title: str, runs: Sequence[Results]) -> SetUp:
+    """Compare the runs of a set-up, one for each table, with the paper."""
+    cells = pd.concat([tab.published_cells(run) for run in runs]).dropna(subset="measured")
+    return SetUp(title, runs, cells, judge_claims(runs))
 
 
 def finding(run: Results) -> list[str]:
     """Return sentences on how near a run came to its published table, if it has one."""
     sentences = []
-    for metric, cells in _deviations(run).groupby("metric", sort=False):
+    cells = tab.published_cells(run).dropna(subset="measured")
+    for metric, own in cells.groupby("metric", sort=False):
         task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
-        mean = cells["difference"].mean()
-        size = f"{abs(mean):.{METRICS[metric].decimals}f} {'lower' if mean < 0 else 'higher'}"
         sentences.append(
-            f"{task}{_count_near(cells)} On average, the error is {size} than published."
+            f"{task}{own['within'].sum()} of {len(own)} published errors are reproduced within "
+            f"{tab.tolerance_text([metric])}; measured errors are {_offset(own)} than published."
         )
     return sentences
 
 
-def _deviations(run: Results) -> pd.DataFrame:
-    """Return the differences, measured minus published, of the distinct cells of a table."""
-    frames = []
-    for metric in run.metrics:
-        cells = tab.published_cells(run, metric, distinct=True)
-        off = (cells["mean"] - cells["published"]).astype(float)
-        near = is_within(off, published_tolerance(metric)) if len(off) else False
-        rounded = off.round(METRICS[metric].decimals)
-        frames.append(cells.assign(metric=metric, difference=off, near=near, rounded=rounded))
-    return pd.concat(frames)
+def _offset(cells: pd.DataFrame) -> str:
+    """Return the mean difference of the cells of a metric, such as ``on average 0.008 lower``."""
+    mean, digits = cells["difference"].mean(), METRICS[cells["metric"].iloc[0]].decimals
+    return f"on average {abs(mean):.{digits}f} {'lower' if mean < 0 else 'higher'}"
 
 
-def _count_near(cells: pd.DataFrame) -> str:
-    within = ", ".join(
-        f"{published_tolerance(metric):g} in {METRICS[metric].title}"
-        for metric in cells["metric"].unique()
-    )
-    count = f"{int(cells['near'].sum())} of {len(cells)}"
-    return f"{count} published errors are reproduced (within {within})."
+def _why_different(setups: Sequence[SetUp]) -> Iterator[tuple[str, str]]:
+    """Yield why MovieLens looked different, if the set-ups differ in the fill of its ratings."""
+    parts = {}
+    for setup in setups:
+        runs = [run for run in setup.runs if run.experiment.data.name == "movielens"]
+        cells = setup.cells[setup.cells["table"].isin([run.table for run in runs])]
+        for fill in {run.experiment.protocol.fill_over for run in runs}:
+            near = f"{cells['within'].sum()} of {len(cells)} errors are within tolerance"
+            parts[fill] = f"over {_FILLS[fill]}, {near} ({_offset(cells)} than published)"
+    if len(parts) == 2:
+        yield (
+            "MovieLens looked different because of the fill of missing ratings.",
+            f"With the reference user's median {'; '.join(parts.values())}.",
+        )
 
 
-def _best(run: Results) -> Iterator[str]:
-    """Yield which method of a run has the lowest error."""
-    for metric in run.metrics:
+def _lowest_errors(runs: dict[str, Results]) -> Iterator[tuple[str, str]]:
+    """Yield the error of the best method of each run, and of the mean rating if it was run."""
+    learned, without = [], []
+    for name, run in runs.items():
+        metric = run.metrics[0]
         rows = run.repeats[run.repeats["metric"] == metric]
         means = rows.pivot_table(index="group", columns="algorithm", values="test_error").mean()
-        means = means[[label for label in means.index if label in run.methods]]
-        if len(means):
-            best, title = str(means.idxmin()), METRICS[metric].title
-            figure = f"{means[best]:.{METRICS[metric].decimals}f} ({title_of(best)})"
-            yield f"{run.name}: the lowest {title}, mean over groups, is {figure}."
-
-
-def _against_baselines(runs: Sequence[Results]) -> Iterator[str]:
-    """Yield a sentence on how often a baseline has a lower error than every method, if any."""
-    rows = []
-    for run in runs:
-        metric, table = run.metrics[0], tab.published_table(run)
-        if table is not None and any(metric == one for one, _ in table.printed_before):
-            continue  # the same errors as in an earlier table
-        for group, label in itertools.product(run.groups, run.baselines):
-            best = best_method(run, metric, group)
-            found = best and compare_columns(errors_by(run, metric, group), label, best)
-            if found:
-                rows.append((title_of(label), found.mean < 0, found.mean < 0 and found.significant))
-    if rows:
-        counts = pd.DataFrame(rows, columns=["title", "lower", "significant"])
-        parts = (
-            f"{title} in {int(own['lower'].sum())} of {len(own)} groups of users (significantly in "
-            f"{int(own['significant'].sum())})"
-            for title, own in counts.groupby("title", sort=False)
-        )
+        methods = means[[label for label in means.index if label in run.methods]]
+        if methods.empty:
+            continue
+        best, digits = str(methods.idxmin()), METRICS[metric].decimals
+        found = f"{means[best]:.{digits}f} ({title_of(best)}"
+        if "mean_rating" in means:
+            without.append(f"{means['mean_rating']:.{digits}f} on {name}, best method {found})")
+        else:
+            learned.append(f"{found}, {METRICS[metric].title}) on {name}")
+    if without:
         yield (
-            "Baselines that are not in the paper have a lower error than its best method as "
-            f"follows: {', '.join(parts)}; Wilcoxon's test over repeats."
+            "A baseline without learning,",
+            f"the mean rating of an item, has an error of {'; '.join(without)}.",
         )
+    if learned:
+        yield "Lowest error, mean over groups:", f"{'; '.join(learned)}."
 
 
 def inline_svg(svg: str, name: str) -> str:

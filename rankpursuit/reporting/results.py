@@ -90,9 +90,9 @@ class Results:
     @property
     def baselines(self) -> dict[str, str]:
         """Label and printed name of the algorithms with results that the paper does not have."""
-        methods = {label: spec.method for label, spec in self.experiment.algorithms.items()}
+        specs = self.experiment.algorithms
         found = self.algorithms.items()
-        return {label: title for label, title in found if METHODS[methods[label]].baseline}
+        return {label: title for label, title in found if METHODS[specs[label].method].baseline}
 
     @property
     def methods(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, get_args
@@ -18,17 +18,19 @@ from rankpursuit.experiments.methods import AXES, METHODS, METRICS, grid_axes
 from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting import statistics as stats
-from rankpursuit.reporting.claims import Verdict
+from rankpursuit.reporting.claims import MARKS, Outcome, Verdict
 from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
-from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
 
+CELL = ["table", "metric", "algorithm", "group"]  # columns that identify a published cell
+
 SYNTHETIC_NOTE = (
-    "SYNTHETIC ratings, drawn from a model: nobody gave them, and the figures cannot be compared "
+    "SYNTHETIC ratings, drawn from a model: no user gave them, and the errors are not comparable "
     "with the paper's."
 )
 _TEST_NOTE = (
-    "Wilcoxon's signed-rank test, two-sided; pairs without a difference are left out, ties share "
+    "Wilcoxon's signed-rank test, two-sided; pairs without a difference are skipped, ties share "
     "the mean of their ranks; exact with up to 50 untied pairs, otherwise normal."
 )
 _PAIRS_NOTE = {
@@ -82,13 +84,19 @@ def missing_notes(results: Results) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def warnings(results: Results) -> tuple[str, ...]:
-    """Return notes on synthetic ratings, a changed config, and what is missing."""
-    synthetic = (SYNTHETIC_NOTE,) if results.is_synthetic else ()
-    changes = config_changes(results)
-    listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
-    changed = (f"NOT the config as shipped: {listed}.",) if changes else ()
-    return (*synthetic, *changed, *missing_notes(results))
+def run_notes(results: Results) -> tuple[list[str], list[str]]:
+    """Return warnings about a run, and remarks, on its size, its config and its ratings."""
+    shipped, changes = shipped_experiment(results.experiment), config_changes(results)
+    size, config = size_note(results), "Config: config.yaml in the folder of the results."
+    if changes:
+        listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
+        config = f"NOT the config as shipped: {listed}."
+    elif shipped is not None:
+        config = f"Config: {shipped.name}, as shipped; configs/README.md has our interpretations."
+    notes = {size: is_full_size(results), config: not changes}
+    warnings = [note for note, is_remark in notes.items() if not is_remark]
+    warnings += [SYNTHETIC_NOTE] * results.is_synthetic
+    return [*warnings, *missing_notes(results)], [note for note in notes if notes[note]]
 
 
 # What differs from the shipped config
@@ -140,24 +148,11 @@ def _differences(
 
 def _short(value: Any) -> str:
     """Return a value of a config; of a long grid only its ends and its length."""
+    if isinstance(value, list) and len(value) > 4:
+        return f"{len(value)} values from {_short(value[0])} to {_short(value[-1])}"
     if isinstance(value, list):
-        texts = list(map(_short, value))
-        middle = ["..."] if len(texts) > 4 else texts[2:-1]
-        ends = texts if len(texts) < 3 else [*texts[:2], *middle, texts[-1]]
-        return f"[{', '.join(ends)}]" + f" ({len(texts)} values)" * (len(texts) > 4)
+        return f"[{', '.join(map(_short, value))}]"
     return _number_text(value) if isinstance(value, float) else json.dumps(value).strip('"')
-
-
-def config_note(results: Results) -> str:
-    """Return which config a run is of, and where interpretations of the paper are."""
-    shipped = shipped_experiment(results.experiment)
-    if shipped is None:
-        return "Config: config.yaml in the folder of the results."
-    changed = "with changes" if config_changes(results) else "as shipped"
-    return (
-        f"Config: {shipped.name}, {changed}; configs/README.md lists our interpretations of the "
-        "paper."
-    )
 
 
 # Titles
@@ -168,10 +163,15 @@ def published_table(results: Results) -> paper.PublishedTable | None:
     return None if results.table is None else paper.published_tables()[results.table]
 
 
+def data_title(results: Results) -> str:
+    """Return the name of the data of a run."""
+    return _DATA_TITLES.get(results.experiment.data.name, results.experiment.data.name)
+
+
 def subject_of(results: Results) -> str:
     """Return the data of a run for captions, and what about the run is not the paper's."""
-    published, data = published_table(results), results.experiment.data.name
-    title = f"{_DATA_TITLES.get(data, data)}, experiment {results.name}"
+    published = published_table(results)
+    title = f"{data_title(results)}, experiment {results.name}"
     if published is not None:
         title = published.title
     elif results.is_synthetic:
@@ -183,21 +183,22 @@ def subject_of(results: Results) -> str:
     return title + ", SYNTHETIC ratings" * results.is_synthetic + size + changed
 
 
-def title_of_run(results: Results) -> str:
+def run_title(results: Results) -> str:
     """Return the subject of a run with the number of the published table."""
-    return Table("", "", (), {}, subject=subject_of(results), number=results.table).heading
+    return subject_of(results) + f" (Table {results.table} of the paper)" * bool(results.table)
 
 
 def _table(
     results: Results, kind: str, title: str, columns: Iterable[str], blocks: Blocks, *notes: str
 ) -> Table:
-    """Return a table of a run; notes on synthetic data, size and missing results are added."""
+    """Return a table of a run; `run_notes` are added."""
+    warnings, remarks = run_notes(results)
     return Table(
         f"{results.name}-{kind}",
         title,
         tuple(columns),
         {heading: rows for heading, rows in blocks.items() if rows},
-        (*notes, size_note(results), *warnings(results)),
+        (*notes, *remarks, *warnings),
         subject=subject_of(results),
         number=results.table,
     )
@@ -210,28 +211,102 @@ def _over_repeats(results: Results) -> str:
     return "of one repeat: without a standard deviation"
 
 
+# Agreement with the published errors
+
+
+def published_cells(results: Results, *, distinct: bool = True) -> pd.DataFrame:
+    """Return the published errors of a run's table next to the measured ones.
+
+    A row for each published cell: `CELL`, ``published``, ``measured`` (NaN if missing),
+    ``difference``, measured minus published, and ``within``, whether it is within the tolerance. If
+    `distinct`, without the cells that an earlier table of the paper has too.
+    """
+    table = published_table(results)
+    found = [] if table is None else table.each_cell(distinct=distinct)
+    cells = pd.DataFrame([(results.table, *cell) for cell in found], columns=[*CELL, "published"])
+    means = results.repeats.groupby(CELL[1:])["test_error"].mean().rename("measured")
+    cells = cells.merge(means.reset_index(), on=CELL[1:], how="left")
+    cells["difference"] = (cells["measured"] - cells["published"]).astype(float)
+    tolerance = cells["metric"].map(paper.published_tolerance).astype(float)
+    return cells.assign(within=paper.is_within(cells["difference"], tolerance))
+
+
+def matrix_table(setups: Mapping[str, Sequence[Results]]) -> Table:
+    """Return measured and published errors: a row for each method, a column for each table.
+
+    Each set-up, with its runs, has a block. Cells are means over groups.
+    """
+    columns: dict[str, None] = {}
+    found: dict[str, dict[str, dict[str, Value]]] = {}  # by set-up, algorithm and column
+    for setup, runs in setups.items():
+        rows = found.setdefault(setup, {})
+        cells = pd.concat([published_cells(run) for run in runs]).dropna(subset="measured")
+        for (number, metric, label), own in cells.groupby(["table", "metric", "algorithm"]):
+            several = len(paper.published_tables()[number].cells) > 1
+            column = f"Table {number}" + f": {METRICS[metric].task.lower()}" * several
+            columns[column] = None
+            rows.setdefault(label, {})[column] = _matrix_value(own)
+    order = list(METHODS)
+    blocks = {
+        setup: {
+            title_of(label): tuple(rows[label].get(column, EMPTY) for column in columns)
+            for label in sorted(rows, key=order.index)
+        }
+        for setup, rows in found.items()
+    }
+    note = (
+        "Measured error, in brackets the published one, means over the groups of users; then how "
+        f"many groups are within {tolerance_text()} of it: {MARKS['holds']} all of them, "
+        f"{MARKS['partly']} some, {MARKS['does not hold']} none. Errors that an earlier table has "
+        "too are counted there."
+    )
+    return Table("matrix", "Measured and published errors", tuple(columns), blocks, (note,))
+
+
+def _matrix_value(cells: pd.DataFrame) -> Value:
+    within, number = int(cells["within"].sum()), len(cells)
+    outcome: Outcome = "partly" if within else "does not hold"
+    outcome = "holds" if within == number else outcome
+    means = cells[["measured", "published"]].mean().to_dict()
+    measured, published = (
+        f"{x:.{METRICS[cells['metric'].iloc[0]].decimals}f}" for x in means.values()
+    )
+    spread = f" ({published}) {MARKS[outcome]} {within}/{number}"
+    return Value(measured, spread, numbers=means | {"within": within}, outcome=outcome)
+
+
+def tolerance_text(metrics: Iterable[str] = ("disagreement", "squared_error")) -> str:
+    """Return the tolerances of metrics around the published errors."""
+    return ", ".join(
+        f"{paper.published_tolerance(metric):g} in {METRICS[metric].title}" for metric in metrics
+    )
+
+
 # Errors, sparsity and parameters
 
 
-def _headings(results: Results, alone: str) -> dict[str, str]:
-    """Return the heading of each metric's block: its task, if there are several."""
-    several = len(results.metrics) > 1
-    return {metric: METRICS[metric].task if several else alone for metric in results.metrics}
+def _blocks(
+    results: Results,
+    rows: Callable[[str, str, str], Iterable[tuple[str, Iterable[Value]]]],
+    heading: str = "Method",
+) -> Blocks:
+    """Return blocks of methods and of baselines, for each metric under the name of its task.
 
-
-def _blocks(results: Results, row: Callable[[str, str], Iterable[Value]]) -> Blocks:
-    """Return blocks for each metric, with ``row(metric, label)`` of methods, then of baselines."""
+    ``rows(metric, label, title)`` yields the names and values of the rows of an algorithm.
+    """
     blocks: Blocks = {}
-    for metric, heading in _headings(results, "Method").items():
-        for name, labels in _parts(results, heading).items():
-            blocks[name] = {title: tuple(row(metric, label)) for label, title in labels.items()}
+    for metric in results.metrics:
+        methods, baselines = heading, "Baseline, not in the paper"
+        if len(results.metrics) > 1:
+            methods = METRICS[metric].task
+            baselines = f"{methods}: baseline, not in the paper"
+        for name, labels in ((methods, results.methods), (baselines, results.baselines)):
+            blocks[name] = {
+                row: tuple(values)
+                for label, title in labels.items()
+                for row, values in rows(metric, label, title)
+            }
     return blocks
-
-
-def _parts(results: Results, heading: str) -> dict[str, dict[str, str]]:
-    """Return the algorithms under the headings of their blocks: methods, then baselines."""
-    task = f"{heading}: baseline" if len(results.metrics) > 1 else "Baseline"
-    return {heading: results.methods, f"{task}, not in the paper": results.baselines}
 
 
 def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
@@ -240,18 +315,22 @@ def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
     return rows.groupby(["algorithm", "group"])[column].agg(["mean", "std"]).dropna(subset="mean")
 
 
-def published_cells(results: Results, metric: str, *, distinct: bool = False) -> pd.DataFrame:
-    """Return ``group``, ``algorithm``, ``mean`` and ``published`` of the published cells.
+def _mean_value(
+    found: pd.DataFrame, label: str, group: str, quantity: str, write: Callable[[float], str]
+) -> Value:
+    """Return a cell of `_statistics` as a value; `EMPTY` if it has none."""
+    if (label, group) not in found.index:
+        return EMPTY
+    mean, std = map(float, found.loc[(label, group)])
+    if math.isnan(std):
+        return Value(write(mean), numbers={quantity: mean})
+    return Value(
+        write(mean), f" ± {write(std)}", numbers={quantity: mean, "standard_deviation": std}
+    )
 
-    If `distinct`, without the cells that an earlier table of the paper has too.
-    """
-    table = published_table(results)
-    if table is None:
-        return pd.DataFrame(columns=["algorithm", "group", "mean", "published"])
-    cells = [(*one[1:], one[0]) for one in table.each_cell(distinct=distinct)]
-    found = pd.DataFrame(cells, columns=["algorithm", "group", "published", "metric"])
-    means = _statistics(results, metric, "test_error")["mean"].reset_index()
-    return found[found["metric"] == metric].merge(means, on=["algorithm", "group"])
+
+def _value(quantity: str, number: float | None, write: Callable[[float], str]) -> Value:
+    return EMPTY if number is None else Value(write(number), numbers={quantity: number})
 
 
 def error_table(results: Results, *, compare: bool = False) -> Table:
@@ -262,30 +341,23 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     published = published_table(results) if compare else None
     more = [] if published is None else ["paper", "diff."]
     cells = {metric: _statistics(results, metric, "test_error") for metric in results.metrics}
-    best = {
-        metric: found["mean"].drop(list(results.baselines), errors="ignore").groupby("group").min()
-        for metric, found in cells.items()
-    }
 
-    def row(metric: str, label: str) -> Iterator[Value]:
+    def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
         digits = METRICS[metric].decimals
+        methods = cells[metric]["mean"].drop(list(results.baselines), errors="ignore")
+        lowest = methods.groupby("group").min().round(digits)
+        row = []
         for group in results.groups:
-            mean = None
-            if (label, group) in cells[metric].index:
-                mean, std = map(float, cells[metric].loc[(label, group)])
-                text = f"{mean:.{digits}f}"
-                spread, numbers = "", {"mean": mean}
-                if not math.isnan(std):
-                    spread, numbers["standard_deviation"] = f" ± {std:.{digits}f}", std
-                lowest = f"{best[metric].get(group, math.inf):.{digits}f}"
-                yield Value(text, spread, float(text) <= float(lowest), numbers)
-            else:
-                yield EMPTY
+            value = _mean_value(cells[metric], label, group, "mean", lambda x: f"{x:.{digits}f}")
+            mean = value.numbers.get("mean")
+            best = mean is not None and bool(round(mean, digits) <= lowest.get(group, math.inf))
+            row.append(replace(value, best=best))
             if published is not None:
                 known = published.value(metric, label, group)
-                yield _value("published", known, lambda x: f"{x:.{digits}f}")
                 difference = None if mean is None or known is None else mean - known
-                yield _value("difference", difference, lambda x: signed(x, digits))
+                row.append(_value("published", known, lambda x: f"{x:.{digits}f}"))
+                row.append(_value("difference", difference, lambda x: signed(x, digits)))
+        yield title, row
 
     measures = " and ".join(METRICS[metric].title for metric in results.metrics)
     measures = measures[:1].upper() + measures[1:]
@@ -294,17 +366,12 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         "errors",
         measures,
         [name for group in results.groups for name in (group, *more)],
-        _blocks(results, row),
+        _blocks(results, rows),
         f"{measures}, {_over_repeats(results)}; the best method is marked"
-        + ", and a baseline that is as good or better" * bool(results.baselines)
+        + ", and each baseline that is as good or better" * bool(results.baselines)
         + ".",
-        *(["paper: the published figure; diff.: measured minus published."] if more else []),
-        config_note(results),
+        *(["paper: the published error; diff.: measured minus published."] if more else []),
     )
-
-
-def _value(quantity: str, number: float | None, write: Callable[[float], str]) -> Value:
-    return EMPTY if number is None else Value(write(number), numbers={quantity: number})
 
 
 def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
@@ -315,20 +382,18 @@ def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | No
 def sparsity_table(results: Results) -> Table:
     """Return the fraction of training points used, and the basis functions saved."""
     full = [label for label in ("rank_rls", "rank_svm") if label in results.algorithms]
-    cells = {metric: _statistics(results, metric, "basis_share") for metric in results.metrics}
 
-    def row(metric: str, label: str) -> Iterator[Value]:
-        for group in results.groups:
-            if (label, group) in cells[metric].index:
-                mean, std = map(float, cells[metric].loc[(label, group)])
-                spread = "" if math.isnan(std) else f" ± {100 * std:.0f}%"
-                yield Value(f"{100 * mean:.0f}%", spread, numbers={"basis_share": mean})
-            else:
-                yield EMPTY
+    def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
+        cells = _statistics(results, metric, "basis_share")
+        row = [
+            _mean_value(cells, label, group, "basis_share", lambda x: f"{100 * x:.0f}%")
+            for group in results.groups
+        ]
         for other in full:
             saved = stats.savings(results, metric, label, other)
             mean = None if saved is None else float(saved.mean())
-            yield _value("saving", mean, lambda x: f"{signed(-100 * x, 0)}%")
+            row.append(_value("saving", mean, lambda x: f"{signed(-100 * x, 0)}%"))
+        yield title, row
 
     specs = (results.experiment.algorithms[label] for label in results.algorithms)
     unscored = any(getattr(spec, "dictionary", None) == "training" for spec in specs)
@@ -337,7 +402,7 @@ def sparsity_table(results: Results) -> Table:
         "sparsity",
         "Sparsity",
         [*results.groups, *(f"vs {results.algorithms[label]}" for label in full)],
-        _blocks(results, row),
+        _blocks(results, rows),
         f"Fraction of the training points used as basis functions, {_over_repeats(results)}. vs: "
         "how many more (+) or fewer (−) basis functions than that method, mean over groups.",  # noqa: RUF001
         *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
@@ -346,29 +411,24 @@ def sparsity_table(results: Results) -> Table:
 
 def parameter_table(results: Results) -> Table:
     """Return the parameters chosen on the hold-out users: medians, and choices on a grid's edge."""
-    blocks: Blocks = {}
     on_edge = []
-    for metric, heading in _headings(results, "Parameter").items():
-        of_metric = results.repeats[results.repeats["metric"] == metric]
-        for name, labels in _parts(results, heading).items():
-            blocks[name] = {}
-            for label, title in labels.items():
-                spec = results.experiment.algorithms[label]
-                rows = of_metric[of_metric["algorithm"] == label]
-                grids = grid_axes(spec, results.experiment.kernel.widths)
-                for axis in dict.fromkeys((*AXES.values(), *METHODS[spec.method].axes)):
-                    if axis.column not in rows or rows[axis.column].isna().all():
-                        continue
-                    groups = [rows[rows["group"] == group] for group in results.groups]
-                    chosen = tuple(_chosen_value(own, axis.column) for own in groups)
-                    blocks[name][f"{title}: {axis.title}"] = chosen
-                    edges, number = (
-                        int(sum(one.numbers.get(key, 0) for one in chosen))
-                        for key in ("on_edge", "repeats")
-                    )
-                    if 2 * edges >= number and axis.key in grids:
-                        ends = " to ".join(_short(grids[axis.key][at]) for at in (0, -1))
-                        on_edge.append(f"{title}: {axis.title}, {edges} of {number} ({ends})")
+
+    def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
+        spec, found = results.experiment.algorithms[label], results.repeats
+        own = found[(found["metric"] == metric) & (found["algorithm"] == label)]
+        grids = grid_axes(spec, results.experiment.kernel.widths)
+        for axis in dict.fromkeys((*AXES.values(), *METHODS[spec.method].axes)):
+            if axis.column not in own or own[axis.column].isna().all():
+                continue
+            row = [_chosen_value(own[own["group"] == x], axis.column) for x in results.groups]
+            yield f"{title}: {axis.title}", row
+            edges = sum(value.numbers.get("on_edge", 0) for value in row)
+            number = sum(value.numbers.get("repeats", 0) for value in row)
+            if 2 * edges >= number and axis.key in grids:
+                ends = " to ".join(_short(grids[axis.key][at]) for at in (0, -1))
+                on_edge.append(f"{title}: {axis.title}, {edges} of {number} ({ends})")
+
+    blocks = _blocks(results, rows, "Parameter")
     return _table(
         results,
         "parameters",
@@ -402,75 +462,50 @@ def _number_text(number: float) -> str:
 # Tests
 
 
-def control_table(
-    results: Results, metric: str, *, over: Over = "repeats", control: str | None = None
+def significance_table(
+    results: Results, metric: str, over: Over = "repeats", control: str | None = None
 ) -> Table:
-    """Return tests of every algorithm against a control (default: `proposed_algorithm`)."""
+    """Return Wilcoxon's tests of a control against the other methods, and against baselines.
+
+    In each group, the best method is tested against each baseline. The default control is
+    `proposed_algorithm`.
+    """
     control = control or stats.proposed_algorithm(results)
     if control not in results.algorithms:
         has = ", ".join(results.algorithms)
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
-    others = {x: title for x, title in results.methods.items() if x != control}
-    title, error = results.algorithms[control], METRICS[metric].title
-    return _test_table(
-        results,
-        metric,
-        over,
-        f"{metric}-control-{over}",
-        f"{title} against the others, over {over}: {error}",
-        {group: {name: (control, x) for x, name in others.items()} for group in results.groups},
-        f"Difference: {error} of {title} minus that of the other, mean and 95% bootstrap "
-        f"interval; negative: {title} is better.",
-    )
-
-
-def baseline_table(results: Results, metric: str, *, over: Over = "repeats") -> Table:
-    """Return tests of the best method of each group against each baseline."""
-    pairs: dict[str, dict[str, tuple[str, str]]] = {}
+    blocks: Blocks = {}
     for group in results.groups:
         best = stats.best_method(results, metric, group)
-        if best is not None:
-            pairs[group] = {
-                f"{results.methods[best]} against {title}": (best, label)
-                for label, title in results.baselines.items()
-            }
-    error = METRICS[metric].title
-    return _test_table(
-        results,
-        metric,
-        over,
-        f"{metric}-baselines-{over}",
-        f"The best method against baselines that are not in the paper, over {over}: {error}",
-        pairs,
-        f"Difference: {error} of the method minus that of the baseline; positive: the baseline is "
-        "better. The best method of a group is chosen by these errors, which favours it.",
-    )
-
-
-def _test_table(
-    results: Results,
-    metric: str,
-    over: Over,
-    kind: str,
-    title: str,
-    pairs: dict[str, dict[str, tuple[str, str]]],
-    note: str,
-) -> Table:
-    """Return tests of pairs of algorithms, by group and the name of the row."""
-    blocks: Blocks = {}
-    for group, rows in pairs.items():
+        families = [
+            [(control, other) for other in results.methods if other != control],
+            [(best, other) for other in results.baselines if best is not None],
+        ]
         errors = stats.errors_by(results, metric, group, over)
-        found = {name: stats.compare_columns(errors, *pair) for name, pair in rows.items()}
-        corrected = iter(stats.holm([one.p_value for one in found.values() if one is not None]))
-        blocks[group] = {
-            name: (EMPTY,) * len(_TESTS)
-            if one is None
-            else _test_values(one, float(next(corrected)), METRICS[metric].decimals + 1)
-            for name, one in found.items()
-        }
-    holm = f"Holm: p corrected over the rows of a group; marked if below {SIGNIFICANT}."
-    how = f"{_TEST_NOTE} {_PAIRS_NOTE[over]}"
-    return _table(results, kind, title, _TESTS, blocks, f"{note} {holm}", how)
+        blocks[group] = {}
+        for pairs in families:
+            found = {pair: stats.compare_columns(errors, *pair) for pair in pairs}
+            corrected = iter(stats.holm([one.p_value for one in found.values() if one]))
+            for pair, one in found.items():
+                name = " - ".join(results.algorithms[label] for label in pair)
+                values = (EMPTY,) * len(_TESTS)
+                if one is not None:
+                    digits = METRICS[metric].decimals + 1
+                    values = _test_values(one, float(next(corrected)), digits)
+                blocks[group][name] = values
+    error, title = METRICS[metric].title, results.algorithms[control]
+    return _table(
+        results,
+        f"{metric}-tests-{over}",
+        f"Tests of the {error} over {over}",
+        _TESTS,
+        blocks,
+        f"Difference of the {error}, mean and 95% bootstrap interval; negative: the method named "
+        f"first is better. {title} is compared with the other methods; the best method of the "
+        "group, chosen by these errors, which favours it, with each baseline. Holm: p corrected "
+        f"over the rows of either kind; marked if below {SIGNIFICANT}.",
+        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
+    )
 
 
 def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
@@ -489,12 +524,10 @@ def _p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def wilcoxon_tables(results: Results, *, control: str | None = None) -> list[Table]:
-    """Return all tables of tests of a run, without those that would be empty."""
-    tables = []
-    for metric, over in itertools.product(results.metrics, get_args(Over)):
-        tables.append(control_table(results, metric, over=over, control=control))
-        tables.append(baseline_table(results, metric, over=over))
+def significance_tables(results: Results, control: str | None = None) -> list[Table]:
+    """Return `significance_table` for each metric, over repeats and over users, if not empty."""
+    kinds = itertools.product(results.metrics, get_args(Over))
+    tables = [significance_table(results, metric, over, control) for metric, over in kinds]
     return [table for table in tables if table.blocks]
 
 
@@ -564,7 +597,7 @@ def all_tables(
     for run in runs:
         tables += [error_table(run, compare=compare), sparsity_table(run)]
         tables += [table for table in (parameter_table(run),) if table.blocks]
-        tables += wilcoxon_tables(run, control=control)
+        tables += significance_tables(run, control)
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:
             tables.append(claims_table(own, run))

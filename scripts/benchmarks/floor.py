@@ -25,9 +25,8 @@ from rankpursuit.metrics import disagreement_error
 from rankpursuit.solvers import count_basis
 
 PARTS = ("part / whole", "part, ms a task", "whole, ms", "ratio", "spread", "goal", "met")
-EXPERIMENTS = list(
-    map("_".join, product(("jester", "movielens"), ("supervised", "semi_supervised")))
-)
+EXPERIMENTS = ["jester_supervised", "jester_semi_supervised"]
+EXPERIMENTS += ["movielens_supervised", "movielens_semi_supervised"]
 Calls = Iterator[tuple[Any, ...]]  # functions and their arguments
 
 

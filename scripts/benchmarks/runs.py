@@ -1,8 +1,10 @@
-"""Time whole runs: two workers, a Dask cluster, the store."""
+"""Time whole runs: start-up, two workers, a Dask cluster, the store."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -31,7 +33,34 @@ INSTEAD = ("ours / instead", "ours, ms a task", "instead, ms", "ratio", "spread"
 CHECK = ("check", "value", "goal", "met")
 BACKENDS = ("run with two workers", "local, s", "Dask, s", "ratio", "spread", "goal", "met")
 STORE = ("hold-out unit", "work, ms CPU", "store, ms CPU", "cores it can feed", "goal", "met")
+WAIT = ("wait", "seconds", "import numpy", "ratio", "spread", "goal", "met")
 WITHOUT_PROFILER = {"distributed.worker.profile.enabled": False}
+
+
+RP_RUN = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
+ONE_UNIT = ["demo", "--fresh", "--only", "rls", "--repeats", "1", "--groups", "20-40"]
+ONE_UNIT += ["--set", "protocol.test_users=10", "--set", "protocol.holdout_users=10"]
+WAITS = {
+    "rp-run --help": (["--help"], "at most 2.3"),
+    "rp-run of a mistyped config": (["dmo.yaml"], "at most 3.8"),
+    "rp-run of one algorithm and ten users": (ONE_UNIT, "at most 23"),
+    "rp-run demo": (["demo", "--fresh"], "at most 61"),
+}
+"""Words after ``rp-run``, and the goal: 0.3, 0.5, 3 and 8 s where numpy's import takes 0.13 s."""
+
+
+def startup_rows(options: Options) -> Entries:
+    """Time what a newcomer waits for next to ``python -c "import numpy"``, in new processes."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def start(*words: str) -> None:
+            command = [sys.executable, "-c", *words]
+            subprocess.run(command, cwd=folder, capture_output=True, check=False)
+
+        for title, (words, goal) in WAITS.items():
+            waits = partial(start, RP_RUN, *words), partial(start, "import numpy")
+            own, numpy = alternate(options.rounds, *waits)
+            yield WAIT, ratio_row(title, own, numpy, own / numpy, 1.0, goal)
 
 
 def run(name: str, settings: dict[str, object], *words: str) -> None:
@@ -69,7 +98,7 @@ def cluster_rows(options: Options) -> Entries:
 
     users = 20 if options.small else 120
     with dask.config.set(WITHOUT_PROFILER), LocalCluster(2, threads_per_worker=1) as cluster:
-        remote_workers = ("--backend", "dask", "--scheduler", cluster.scheduler_address)
+        remote_workers = ("--scheduler", cluster.scheduler_address)
         work = partial(run, "jester_supervised", sized(users))
         both = (lambda: work("-j", "2"), lambda: work(*remote_workers))
         alternate(1, *both)  # workers read the ratings
@@ -103,4 +132,5 @@ NOTE = """\
 Whole runs with two workers, local and of a Dask cluster on this machine without Dask's profiler, as
 in the README. The store is measured in processor time; a disk adds one write for each unit."""
 
-SUBJECT = Subject("On a cluster", NOTE, cluster_rows)
+STARTUP = Subject("Start-up", "", startup_rows)
+CLUSTER = Subject("On a cluster", NOTE, cluster_rows)

@@ -134,15 +134,11 @@ def pursuit_rows(supervised: Experiment, options: Options) -> Entries:
             _ = (new / norms) @ found
 
     tasks = holdout_tasks(supervised, 1 if options.small else 3)
-    algorithms = load("jester_crrp").algorithms
+    algorithms, single = load("jester_crrp").algorithms, GroupPreferences.single
     for title, label, make_root in (
         ("matching pursuit", "kernel_matching_pursuit", lambda n: np.asarray),
-        ("ranking pursuit", "ranking_pursuit", lambda n: GroupPreferences.single(n).root),
-        (
-            "CRRP",
-            "combined_ranking_regression_pursuit",
-            lambda n: Blend(GroupPreferences.single(n), 0.5).root,
-        ),
+        ("ranking pursuit", "ranking_pursuit", lambda n: single(n).root),
+        ("CRRP", "combined_ranking_regression_pursuit", lambda n: Blend(single(n), 0.5).root),
     ):
         spec = algorithms[label].model_copy(update={"fitting": "backfit"})
         other = partial(path, make_root=make_root)

@@ -137,31 +137,28 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
 def to_markdown(found: pd.DataFrame) -> str:
     """Return a table for each section, with differences beyond chance marked, or called small."""
     parts = []
-    for section, rows in found.groupby("section", sort=False):
-        data_sets = [data for data in DATA_TITLES if data in set(rows["data"])]
-        by_key = {(row["question"], row["data"]): row for _, row in rows.iterrows()}
-        lines = []
-        for question in dict.fromkeys(rows["question"]):
-            cells = [_cells(by_key.get((question, data))) for data in data_sets]
-            lines.append([question, *(word for pair in cells for word in pair)])
-        titles = [(f"{DATA_TITLES[data]}: difference", "functions") for data in data_sets]
-        headers = ["error of", *(word for pair in titles for word in pair)]
+    texts = {"difference": found.apply(_difference, axis=1)}
+    texts["functions"] = found["first_share"].map("{:.0%}".format)
+    for section, rows in found.assign(**texts).groupby("section", sort=False):
+        cells = rows.pivot(index="question", columns="data", values=list(texts)).fillna("")
+        cells = cells.loc[rows["question"].unique()]
+        headers, columns, users = ["error of"], [cells.index], []
+        for data in (one for one in DATA_TITLES if one in set(rows["data"])):
+            headers += [f"{DATA_TITLES[data]}: difference", "functions"]
+            columns += [cells[name, data] for name in texts]
+            users.append(f"{DATA_TITLES[data]} {rows[rows['data'] == data]['users'].max()}")
+        lines = list(zip(*columns, strict=True))
         table = markdown_columns(headers, lines, "l" + "r" * (len(headers) - 1))
-        n_users = ", ".join(
-            f"{DATA_TITLES[data]} {rows[rows['data'] == data]['users'].max()}" for data in data_sets
-        )
-        parts.append(f"### {section}\n\n{table}\n\nTest users: {n_users}.")
+        parts.append(f"### {section}\n\n{table}\n\nTest users: {', '.join(users)}.")
     return "\n\n".join(parts)
 
 
-def _cells(row: pd.Series | None) -> list[str]:
-    if row is None:
-        return ["", ""]
+def _difference(row: pd.Series) -> str:
     text = f"{signed(row['difference'], 4)} ({signed(row['low'], 4)} to {signed(row['high'], 4)})"
     if row["low"] > 0 or row["high"] < 0:
         small = abs(row["difference"]) < small_difference("disagreement")
         text = f"{text}, small" if small else f"**{text}**"
-    return [text, f"{row['first_share']:.0%}"]
+    return text
 
 
 def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:

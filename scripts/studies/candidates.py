@@ -7,6 +7,7 @@ from itertools import product
 
 import click
 import numpy as np
+import pandas as pd
 from benchmarks.harness import environment
 from pages import write_part
 from sklearn.cluster import kmeans_plusplus
@@ -33,10 +34,7 @@ def uniform(data: Queries, number: int, rng: np.random.Generator) -> np.ndarray:
 def by_query(data: Queries, number: int, rng: np.random.Generator) -> np.ndarray:
     """Draw a row of each query in turn, until there are enough."""
     order = rng.permutation(len(data.y))
-    sort = np.argsort(data.groups[order], kind="stable")
-    _, starts, sizes = np.unique(data.groups[order][sort], return_index=True, return_counts=True)
-    turn = np.empty(len(order), dtype=np.intp)
-    turn[sort] = np.arange(len(order)) - np.repeat(starts, sizes)
+    turn = pd.Series(order).groupby(data.groups[order]).cumcount()
     return order[np.argsort(turn, kind="stable")[:number]]
 
 
@@ -85,12 +83,8 @@ def errors(folds: list[Fold], draw: Draw, number: int) -> Array:
             own = test.groups == query
             if np.ptp(test.y[own]) > 0.0:
                 both = test.y[own], np.array(predicted)[:, own]
-                found.append(
-                    [
-                        np.mean(disagreement_error(*both)),
-                        np.mean(ndcg_error(*both, k=10, gain="shifted")),
-                    ]
-                )
+                ndcg = ndcg_error(*both, k=10, gain="shifted")
+                found.append([np.mean(disagreement_error(*both)), np.mean(ndcg)])
     return np.array(found).T
 
 

@@ -2,8 +2,8 @@
 
 A set-up is a number of reference users, a rule of filling their missing ratings, and a rule of
 choosing parameters. It is fitted, for each data set, to its supervised table, and judged on the
-others. The chi-square of a cell is the squared difference
-of measured and published error in standard errors, ours and the paper's together.
+others. The chi-square of a cell is the squared difference of measured and published error in
+standard errors, ours and the paper's together.
 
 Runs keep errors over whole grids for units of 50 random users: the hold-out users of one repeat.
 Parameters are chosen on some units and tested on another, so that any rule of choice is judged from
@@ -13,7 +13,7 @@ the same runs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -25,10 +25,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from pages import runs, write_part
-from tabulate import tabulate
 
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.evaluate import tasks_of
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
@@ -295,30 +293,37 @@ def interval(setups: Setups, table: int) -> dict[Features, float]:
     return {features: float((best == at).mean()) for at, features in enumerate(lowest)}
 
 
+def compared(setups: Setups, fitted: Collection[int]) -> Iterator[tuple[Features, Rule]]:
+    """Yield, for each kind of features, the default rule and the one that fits some tables best."""
+    chi = {
+        setup: sum(cells[table].chi_square() for table in fitted) for setup, cells in setups.items()
+    }
+    for features in dict.fromkeys(features for features, _ in setups):
+        lowest = min((setup for setup in setups if setup[0] == features), key=chi.__getitem__)
+        yield from dict.fromkeys([(features, DEFAULT), lowest])
+
+
 def report(data: str, setups: Setups) -> str:
     """Return the chi-square table of a data set, and the features that fit equally well."""
     tables = list(TABLES[data])
-    fitted = {setup: float(cells[tables[0]].chi_square()) for setup, cells in setups.items()}
-    best = min(fitted, key=fitted.__getitem__)
+    best = min(setups, key=lambda setup: setups[setup][tables[0]].chi_square())
     rows = []
-    for features in dict.fromkeys(features for features, _ in setups):
-        lowest = min((s for s in setups if s[0] == features), key=fitted.__getitem__)
-        for setup in dict.fromkeys([(features, DEFAULT), lowest]):
-            cells = setups[setup]
-            chi = {t: float(one.chi_square()) for t, one in cells.items()}
-            counts = [{t: one.within for t, one in cells.items()}]
-            counts += [{t: one.agreeing[0] for t, one in cells.items()}]
-            row = [*features[::-1], f"{setup[1]}{' (**best**)' * (setup == best)}"]
-            row += [f"{chi[t]:.0f}" if t in chi else "" for t in tables]
-            row += [f"{sum(chi.values()):.0f}" if len(chi) == len(tables) else ""]
-            row += [" ".join(str(count.get(t, "-")) for t in tables) for count in counts]
-            rows.append(row)
+    for setup in compared(setups, tables[:1]):
+        cells = setups[setup]
+        chi = {t: float(one.chi_square()) for t, one in cells.items()}
+        counts = [{t: one.within for t, one in cells.items()}]
+        counts += [{t: one.agreeing[0] for t, one in cells.items()}]
+        row = [*setup[0][::-1], f"{setup[1]}{' (**best**)' * (setup == best)}"]
+        row += [f"{chi[t]:.0f}" if t in chi else "" for t in tables]
+        row += [f"{sum(chi.values()):.0f}" if len(chi) == len(tables) else ""]
+        row += [" ".join(str(count.get(t, "-")) for t in tables) for count in counts]
+        rows.append(row)
     full = next(cells for cells in setups.values() if len(cells) == len(tables))
     headers = ["reference users", "fill over", "rule of choice"]
     headers += [f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables]
     headers += ["chi² in all", f"cells within tolerance, Tables {' '.join(map(str, tables))}"]
-    compared = " ".join(str(full[t].agreeing[1]) for t in tables)
-    headers += [f"comparisons that agree, of {compared}"]
+    counted = " ".join(str(full[t].agreeing[1]) for t in tables)
+    headers += [f"comparisons that agree, of {counted}"]
     shares = interval(setups, tables[0])
     told = "; ".join(f"{one}: {share:.0%}" for one, share in shares.items() if share > 0)
     similar = "; ".join(str(one) for one, share in shares.items() if share >= 0.025)
@@ -338,25 +343,17 @@ def joint_report(setups: dict[str, Setups]) -> str:
 
     The paper describes one protocol for both.
     """
-    common = set.intersection(*(set(one) for one in setups.values()))
+    first, second = setups.values()
+    both = {setup: first[setup] | second[setup] for setup in first if setup in second}
     fitted = [next(iter(tables)) for tables in TABLES.values()]
     rows = []
-    for features in sorted({features for features, _ in common}):
-        chi: dict[Rule, dict[int, float]] = {}
-        for _, rule in (setup for setup in common if setup[0] == features):
-            cells = [setups[data][features, rule] for data in TABLES]
-            chi[rule] = {t: float(c.chi_square()) for one in cells for t, c in one.items()}
-        for rule in dict.fromkeys(
-            [DEFAULT, min(chi, key=lambda r: sum(chi[r][t] for t in fitted))]
-        ):
-            within = [setups[data][features, rule] for data in TABLES]
-            counts = {t: c.within for one in within for t, c in one.items()}
-            words = [FILLS[features.fill_over], str(rule)]
-            judged = [f"{chi[rule][t]:.0f}" if t in chi[rule] else "" for t in (2, 4, 5)]
-            total = sum(chi[rule][t] for t in fitted)
-            rows.append(
-                [features.reference_users, *words, f"{total:.0f}", *judged, sum(counts.values())]
-            )
+    for features, rule in compared(both, fitted):
+        cells = both[features, rule]
+        chi = {t: float(one.chi_square()) for t, one in cells.items()}
+        row = [features.reference_users, FILLS[features.fill_over], str(rule)]
+        row += [f"{sum(chi[t] for t in fitted):.0f}"]
+        row += [f"{chi[t]:.0f}" if t in chi else "" for t in (2, 4, 5)]
+        rows.append([*row, sum(one.within for one in cells.values())])
     headers = ["reference users", "fill over", "rule of choice", "chi², Tables 1 and 3 (fitted)"]
     headers += ["Table 2", "Table 4", "Table 5", "cells within tolerance, of 102"]
     return f"### Both data sets\n\n{markdown_columns(headers, rows, 'rllrrrrr')}"
@@ -403,30 +400,5 @@ def main(folder: Path) -> None:
     parts.append(joint_report(found))
     write_csv(RESULTS / "inference.csv", pd.concat(frames))
     write_part(RESULTS / "inference.md", "inference", "\n\n".join(parts))
-    xlabel = "reference users"
-    draw_panels(RESULTS / "reference_users.svg", 4.4, xlabel, panels)
+    draw_panels(RESULTS / "reference_users.svg", 4.4, "reference users", panels)
     click.echo("\n\n".join(parts))
-
-
-@click.command()
-@click.argument("configs", nargs=-1, required=True)
-def alike_items(configs: tuple[str, ...]) -> None:
-    """Print how many items of a test user have equal features, as means over the test users.
-
-    Items that no reference user rated have the same features, and no method can tell them apart.
-    """
-    rows = []
-    for config in configs:
-        experiment = load_experiment(config)
-        plan, users = Run.of(experiment, 1).plan, experiment.protocol.reference_users
-        for cell in plan.cells:
-            shares = []
-            for task in (
-                x for unit in plan.units[cell, "test"] for x in tasks_of(experiment, unit)
-            ):
-                _, sizes = np.unique(task.features, axis=0, return_counts=True)
-                shares.append([sizes.max(), sizes[sizes > 1].sum()] / sizes.sum())
-            words = [f"{share:.0%}" for share in np.mean(shares, axis=0)]
-            rows.append([config, users, group_name(cell.group), *words])
-    headers = ["config", "reference users", "group", "largest class of equals", "with an equal"]
-    click.echo(tabulate(rows, headers))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.published import is_within, published_claims, published_tables
-from rankpursuit.reporting.render import markdown_columns
+from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import Results, load_results
+from rankpursuit.reporting.statistics import compare, compare_columns, errors_by
 from studies.library import RESULTS, write_csv
 
 CONFIGS = ROOT / "configs"
@@ -61,6 +63,8 @@ RIDGES = {"ridge": [2.0**power for power in (-6, -3, 0, 3, 6)]}
 COUNTS = {"n_basis": list(range(2, 61, 2))}
 SIZED = {"algorithms.sparse_rank_rls.size_from": RP}
 ITEMS, SET = {"protocol.fill_over": "items"}, {"protocol.fill_over": "set"}
+RANKING_WIDTH = SET | {"kernel.shared": "ranking"}
+LAMBDA_1 = {f"algorithms.{label}.lambda": [1] for label in ("rls", "rank_rls", "sparse_rank_rls")}
 SHIFTED = {"offset": "training_mean"}
 AGREEMENT, LOSS, FEATURES = {"agreement": "incremental"}, {"views": "loss"}, {"views": "features"}
 
@@ -91,6 +95,8 @@ INTERPRETATIONS = [
     Interpretation("width is gamma", {"kernel.parameter": "gamma"}, run="gamma", tables=(1, 3)),
     Interpretation("median over the items at hand", ITEMS, run="fill_items"),
     Interpretation("median over training and test items apart", SET, run="fill_set"),
+    Interpretation("the same, one width by the ranking methods", RANKING_WIDTH, run="set_width"),
+    Interpretation("the same, lambda 1: the inferred set-up", SET | LAMBDA_1, run="set_lambda"),
     Interpretation("missing ratings are zero", {"protocol.fill": "zero"}, run="fill_zero"),
     Interpretation("ties by formula (1) to the letter", {"ties": "all"}, run="ties", tables=(1, 3)),
     Interpretation("squared error of shifted functions", SHIFTED, run="offset", tables=(5,)),
@@ -176,3 +182,45 @@ def main(folder: Path) -> None:
         markdown_columns(headers, rows, "llrrrrrr"),
     )
     write_csv(RESULTS / "interpretations.csv", pd.concat(cells))
+
+
+@click.command("by-user")
+@click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "by_user")
+def by_user(folder: Path) -> None:
+    """Compare SS ranking pursuit with each method if parameters are chosen for each user.
+
+    Reads the runs of ``make by-user`` and fills a part of results/interpretations.md.
+    """
+    rows = []
+    for setup, number in product(("inferred", "text"), (4, 2)):
+        place = folder / setup / EXPERIMENTS[number]
+        if not RunFolder(place).has_results:
+            continue
+        results = load_results(place)
+        errors = [errors_by(results, "disagreement", group, "users") for group in results.groups]
+        for label in results.algorithms:
+            if label == SS:
+                continue
+            groups = [compare_columns(one, SS, label) for one in errors]
+            ahead = [one for one in groups if one.mean < 0]
+            both = pd.concat(errors)[[SS, label]].dropna()
+            overall = compare(both[SS], both[label])
+            low, high = (signed(end, 4) for end in overall.interval)
+            rows.append(
+                [
+                    f"{setup}, Table {number}",
+                    results.algorithms[label],
+                    f"{both[SS].mean():.4f}",
+                    f"{both[label].mean():.4f}",
+                    f"{signed(overall.mean, 4)} ({low} to {high})",
+                    f"{len(ahead)} of {len(groups)}",
+                    f"{sum(one.significant for one in ahead)} of {len(groups)}",
+                ]
+            )
+    if not rows:
+        raise click.ClickException(f"{folder}: no complete runs; make by-user")
+    headers = ["set-up", "compared with", "error of SS ranking pursuit", "error of the other"]
+    headers += ["difference", "groups with SS ahead", "of them significantly"]
+    text = markdown_columns(headers, rows, "llrrrrr")
+    click.echo(text)
+    write_part(RESULTS / "interpretations.md", "by-user", text)

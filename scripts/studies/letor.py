@@ -1,4 +1,4 @@
-"""Compare the rankers with gradient boosting and linear models, on LETOR and drawn queries."""
+"""Compare the rankers with gradient boosting and linear models, on real and drawn queries."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import product
@@ -17,59 +18,81 @@ import numpy as np
 import pandas as pd
 from benchmarks.harness import environment, in_new_process, peak_megabytes
 from pages import write_part
-from sklearn.linear_model import Ridge
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from rankpursuit import RankingPursuitCV, RankRLS, RankSVM, SparseRankRLSCV
+from rankpursuit import (
+    AdditiveDictionary,
+    RankingPursuit,
+    RankingPursuitCV,
+    RankRLS,
+    RankRLSCV,
+    SparseRankRLSCV,
+    UnionDictionary,
+)
+from rankpursuit.estimators.dictionaries import Term
 from rankpursuit.estimators.inspection import chosen_terms
 from rankpursuit.metrics import ndcg_error
 from rankpursuit.reporting.render import markdown_columns
-from rankpursuit.reporting.statistics import compare
+from rankpursuit.reporting.statistics import Comparison, compare
 from rankpursuit.writing import write_atomically
 from studies.library import RESULTS, Array
-from studies.rankings import DATA_SETS, Queries, letor_folder, load_folds, per_query
+from studies.rankings import DATA_SETS, Queries, data_folder, load_folds, per_query
 
 KEPT = RESULTS / "letor.json"
-SETS = ("letor", "smooth", "large")
-SIZES, STAGES, RATES = (25, 50, 100, 200), range(20, 301, 20), (0.03, 0.1)
+PAGE = RESULTS / "letor.md"
+SETS = {
+    "letor": "LETOR MQ2008",
+    "movielens": "MovieLens 1M",
+    "patients": "diabetes patients",
+    "smooth": "smooth",
+    "large": "smooth, 40,000 rows",
+    "additive": "additive",
+    "interactions": "interactions",
+    "rotated": "rotated",
+    "steps": "steps",
+    "plane": "linear",
+}
+COSTS = ("letor", "movielens", "large")  # sets of the table of times and sizes
+STAGES, RATES = range(20, 301, 20), (0.03, 0.1)
 NO_LIMIT = 10**9
 
 
 class Fitted(NamedTuple):
-    """A fitted ranker: how it predicts, how many bytes it takes, and what was chosen."""
+    """A fitted ranker: how it predicts, its bytes, functions and features, and what was chosen."""
 
     predict: Callable[[Array], Array]
     size: int
+    n_functions: int
+    n_features: int
     about: str
 
 
+# Boosting
+
+
 def searched(
-    train: Queries,
-    build: Callable[..., Any],
-    grid: list[dict[str, Any]],
-    stages: Sequence[int] = (),
-) -> Fitted:
+    train: Queries, build: Callable[..., Any], grid: list[dict[str, Any]], stages: Sequence[int]
+) -> tuple[Any, str]:
     """Fit with the parameters that have the highest NDCG@10 over five folds of queries.
 
-    `stages` are numbers of trees to try with each, of models with ``staged(X, stages)``.
+    `stages` are the numbers of trees to try with each, of models with ``staged(X, stages)``.
     """
-    scores = np.zeros((len(grid), max(1, len(stages))))
-    most = {"n_estimators": max(stages)} if stages else {}
+    scores = np.zeros((len(grid), len(stages)))
     for inside, outside in GroupKFold(5).split(train.X, train.y, train.groups):
         X, y, groups = (array[outside] for array in train)
         for number, parameters in enumerate(grid):
-            model = build(**parameters, **most).fit(*(array[inside] for array in train))
-            found = model.staged(X, stages) if stages else [model.predict(X)]
+            model = build(**parameters, n_estimators=max(stages))
+            found = model.fit(*(array[inside] for array in train)).staged(X, stages)
             scores[number] += 1.0 - np.asarray(
                 ndcg_error(y, np.array(found), groups, k=10, gain="shifted")
             )
     best, at = np.unravel_index(scores.argmax(), scores.shape)
-    chosen = grid[best] | ({"n_estimators": stages[at]} if stages else {})
-    model = build(**chosen).fit(*train)
+    chosen = grid[best] | {"n_estimators": stages[at]}
     about = ", ".join(f"{key} {value:g}" for key, value in chosen.items())
-    return Fitted(model.predict, getattr(model, "size", 0), about)
+    return build(**chosen).fit(*train), about
 
 
 class LightGBM:
@@ -119,107 +142,120 @@ class XGBoost(LightGBM):
         return len(self.model.get_booster().save_raw())
 
 
-class Linear:
-    """A linear model on scaled features, or on those less their means in the query."""
-
-    def __init__(self, model: Any, centred: bool = False) -> None:
-        self.model, self.scaler, self.centred = model, StandardScaler(), centred
-
-    def fit(self, X: Array, y: Array, groups: np.ndarray) -> Self:
-        """Fit to rows in any order."""
-        X = self.scaler.fit_transform(X)
-        if self.centred:
-            rows = pd.DataFrame(np.column_stack([X, y]))
-            rows -= rows.groupby(groups).transform("mean")
-            self.model.fit(rows.to_numpy()[:, :-1], rows.to_numpy()[:, -1])
-        else:
-            self.model.fit(X, y, groups)
-        self.size = 8 * (X.shape[1] + 1)
-        return self
-
-    def predict(self, X: Array) -> Array:
-        """Predict scores."""
-        return self.model.predict(self.scaler.transform(X))
+def boosted(build: Callable[..., Any], size: str, values: Sequence[int], train: Queries) -> Fitted:
+    """Fit boosting, with the size of its trees, its rate and its number of trees chosen."""
+    grid = [{size: one, "learning_rate": rate} for one, rate in product(values, RATES)]
+    model, about = searched(train, build, grid, STAGES)
+    n_features = np.count_nonzero(model.model.feature_importances_)
+    n_trees = model.model.get_params()["n_estimators"]
+    return Fitted(model.predict, model.size, n_trees, n_features, about)
 
 
-def chosen_by(ranker: type, *sizes: Any, **options: Any) -> Callable[[Queries], Fitted]:
-    """Return the fit of a ranker that chooses its own parameters."""
-
-    def fit(train: Queries) -> Fitted:
-        model = ranker(*sizes, random_state=0, **options).fit(*train)
-        shown = {
-            key: value if isinstance(value, str) else f"{value:.3g}"
-            for key, value in model.best_params_.items()
-        }
-        about = ", ".join(f"{key} {value}" for key, value in shown.items())
-        return Fitted(model.predict, expansion_bytes(model), about)
-
-    return fit
+# The rankers of this package
 
 
-def expansion_bytes(model: Any) -> int:
-    """Return the bytes of basis points and coefficients."""
-    points = model.best_estimator_.X_basis_  # none in a linear model
-    if getattr(model.best_estimator_, "dictionary_", None) is not None:
-        return 8 * sum(2 * len(term.features) + 1 for term in chosen_terms(model))
-    return model.coef_.nbytes + (0 if points is None else points.nbytes)
+def chosen_by(ranker: type, train: Queries, **options: Any) -> Fitted:
+    """Fit a ranker that chooses its own parameters."""
+    return describe(ranker(random_state=0, **options).fit(*train))
+
+
+def describe(model: Any) -> Fitted:
+    """Return a fitted pursuit with its size, functions, features and choice."""
+    terms = chosen_terms(model)
+    n_features = len({feature for term in terms for feature in term.features})
+    size = 8 * sum(2 * len(term.features) + 1 for term in terms)
+    if model.X_basis_ is not None:
+        size = model.coef_.nbytes + model.X_basis_.nbytes
+    about = ", ".join(
+        f"{key} {value if isinstance(value, str) else format(value, '.3g')}"
+        for key, value in model.best_params_.items()
+    )
+    return Fitted(model.predict, size, len(terms), n_features, about)
+
+
+def linear(train: Queries) -> Fitted:
+    """Fit RankRLS with a linear kernel: one weight for each feature."""
+    model = RankRLSCV(kernel="linear", scoring="ndcg@10").fit(*train)
+    weights = model.coef_
+    used = np.count_nonzero(weights)
+    about = f"alpha {model.best_params_['alpha']:g}"
+    return Fitted(model.predict, weights.nbytes, used, used, about)
 
 
 def rank_rls(train: Queries) -> Fitted:
     """Fit RankRLS with all points, with what cross-validation of 200 random ones chooses."""
-    chosen = SparseRankRLSCV([SIZES[-1]], scoring="ndcg@10", random_state=0).fit(*train)
+    chosen = SparseRankRLSCV([200], scoring="ndcg@10", random_state=0).fit(*train)
     gamma, alpha = (chosen.best_params_[name] for name in ("gamma", "alpha"))
     scale = chosen.scaler_.transform
     model = RankRLS(alpha, gamma=gamma).fit(scale(train.X), train.y, train.groups)
+    size = model.coef_.nbytes + model.X_basis_.nbytes
     about = f"gamma {gamma:.3g}, alpha {alpha:.3g}"
-    return Fitted(lambda X: model.predict(scale(X)), expansion_bytes(model), about)
+    used = np.count_nonzero(np.ptp(train.X, axis=0))
+    return Fitted(lambda X: model.predict(scale(X)), size, len(train.y), used, about)
 
 
-def rank_svm(train: Queries) -> Fitted:
-    """Fit a linear RankSVM."""
-    options = {"kernel": "linear", "loss": "squared_hinge", "group_weight": "equal"}
-    grid = [{"C": 10.0**power} for power in range(-4, 2)]
-    return searched(train, lambda C: Linear(RankSVM(C, **options)), grid)
+class PairKernels(BaseEstimator):
+    """Gaussian kernels over given pairs of features, in three widths, at random training points."""
+
+    def __init__(self, pairs: Sequence[tuple[int, int]], n_points: int = 40) -> None:
+        self.pairs, self.n_points = pairs, n_points
+
+    def fit(self, X: Array) -> Self:
+        """Draw the points."""
+        points = X[np.random.default_rng(0).permutation(len(X))[: self.n_points]]
+        every = product(self.pairs, points, (0.5, 1.0, 2.0))
+        self.terms = [Term("kernel", own, tuple(x[list(own)]), (w,)) for own, x, w in every]
+        return self
+
+    def columns(self, X: Array, which: Sequence[int]) -> Array:
+        """Return the values of some functions."""
+        terms = [self.terms[number] for number in which]
+        features = np.array([term.features for term in terms])
+        centres, widths = (np.array([term[at] for term in terms]) for at in (2, 3))
+        squares = sum(np.square(X[:, features[:, at]] - centres[:, at]) for at in (0, 1))
+        return np.exp(-0.5 * squares / np.square(widths[:, 0]))
 
 
-def centred_ridge(train: Queries) -> Fitted:
-    """Fit a linear ridge regression on scores and features less their means in the query."""
-    grid = [{"alpha": 10.0**power} for power in range(-2, 5)]
-    return searched(train, lambda alpha: Linear(Ridge(alpha, fit_intercept=False), True), grid)
-
-
-def boosted(build: Callable[..., Any], size: str, values: Sequence[int], train: Queries) -> Fitted:
-    """Fit boosting, with the size of its trees, its rate and its number of trees chosen."""
-    grid = [{size: one, "learning_rate": rate} for one, rate in product(values, RATES)]
-    return searched(train, build, grid, STAGES)
+def screened(train: Queries) -> Fitted:
+    """Fit functions of one feature, and kernels over the pairs that a pursuit of products chose."""
+    X = StandardScaler().fit_transform(train.X)
+    first = RankingPursuit(100, dictionary="pairs").fit(X, train.y, train.groups)
+    found = [term.features for term in chosen_terms(first) if len(term.features) == 2]
+    pairs = list(dict.fromkeys(found))[:20]
+    kernels = [PairKernels(pairs)] if pairs else []
+    dictionary = UnionDictionary([AdditiveDictionary(), *kernels])
+    return chosen_by(RankingPursuitCV, train, dictionary=dictionary, scoring="ndcg@10")
 
 
 class Method(NamedTuple):
-    """A ranker, and the most rows that it is given."""
+    """A ranker, and the maximum number of rows that it is given."""
 
     title: str
     fit: Callable[[Queries], Fitted]
     most_rows: int = NO_LIMIT
 
 
-NOTHING_SET = "`RankingPursuitCV()`, nothing set but the seed"
-METHODS = {"nothing-set": Method(NOTHING_SET, chosen_by(RankingPursuitCV))}
-for n in SIZES:
-    fit = chosen_by(RankingPursuitCV, n, dictionary="kernel", scoring="ndcg@10")
-    METHODS[f"pursuit-{n}"] = Method(f"ranking pursuit, at most {n} functions", fit)
-for name, title in (("additive", "functions of one feature"), ("pairs", "and products of two")):
-    fit = chosen_by(RankingPursuitCV, dictionary=name, scoring="ndcg@10")
-    METHODS[name] = Method(f"ranking pursuit, {title}", fit)
-for n in SIZES:
-    fit = chosen_by(SparseRankRLSCV, [n], scoring="ndcg@10")
-    METHODS[f"random-{n}"] = Method(f"sparse RankRLS, {n} random points", fit)
-METHODS |= {
-    "rank-rls": Method("RankRLS, all points", rank_rls, 10_000),
-    "rank-svm": Method("RankSVM, linear", rank_svm),
-    "ridge": Method("linear ridge on centred scores", centred_ridge),
-    "lightgbm": Method("LightGBM lambdarank", partial(boosted, LightGBM, "num_leaves", (7, 31))),
-    "xgboost": Method("XGBoost rank:ndcg", partial(boosted, XGBoost, "max_depth", (3, 6))),
+def _pursuit(dictionary: str) -> Callable[[Queries], Fitted]:
+    options = {"dictionary": dictionary, "scoring": "ndcg@10"}
+    return partial(chosen_by, RankingPursuitCV, **options)
+
+
+METHODS = {
+    "nothing-set": Method("`RankingPursuitCV()`", partial(chosen_by, RankingPursuitCV)),
+    "kernel": Method("kernel", _pursuit("kernel")),
+    "additive": Method("additive", _pursuit("additive")),
+    "pairs": Method("pairs", _pursuit("pairs")),
+    "rank-rls": Method("RankRLS", rank_rls, 10_000),
+    "linear": Method("linear", linear),
+    "lightgbm": Method("LightGBM", partial(boosted, LightGBM, "num_leaves", (7, 31))),
+    "xgboost": Method("XGBoost", partial(boosted, XGBoost, "max_depth", (3, 6))),
+    "screened": Method("screened pairs", screened, 10_000),
 }
+DICTIONARIES = ("kernel", "additive", "pairs")
+LISTED = [name for name in METHODS if name != "screened"]  # in the tables of all methods
+
+
+# Measurements
 
 
 def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
@@ -240,15 +276,16 @@ def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
         return None
     done, memory = time.process_time(), peak_megabytes() - before
     predictions = fitted.predict(test.X)
-    queries = per_query(test, predictions)
+    taken = time.process_time() - done
     return {
         "fit_seconds": done - begun,
-        "predict_seconds": time.process_time() - done,
-        "predicted": len(predictions),
+        "predict_ms": 1e6 * taken / len(predictions),
         "memory_mb": memory,
         "size_kb": fitted.size / 1e3,
+        "functions": int(fitted.n_functions),
+        "features": int(fitted.n_features),
         "about": fitted.about,
-        "queries": {name: [round(x, 6) for x in found] for name, found in queries.items()},
+        "ndcg": [round(value, 6) for value in per_query(test, predictions, ["ndcg"])["ndcg"]],
     }
 
 
@@ -274,107 +311,154 @@ def measure_all(sets: Iterable[str], methods: Collection[str], *, fresh: bool) -
         click.echo(f"{found['fit_seconds']:.1f} s, {found['about']}")
 
 
-MEASURES = {"ndcg": "NDCG@10", "map": "MAP", "error": "pairwise error"}
-REFERENCES = {"lightgbm": "NDCG@10 minus LightGBM's", "pursuit-100": "minus that of 100 functions"}
+# The page
 
-Folds = list[dict[str, Any]]  # the fits of one method
+Folds = list[dict[str, Any]]  # the fits of one method to one data set
+Measured = dict[str, dict[str, Folds]]  # by data set and method
 
 
-def section(kept: dict[str, Any], data: str) -> str:
-    """Return the tables of a data set, of methods that all folds are kept of; empty if none."""
-    measured: dict[str, Folds] = {}
-    for method in METHODS:
+def finished(kept: dict[str, Any]) -> Measured:
+    """Return the fits of each method that has all folds of a data set, next to LightGBM's."""
+    measured: Measured = {}
+    for data, method in product(SETS, METHODS):
         keys = sorted(key for key in kept if re.fullmatch(f"{data}/[^/]*/{method}", key))
         if len(keys) == DATA_SETS[data][0]:
-            measured[method] = [kept[key] for key in keys]
-    if not measured:
-        return ""
-    missing = "; ".join(
-        f"{title} (given at most {most:,} rows)" if most < NO_LIMIT else title
-        for name, (title, _, most) in METHODS.items()
-        if name not in measured
-    )
-    text = verdict(measured) + (f"\nNot measured: {missing}." if missing else "")
-    parts = [f"{environment()}.", quality_table(measured), text, cost_table(measured)]
-    pairs = [(measured.get(f"pursuit-{n}"), measured.get(f"random-{n}"), n) for n in SIZES]
-    rows = [[n, difference(one, two)] for one, two, n in pairs if one and two]
-    if rows:
-        parts.append("Chosen points minus as many random ones:")
-        parts.append(markdown_columns(["functions", "NDCG@10"], rows, "rr"))
-    return "\n\n".join(parts)
+            measured.setdefault(data, {})[method] = [kept[key] for key in keys]
+    return {data: found for data, found in measured.items() if "lightgbm" in found}
 
 
-def values(folds: Folds, measure: str = "ndcg") -> Array:
-    """Return a measure of all test queries."""
-    return np.concatenate([fold["queries"][measure] for fold in folds])
+def values(folds: Folds) -> Array:
+    """Return the NDCG@10 of all test queries."""
+    return np.concatenate([fold["ndcg"] for fold in folds])
 
 
-def difference(folds: Folds, others: Folds) -> str:
-    """Return the mean difference of the NDCG@10 of two methods, with its interval."""
-    found = compare(values(folds), values(others))
+def interval(found: Comparison) -> str:
+    """Return a mean difference with its interval."""
     return f"{found.mean:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
 
 
-def quality_table(measured: dict[str, Folds]) -> str:
-    """Return the mean measures of each method, and its differences from the references."""
-    references = {name: title for name, title in REFERENCES.items() if name in measured}
-    headers, rows = ["method", *MEASURES.values(), *references.values()], []
-    for method, folds in measured.items():
-        row = [METHODS[method].title, *(f"{values(folds, name).mean():.3f}" for name in MEASURES)]
-        row += ["" if method == x else difference(folds, measured[x]) for x in references]
-        rows.append(row)
-    return markdown_columns(headers, rows, "l" + "r" * (len(headers) - 1))
+def order(measured: Measured) -> list[str]:
+    """Return the data sets, those first where boosting is furthest ahead of nothing set."""
+    lead = {data: values(found["lightgbm"]).mean() for data, found in measured.items()}
+    own = {data: values(found["nothing-set"]).mean() for data, found in measured.items()}
+    return sorted(measured, key=lambda data: own[data] - lead[data])
 
 
-def verdict(measured: dict[str, Folds]) -> str:
-    """Return which methods are ahead of LightGBM or behind it, by the intervals."""
-    if "lightgbm" not in measured:
-        return "LightGBM was not measured."
-    lightgbm = values(measured["lightgbm"])
-    found = {name: compare(values(folds), lightgbm) for name, folds in measured.items()}
-    ahead = [METHODS[name].title for name, one in found.items() if one.interval[0] > 0]
-    behind = [METHODS[name].title for name, one in found.items() if one.interval[1] < 0]
-    intervals = f"by the intervals over {len(lightgbm)} queries"
-    others = {name: one for name, one in found.items() if name not in ("lightgbm", "xgboost")}
-    if others and all(one.interval[1] < 0 for one in others.values()):
-        best = max(others, key=lambda name: values(measured[name]).mean())
-        return (
-            f"Boosting wins: {intervals}, LightGBM is ahead of every method that is not boosting, "
-            f"of the best of them ({METHODS[best].title}) by {-others[best].mean:.3f}."
-        )
+def differences(measured: Measured) -> str:
+    """Return the lead over LightGBM of some methods, where boosting wins first."""
+    methods = [name for name in LISTED if name not in ("lightgbm", "kernel", "additive")]
+    rows = []
+    for data in order(measured):
+        found = measured[data]
+        lightgbm = values(found["lightgbm"])
+        cells = [
+            "" if m not in found else interval(compare(values(found[m]), lightgbm)) for m in methods
+        ]
+        rows.append([SETS[data], len(lightgbm), f"{lightgbm.mean():.3f}", *cells])
+    header = ["data", "queries", "LightGBM", *(METHODS[name].title for name in methods)]
+    return markdown_columns(header, rows, "l" + "r" * (len(header) - 1))
+
+
+def verdict(measured: Measured) -> str:
+    """Return where LightGBM is ahead of `RankingPursuitCV()`, behind it, and level."""
+    sides: dict[str, list[str]] = {"ahead": [], "behind": [], "level": []}
+    for data in order(measured):
+        found = compare(*(values(measured[data][name]) for name in ("nothing-set", "lightgbm")))
+        low, high = found.interval
+        side = "ahead" if high < 0 else "behind" if low > 0 else "level"
+        sides[side].append(f"{SETS[data]} ({found.mean:+.3f})" if side != "level" else SETS[data])
+    listed = {side: "; ".join(names) or "nowhere" for side, names in sides.items()}
     return (
-        f"{intervals.capitalize()}, ahead of LightGBM: {'; '.join(ahead) or 'none'}. "
-        f"Behind it: {'; '.join(behind) or 'none'}. Any others are level with it."
+        f"**LightGBM is ahead** of `RankingPursuitCV()` on: {listed['ahead']}. **It is behind** "
+        f"on: {listed['behind']}. **Level**, by the intervals: {listed['level']}."
     )
 
 
-def cost_table(measured: dict[str, Folds]) -> str:
-    """Return times, memory and size of each method."""
-    headers = ["method", "fit, s", "predict, ms", "memory, MB", "model, kB", "chosen, first fold"]
+def means(measured: Measured) -> str:
+    """Return the NDCG@10 of every method on every data set, the highest in bold."""
     rows = []
-    for method, folds in measured.items():
-        found = pd.DataFrame(folds)
-        per_1000 = (1e6 * found["predict_seconds"] / found["predicted"]).mean()
-        row = [f"{found['fit_seconds'].mean():.1f}", f"{per_1000:.1f}"]
-        row += [f"{found['memory_mb'].max():.0f}", f"{found['size_kb'].mean():.1f}"]
-        rows.append([METHODS[method].title, *row, folds[0]["about"]])
-    return markdown_columns(headers, rows, "lrrrrl")
+    for data in order(measured):
+        found = {name: values(folds).mean() for name, folds in measured[data].items()}
+        best = max(found[name] for name in LISTED if name in found)
+        cells = [f"{found[name]:.3f}" if name in found else "" for name in LISTED]
+        rows.append([SETS[data], *(f"**{x}**" if x == f"{best:.3f}" else x for x in cells)])
+    header = ["data", *(METHODS[name].title for name in LISTED)]
+    return markdown_columns(header, rows, "l" + "r" * len(LISTED))
+
+
+def costs(measured: Measured) -> str:
+    """Return times and sizes of each method on some of the data sets."""
+    columns = {
+        "fit, s": ("fit_seconds", ".1f"),
+        "predict, ms": ("predict_ms", ".1f"),
+        "memory, MB": ("memory_mb", ".0f"),
+        "model, kB": ("size_kb", ".1f"),
+        "functions or trees": ("functions", ".0f"),
+        "features": ("features", ".0f"),
+    }
+    rows = []
+    for data in (name for name in COSTS if name in measured):
+        for name in (name for name in LISTED if name in measured[data]):
+            found = pd.DataFrame(measured[data][name])
+            cells = [format(found[key].mean(), shown) for key, shown in columns.values()]
+            rows.append([SETS[data], METHODS[name].title, *cells])
+    return markdown_columns(["data", "method", *columns], rows, "ll" + "r" * len(columns))
+
+
+def auto(measured: Measured) -> str:
+    """Return what `RankingPursuitCV()` chooses, and what another dictionary would have brought."""
+    rows = []
+    for data in order(measured):
+        found = measured[data]
+        if not all(name in found for name in DICTIONARIES):
+            continue
+        words = (re.match(r"dictionary (\w+)", fold["about"])[1] for fold in found["nothing-set"])
+        chosen = ", ".join(f"{name} {number}" for name, number in Counter(words).most_common())
+        best = max(DICTIONARIES, key=lambda name: values(found[name]).mean())
+        lead = interval(compare(values(found["nothing-set"]), values(found[best])))
+        rows.append([SETS[data], chosen, best, lead])
+    header = ["data", "chosen in the folds", "best of the three on test queries"]
+    return markdown_columns([*header, "NDCG@10 minus that of the best"], rows, "lllr")
+
+
+def screening(measured: Measured) -> str:
+    """Return the lead of kernels over screened pairs over products, and the functions of both."""
+    rows = []
+    for data in order(measured):
+        found = measured[data]
+        if "screened" in found and "pairs" in found:
+            lead = interval(compare(*(values(found[name]) for name in ("screened", "pairs"))))
+            sizes = [pd.DataFrame(found[x])["functions"].mean() for x in ("screened", "pairs")]
+            rows.append([SETS[data], lead, *(f"{size:.0f}" for size in sizes)])
+    header = ["data", "NDCG@10 minus that of products", "functions", "functions of products"]
+    return markdown_columns(header, rows, "lrrr")
 
 
 @click.command()
 @click.option("--only", multiple=True, type=click.Choice(list(METHODS)), help="These methods.")
-@click.option("--data", multiple=True, type=click.Choice(SETS), help="These data sets.")
+@click.option("--data", multiple=True, type=click.Choice(list(SETS)), help="These data sets.")
 @click.option("--fresh", is_flag=True, help="Measure finished fits again.")
 def main(only: tuple[str, ...], data: tuple[str, ...], fresh: bool) -> None:
     """Compare rankers with gradient boosting and linear models.
 
-    Writes the tables of results/letor.md. Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor (see
-    data/README.md), and LightGBM and XGBoost (pip install '.[bench]') for their rows. Finished fits
-    are kept in results/letor.json: re-run the same command to resume.
+    Writes the tables of results/letor.md, in about an hour. Needs LETOR MQ2008 and MovieLens 1M
+    under $RANKPURSUIT_DATA (see data/README.md), and LightGBM and XGBoost (pip install '.[bench]').
+    Finished fits are kept in results/letor.json: re-run the same command to resume.
     """
-    if "letor" in (data or SETS) and not letor_folder().is_dir():
-        raise click.ClickException("no LETOR MQ2008: set RANKPURSUIT_DATA, or use --data smooth")
-    measure_all(data or SETS, only or METHODS, fresh=fresh)
-    for name in SETS:
-        if text := section(kept_fits(), name):
-            write_part(RESULTS / "letor.md", name, text)
+    chosen = data or tuple(SETS)
+    for name, folder in (("letor", "letor/MQ2008"), ("movielens", "movielens/ml-1m")):
+        if name in chosen and not data_folder(folder).is_dir():
+            raise click.ClickException(
+                f"no {SETS[name]} in {data_folder(folder)}: set RANKPURSUIT_DATA, or use --data "
+                "with the names of other sets"
+            )
+    measure_all(chosen, only or METHODS, fresh=fresh)
+    if not (measured := finished(kept_fits())):
+        raise click.ClickException(
+            "no data set has all folds of LightGBM yet; the page is as before"
+        )
+    parts = {"differences": differences, "verdict": verdict, "means": means, "costs": costs}
+    parts |= {"auto": auto, "screening": screening}
+    write_part(PAGE, "environment", f"{environment()}.")
+    for name, make in parts.items():
+        write_part(PAGE, name, make(measured))

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import ortho_group
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-from rankpursuit.datasets import load_letor
+from rankpursuit.datasets import load_letor, load_movielens
 from rankpursuit.metrics import disagreement_error, mean_average_precision, ndcg_error
 from studies.library import Array
 
@@ -41,9 +43,14 @@ class Fold(NamedTuple):
         return Fold(self.name, *parts)
 
 
+def data_folder(name: str) -> Path:
+    """Return where a data set is expected."""
+    return Path(os.environ.get("RANKPURSUIT_DATA", "data")) / name
+
+
 def letor_folder() -> Path:
     """Return where the parts of MQ2008 are expected."""
-    return Path(os.environ.get("RANKPURSUIT_DATA", "data")) / "letor" / "MQ2008"
+    return data_folder("letor") / "MQ2008"
 
 
 def letor(n_folds: int) -> list[Fold]:
@@ -57,13 +64,103 @@ def letor(n_folds: int) -> list[Fold]:
     return folds
 
 
-def smooth(rng: np.random.Generator, n_queries: int) -> Queries:
-    """Draw queries of 20 documents with 50 features, of which ten matter, graded 0 to 4."""
-    X = rng.normal(size=(n_queries * 20, 50))
-    utility = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) + X[:, 4:10].sum(1) / 4
+def movielens(n_folds: int) -> list[Fold]:
+    """Rank the movies of a user by genres and year; learn from 200 users, test on 200 others."""
+    folder = data_folder("movielens") / "ml-1m"
+    columns = {"sep": "::", "engine": "python", "encoding": "latin-1", "header": None}
+    movies = pd.read_csv(folder / "movies.dat", names=["movie", "title", "genres"], **columns)
+    features = movies.set_index("movie")["genres"].str.get_dummies("|").astype(float)
+    features["year"] = (
+        movies.set_index("movie")["title"].str.extract(r"\((\d{4})\)")[0].astype(float)
+    )
+    table = load_movielens(folder)
+    X = features.loc[table.item_ids].to_numpy()
+
+    def draw(rng: np.random.Generator, users: NDArray[np.int64]) -> Queries:
+        rated = [np.arange(table.offsets[user], table.offsets[user + 1]) for user in users]
+        rows = [rng.permutation(own)[:40] for own in rated]
+        groups, own = np.repeat(users, [len(part) for part in rows]), np.concatenate(rows)
+        return Queries(X[table.items[own]], table.values[own] - 1.0, groups)
+
+    folds = []
+    for seed in range(n_folds):
+        rng = np.random.default_rng(seed)
+        users = rng.permutation(table.n_users)
+        folds.append(Fold(str(seed), draw(rng, users[:200]), draw(rng, users[200:400])))
+    return folds
+
+
+def patients(n_folds: int) -> list[Fold]:
+    """Rank batches of 20 patients of scikit-learn's diabetes data, graded by fifths of all."""
+    X, y = load_diabetes(return_X_y=True)
+    grades = np.searchsorted(np.quantile(y, [0.2, 0.4, 0.6, 0.8]), y).astype(float)
+    batches = np.random.default_rng(0).permutation(len(y)) % 22
+    folds = []
+    for number in range(n_folds):
+        held_out = batches % n_folds == number
+        parts = ((X[own], grades[own], batches[own]) for own in (~held_out, held_out))
+        folds.append(Fold(str(number), *(Queries(*part) for part in parts)))
+    return folds
+
+
+SIZE = 20  # documents of a drawn query
+
+
+def graded(X: Array, utility: Array, rng: np.random.Generator) -> Queries:
+    """Grade the documents of each query 0 to 4 by fifths of their noisy utility."""
     noisy = utility + utility.std() / 3 * rng.normal(size=len(X))
-    ranks = noisy.reshape(n_queries, 20).argsort(axis=1).argsort(axis=1)
-    return Queries(X, (ranks // 4).ravel().astype(float), np.repeat(np.arange(n_queries), 20))
+    ranks = noisy.reshape(-1, SIZE).argsort(axis=1).argsort(axis=1)
+    groups = np.repeat(np.arange(len(X) // SIZE), SIZE)
+    return Queries(X, (ranks // (SIZE // 5)).ravel().astype(float), groups)
+
+
+def smooth(rng: np.random.Generator, n_queries: int) -> Queries:
+    """Draw queries with 50 features, of which ten matter."""
+    X = rng.normal(size=(n_queries * SIZE, 50))
+    utility = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) + X[:, 4:10].sum(1) / 4
+    return graded(X, utility, rng)
+
+
+def additive(rng: np.random.Generator, n_queries: int) -> Queries:
+    """Draw queries with normal, lognormal and Poisson features and a sum of functions of six."""
+    shape = (n_queries * SIZE, 10)
+    parts = [rng.normal(size=shape), rng.lognormal(size=shape), rng.poisson(3.0, size=shape)]
+    X = np.concatenate(parts, axis=1).astype(float)
+    utility = np.tanh(2 * X[:, 0]) + np.square(X[:, 1]) / 2 + np.log(X[:, 10])
+    utility += np.exp(-np.square(X[:, 11] - 1.0)) * 2 + np.sqrt(X[:, 20]) - 2.0 * (X[:, 21] == 0)
+    return graded(X, utility, rng)
+
+
+def interactions(rng: np.random.Generator, n_queries: int) -> Queries:
+    """Draw queries with 20 uniform features and a sum of functions of four pairs of them."""
+    X = rng.uniform(size=(n_queries * SIZE, 20))
+    utility = 6 * (X[:, 0] - 0.5) * (X[:, 1] - 0.5) + 2 * np.maximum(X[:, 2], X[:, 3])
+    utility += 2 * X[:, 4] * (X[:, 5] > 0.5) + np.sin(2 * np.pi * X[:, 6] * X[:, 7])
+    return graded(X, utility, rng)
+
+
+def rotated(rng: np.random.Generator, n_queries: int) -> Queries:
+    """Draw queries with 10 normal features and a utility of their rotation, the same in all."""
+    X = rng.normal(size=(n_queries * SIZE, 10))
+    Z = X @ ortho_group.rvs(10, random_state=0)
+    return graded(X, np.sin(2 * Z[:, 0]) + Z[:, 1] * Z[:, 2] + np.abs(Z[:, 3]), rng)
+
+
+def steps(rng: np.random.Generator, n_queries: int) -> Queries:
+    """Draw queries with 30 normal features and 12 trees of depth three, the same in all."""
+    trees = np.random.default_rng(0)
+    X = rng.normal(size=(n_queries * SIZE, 30))
+    utility = np.zeros(len(X))
+    for _ in range(12):
+        features, cuts = trees.choice(30, size=3, replace=False), trees.normal(size=3) / 2
+        utility += trees.normal(size=8)[(X[:, features] > cuts) @ [4, 2, 1]]
+    return graded(X, utility, rng)
+
+
+def plane(rng: np.random.Generator, n_queries: int) -> Queries:
+    """Draw queries with 30 normal features and a utility that is linear in eight of them."""
+    X = rng.normal(size=(n_queries * SIZE, 30))
+    return graded(X, X[:, :8] @ np.arange(1.0, 9.0), rng)
 
 
 def uneven(rng: np.random.Generator, n_queries: int) -> Queries:
@@ -121,6 +218,13 @@ DATA_SETS: dict[str, tuple[int, Callable[[int], list[Fold]]]] = {
     "cancer": (5, partial(one_ranking, load_breast_cancer)),
     "ratings": (3, partial(drawn, ratings, 40)),
     "large": (1, partial(drawn, smooth, 2000)),
+    "movielens": (2, movielens),
+    "patients": (5, patients),
+    "additive": (2, partial(drawn, additive, 100)),
+    "interactions": (2, partial(drawn, interactions, 100)),
+    "rotated": (2, partial(drawn, rotated, 100)),
+    "steps": (2, partial(drawn, steps, 100)),
+    "plane": (2, partial(drawn, plane, 100)),
 }  # the number of folds, and how they are made
 
 

@@ -60,7 +60,7 @@ def test_the_module_lists_the_commands_with_one_line_each():
     [
         (["rnu"], "did you mean run?"),
         (["data", "fech"], "did you mean fetch?"),
-        (["run", "demo", "--quit"], "'--quiet'"),
+        (["run", "demo", "--quit"], "--quiet"),
         (["run", "demmo"], "did you mean demo, which comes with rankpursuit?"),
     ],
 )

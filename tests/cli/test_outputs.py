@@ -105,7 +105,6 @@ def test_no_command_prints_control_characters(words, tmp_path, monkeypatch):
     [
         (["--n-jobs", "0"], "--n-jobs: expected 1 to 256, or -1, got 0"),
         (["--n-jobs", "1000000"], "--n-jobs: expected 1 to 256, or -1, got 1000000"),
-        (["--backend", "dask"], "--backend dask needs --scheduler, e.g. tcp://HOST:8786"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_written(tmp_path, options, message):

@@ -1,4 +1,4 @@
-"""``rp-run --backend dask`` with real schedulers and workers, killed at bad moments."""
+"""``rp-run --scheduler`` with real schedulers and workers, killed at bad moments."""
 
 import os
 import signal
@@ -130,19 +130,10 @@ def invoke(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize(
-    ("options", "fault"),
-    [
-        (["--backend", "dask"], "--backend dask needs --scheduler"),
-        (["--scheduler", "tcp://host:8786"], "--scheduler needs --backend dask"),
-        ([*on("tcp://host:8786"), "-j", "2"], "--n-jobs is for this machine"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(config, options, fault):
-    result = invoke(config, *options)
+def test_a_number_of_processes_is_refused_for_a_cluster(config):
+    result = invoke(config, *on("tcp://host:8786"), "-j", "2")
     assert result.exit_code == 2
-    assert result.output.startswith(f"error: {fault}")
-    assert result.output.count("\n") == 1
+    assert result.output == "error: --n-jobs is for this machine; a cluster has its own workers\n"
 
 
 def test_without_dask_the_command_to_install_it_is_told(config, monkeypatch):

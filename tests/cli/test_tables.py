@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from made_up import write_results
 
 from rankpursuit.cli import tables
-from rankpursuit.cli._results import load_default
+from rankpursuit.cli._common import load_default
 from rankpursuit.cli.report import main as report
 from rankpursuit.cli.tables import main
 from rankpursuit.reporting import claims

@@ -249,6 +249,12 @@ def test_a_model_is_saved_with_its_functions(tmp_path):
         ({"dictionary": "pairs", "kernel": "precomputed"}, "use dictionary='kernel'"),
         ({"scale": "query"}, "scale must be True or False or 'group'"),
         ({"tol": -1.0}, "tol must be a number of at least 0 or None"),
+        ({"dictionary": AdditiveDictionary(knots=-1)}, "knots of AdditiveDictionary must be an"),
+        ({"dictionary": PairDictionary(widths=[])}, "widths of PairDictionary must be a list"),
+        ({"dictionary": PairDictionary(max_factors=0)}, "max_factors of PairDictionary must be"),
+        ({"dictionary": KernelDictionary(n_points=0)}, "n_points of KernelDictionary must be"),
+        ({"dictionary": UnionDictionary(["pairs"])}, "each is an object with fit, columns and"),
+        ({"dictionary": UnionDictionary([])}, "parts of UnionDictionary must be a list"),
     ],
 )
 def test_parameters_that_cannot_be_used(parameters, message):

@@ -22,7 +22,7 @@ def sections(docstring):
 
 def entries(section):
     """Names of the entries of a section, each with its type; several may share an entry."""
-    heads = re.findall(r"^(\w[\w, ]*?)(?: : (.+))?$", section, flags=re.M)
+    heads = re.findall(r"^\**(\w[\w, ]*?)(?: : (.+))?$", section, flags=re.M)
     found = [(name, kind) for names, kind in heads for name in names.split(", ")]
     assert len(dict(found)) == len(found), "an entry stands there twice"
     return dict(found)
@@ -76,7 +76,7 @@ def test_documented_parameters_of_methods_are_those_of_their_signatures(cls):
             continue
         parts = sections(method.__doc__)
         signature = inspect.signature(method)
-        heads = re.findall(r"^(\w+) : ", parts.get("Parameters", ""), flags=re.M)
+        heads = re.findall(r"^\**(\w+) : ", parts.get("Parameters", ""), flags=re.M)
         assert heads == list(signature.parameters)[1:], name
         assert signature.return_annotation == "None" or {"Returns", "Yields"} & set(parts), name
 

@@ -46,8 +46,18 @@ def test_groups_that_cannot_be_used(data, estimator):
     X, y, groups = data
     with pytest.raises(ValueError, match="groups and qid both say what is compared"):
         clone(estimator).fit(X, y, groups, qid=groups)
-    with pytest.raises(ValueError, match="sizes of 2 groups add up to 7, but there are 40 samples"):
+    with pytest.raises(ValueError, match="add up to 7, but there are 40 samples; pass the label"):
         clone(estimator).fit(X, y, group=[3, 4])
+    with pytest.raises(ValueError, match="got 5: pass sizes of consecutive groups to fit as group"):
+        clone(estimator).fit(X, y, np.bincount(groups))
+
+
+def test_a_ranker_is_scored_by_query_ids(data):
+    X, y, groups = data
+    model = RankingPursuit(3).fit(X, y, qid=groups)
+    assert model.score(X, y, qid=groups) == model.score(X, y, groups)
+    with pytest.raises(ValueError, match="groups and qid both say what is compared"):
+        model.score(X, y, groups, qid=groups)
 
 
 @pytest.mark.parametrize("dictionary", ["kernel", "fixed"])
@@ -114,9 +124,19 @@ def test_weights_that_cannot_be_used(data):
         model.fit(X, y, groups, sample_weight=np.ones(39))
     with pytest.raises(ValueError, match="pass weights= of the pairs"):
         model.fit(X, pairs=[[0, 1]], sample_weight=np.ones(40))
-    (semi_supervised,) = made("SemiSupervisedRankingPursuitCV")
-    with pytest.raises(ValueError, match="takes no sample_weight"):
-        semi_supervised.fit(X, y, groups, sample_weight=np.ones(40))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    made("RankSVM", "SemiSupervisedRankingPursuit", "SemiSupervisedRankingPursuitCV"),
+    ids=id_of,
+)
+def test_weights_are_refused_with_a_remedy(data, estimator):
+    X, y, groups = data
+    with pytest.raises(ValueError, match="takes no sample_weight: leave it out, or use RankRLS"):
+        estimator.fit(X, y, groups, sample_weight=np.ones(40))
+    with pytest.raises(TypeError, match=r"unexpected .*argument 'eval_set'"):
+        estimator.fit(X, y, groups, eval_set=[(X, y)])
 
 
 def test_names_of_features_come_from_polars(data):

@@ -14,10 +14,10 @@ from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments import methods
+from rankpursuit.experiments.backends import experiment_from
 from rankpursuit.experiments.config import (
     Experiment,
     KernelSpec,
-    experiment_from,
     json_schema,
     parse_experiment,
 )
@@ -203,7 +203,7 @@ def test_another_process_gets_experiments_and_plug_ins_as_text():
     experiment = parse_experiment(config_of(smoothing={"power": 3}))
     sent = json.dumps(experiment.resolved()), plugin_sources()
     program = (
-        "import sys, json; from rankpursuit.experiments.config import experiment_from\n"
+        "import sys, json; from rankpursuit.experiments.backends import experiment_from\n"
         "text, plugins = json.load(sys.stdin)\n"
         "print(experiment_from(text, tuple(map(tuple, plugins))).digest())"
     )

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rp_run import RESULTS, one_line, run, write_config
+from rp_run import RESULTS
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import RankpursuitError, StoreError
@@ -173,23 +173,6 @@ def test_no_flipped_byte_changes_a_result(tiny, damaged, monkeypatch, quarter):
         assert found == ({} if outcome == "refused" else tiny.results), f"byte {position}"
         outcomes.add(outcome)
     assert outcomes == {"refused", "computed again", "unharmed"}
-
-
-def test_flipped_bytes_through_the_command_end_in_one_line_or_the_same_results(tmp_path):
-    config = write_config(tmp_path, "rls")
-    small = ("--set", "protocol.test_users=2", "--set", "protocol.holdout_users=2", "--quiet")
-    assert run(config, tmp_path, *small).returncode == 0
-    folder = tmp_path / "small"
-    results, store = contents(folder), (folder / "results.sqlite").read_bytes()
-    for position in np.random.default_rng(0).integers(len(store), size=3):
-        flipped = bytearray(store)
-        flipped[position] ^= 0xFF
-        (folder / "results.sqlite").write_bytes(flipped)
-        finished = run(config, tmp_path, *small)
-        if finished.returncode:
-            one_line(finished, 1, "results.sqlite", "--fresh")
-        assert "Traceback" not in finished.stderr
-        assert contents(folder) == results
 
 
 def edit(folder, *statements):

@@ -13,7 +13,7 @@ from rp_run import contents, one_line, run, write_config
 from rankpursuit.errors import OutputError
 from rankpursuit.writing import write_atomically
 
-SIZES = (0, 1_000, 5_000, 12_000, 20_000)
+SIZES = (0, 5_000, 20_000)
 
 
 def limited_to(size):

@@ -78,8 +78,8 @@ main(prog_name="rp-{command}")
 
 LOADING = {
     "run": ("rankpursuit.experiments.config", "load_experiment", ["demo"]),
-    "tables": ("rankpursuit.cli._results", "load_all", ["."]),
-    "report": ("rankpursuit.cli._results", "load_all", ["."]),
+    "tables": ("rankpursuit.cli._common", "load_all", ["."]),
+    "report": ("rankpursuit.cli._common", "load_all", ["."]),
     "check": ("rankpursuit.reporting.check", "load_expectations", ["."]),
     "data": ("rankpursuit.datasets.files", "guess_layout", ["describe", "ratings.csv"]),
 }

@@ -25,6 +25,11 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+// A table that is wider than its box says so.
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("scrolls", target.scrollWidth > target.clientWidth);
+});
+for (const box of document.querySelectorAll(".box")) sizes.observe(box);
 // On paper nothing can be opened.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from all_estimators import CROSS_VALIDATED, id_of
+from all_estimators import CROSS_VALIDATED, grouped_data, id_of
 from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -264,3 +264,29 @@ def test_arrays_are_lists_too(data):
     grid = {"gammas": np.array([0.1, 0.3]), "ridges": np.geomspace(0.1, 1.0, 3)}
     model = RankingPursuitCV(3, **grid).fit(X, y, groups)
     assert len(model.cv_results_["mean_test_score"]) == 2 * 3 * 3
+
+
+def test_a_search_reports_its_progress_to_callbacks():
+    pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
+    X, y, groups = grouped_data()
+    done = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            done.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            done.append(context.task_name)
+
+        def teardown(self, estimator, context):
+            done.append("teardown")
+
+    model = RankingPursuitCV(3, cv=4).set_callbacks(Recorder()).fit(X, y, groups)
+    folds = ["fold"] * 4
+    expected = [*folds, "kernel", *folds, "additive", *folds, "pairs", "refit", "fit"]
+    assert done == ["setup", *expected, "teardown"]
+    plain = RankingPursuitCV(3, cv=4).fit(X, y, groups)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
