@@ -162,7 +162,7 @@ PARAMETERS: Constraints = {
         choice("kernel", "additive", "pairs"),
         Constraint(
             "an object with fit, columns and terms",
-            lambda value: all(hasattr(type(value), name) for name in ("fit", "columns", "terms")),
+            lambda value: all(hasattr(type(value), name) for name in ("fit", "columns")),
         ),
     ),
     "fitting": (choice("basic", "backfit", "prefit"),),
