@@ -3,24 +3,17 @@
 import numpy as np
 import pytest
 from studies import letor
-from studies.letor import searched, section
+from studies.letor import finished, searched, verdict
 from studies.rankings import DATA_SETS, Fold, Queries, per_query
 
 rng = np.random.default_rng(0)
 
 
 def fit_of(ndcg):
-    """A finished fit of sixty queries with such NDCG@10."""
+    """A finished fit, with such NDCG@10 on average over sixty queries."""
     values = (ndcg + 0.01 * np.sin(np.arange(60.0))).tolist()
-    return {
-        "fit_seconds": 2.0,
-        "predict_seconds": 0.01,
-        "predicted": 1000,
-        "memory_mb": 50.0,
-        "size_kb": 7.0,
-        "about": "ridge 1",
-        "queries": {"ndcg": values, "map": values, "error": values},
-    }
+    sizes = dict.fromkeys(("fit_seconds", "predict_ms", "memory_mb", "size_kb"), 2.0)
+    return sizes | {"functions": 7, "features": 3, "about": "dictionary pairs", "ndcg": values}
 
 
 @pytest.fixture
@@ -40,49 +33,44 @@ def kept(tmp_path, monkeypatch):
 
 
 def test_finished_fits_are_not_measured_again(kept):
-    letor.measure_all(["smooth"], ["ridge"], fresh=False)
-    letor.measure_all(["smooth"], ["ridge", "lightgbm"], fresh=False)
-    assert kept == ["ridge", "lightgbm"]
-    letor.measure_all(["smooth"], ["ridge"], fresh=True)
-    assert kept == ["ridge", "lightgbm", "ridge"]
-    assert set(letor.kept_fits()) == {"smooth/0/ridge", "smooth/0/lightgbm"}
+    letor.measure_all(["smooth"], ["linear"], fresh=False)
+    letor.measure_all(["smooth"], ["linear", "lightgbm"], fresh=False)
+    assert kept == ["linear", "lightgbm"]
+    letor.measure_all(["smooth"], ["linear"], fresh=True)
+    assert kept == ["linear", "lightgbm", "linear"]
+    assert set(letor.kept_fits()) == {"smooth/0/linear", "smooth/0/lightgbm"}
 
 
 def test_a_method_whose_package_is_not_installed_is_left_out_with_a_word(kept, capsys):
-    letor.measure_all(["smooth"], ["xgboost", "ridge"], fresh=False)
+    letor.measure_all(["smooth"], ["xgboost", "linear"], fresh=False)
     assert "skipped: its package is not installed (pip install '.[bench]')" in (
         capsys.readouterr().out
     )
-    assert set(letor.kept_fits()) == {"smooth/0/ridge"}
+    assert set(letor.kept_fits()) == {"smooth/0/linear"}
 
 
-def test_the_page_says_who_is_ahead_of_boosting_and_who_behind():
-    figures = {"pursuit-100": 0.8, "random-100": 0.6, "lightgbm": 0.7, "ridge": 0.7}
-    text = section({f"large/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, "large")
-    assert "ahead of LightGBM: ranking pursuit, at most 100 functions. Behind it: " in text
-    assert "Behind it: sparse RankRLS, 100 random points. Any others are level" in text
-    assert "|         100 | +0.200 (+0.200 to +0.200) |" in text
+def test_the_page_says_where_boosting_is_ahead_and_where_behind():
+    own = {"smooth": 0.8, "steps": 0.6, "plane": 0.7}
+    kept = {f"{data}/{fold}/lightgbm": fit_of(0.7) for data in own for fold in range(3)}
+    kept |= {f"{data}/{fold}/nothing-set": fit_of(own[data]) for data in own for fold in range(3)}
+    kept = {key: kept[key] for key in kept if key.startswith("smooth") or "/2/" not in key}
+    text = verdict(finished(kept))
+    assert "**LightGBM is ahead** of `RankingPursuitCV()` on: steps (-0.100). " in text
+    assert "**It is behind** on: smooth (+0.100). **Level**, by the intervals: linear." in text
 
 
-def test_the_page_says_where_boosting_wins():
-    figures = {"pursuit-100": 0.6, "ridge": 0.5, "lightgbm": 0.7, "xgboost": 0.8}
-    text = section({f"large/0/{name}": fit_of(ndcg) for name, ndcg in figures.items()}, "large")
-    assert "Boosting wins: by the intervals over 60 queries" in text
-    assert "(ranking pursuit, at most 100 functions) by 0.100." in text
-
-
-def test_methods_with_missing_folds_are_left_out_and_named():
+def test_methods_with_missing_folds_and_data_without_lightgbm_are_left_out():
     kept = {f"smooth/{fold}/lightgbm": fit_of(0.7) for fold in (0, 1, 2)}
-    text = section(kept | {"smooth/0/ridge": fit_of(0.7)}, "smooth")
-    assert "| LightGBM lambdarank" in text
-    assert "| linear ridge" not in text
-    missing = next(line for line in text.splitlines() if line.startswith("Not measured"))
-    assert "linear ridge on centred scores" in missing and "LightGBM" not in missing
-    assert "RankRLS, all points (given at most 10,000 rows)" in missing
+    kept |= {"smooth/0/linear": fit_of(0.7), "large/0/linear": fit_of(0.7)}
+    assert {data: list(found) for data, found in finished(kept).items()} == {"smooth": ["lightgbm"]}
 
 
-def test_a_data_set_without_finished_fits_keeps_its_part_of_the_page():
-    assert section({"smooth/0/ridge": fit_of(0.7)}, "smooth") == ""
+@pytest.mark.parametrize("make", [letor.differences, letor.means, letor.costs, letor.auto])
+def test_every_part_of_the_page_has_the_finished_data(make):
+    names = ("nothing-set", "kernel", "additive", "pairs", "lightgbm")
+    kept = {f"large/0/{name}": fit_of(0.7 + 0.1 * (name == "pairs")) for name in names}
+    text = make(finished(kept))
+    assert "| smooth, 40,000 rows" in text
 
 
 def test_queries_of_one_grade_are_not_judged():
@@ -109,5 +97,4 @@ def test_the_search_takes_what_is_best_over_the_folds():
     X, groups = rng.normal(size=(60, 1)), np.repeat(np.arange(10), 6)
     train = Queries(X, (X[:, 0] > 0).astype(float), groups)
     grid = [{"sign": -1.0}, {"sign": 1.0}]
-    assert searched(train, Directed, grid).about == "sign 1"
-    assert searched(train, Directed, grid, [20, 40, 60]).about == "sign 1, n_estimators 40"
+    assert searched(train, Directed, grid, [20, 40, 60])[1] == "sign 1, n_estimators 40"
