@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.harness import Entries, Options, Subject, alternate, is_met, save_figure
+from benchmarks.harness import Entries, Options, Subject, alternate, goal_row, save_figure
 from benchmarks.runs import run, sized
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 from rankpursuit.reporting.figures import figure_style
@@ -120,9 +120,8 @@ def rows(options: Options) -> Entries:
             values = np.array([taken.min() for taken in alternate(options.rounds, *twice)[1::2]])
             values = 1e3 * values / sizes if unit == "ms a task" else values
         curve = Curve(title, sizes, counted, unit, values, goal)
-        wanted = f"at most {goal:g}"
         name = f"{title}: {unit} against {counted}"
-        yield EXPONENTS, [name, curve.exponent, wanted, is_met(wanted, curve.exponent)]
+        yield EXPONENTS, goal_row(name, curve.exponent, f"at most {goal:g}")
         for size, value in zip(sizes, values, strict=True):
             yield DETAILS, [title, f"{size} {counted}", f"{value:.3g} {unit}"]
         found.append(curve)

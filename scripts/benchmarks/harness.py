@@ -86,10 +86,13 @@ def ratio_row(
     return [title, *medians, spread, goal, is_met(goal, medians[2])]
 
 
-def is_met(goal: str, value: float) -> bool | str:
-    """Return whether a value meets a goal such as "at least 40"; empty without a goal."""
-    if not goal:
-        return ""
+def goal_row(title: str, value: float, goal: str, form: str = "") -> Row:
+    """Return a value, as text if it has a format, next to its goal."""
+    return [title, format(value, form) if form else value, goal, is_met(goal, value)]
+
+
+def is_met(goal: str, value: float) -> bool:
+    """Return whether a value meets a goal such as "at least 40"."""
     words, limit = goal.rsplit(" ", 1)
     compare = {"at least": operator.ge, "at most": operator.le, "below": operator.lt}[words]
     return bool(compare(value, float(limit)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import click
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.harness import environment
 from pages import write_part
+from scipy.stats import sem
 from sklearn.cluster import kmeans_plusplus
 from tabulate import tabulate
 from tqdm import tqdm
@@ -18,10 +20,11 @@ from rankpursuit import RankingPursuit
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.metrics import disagreement_error, ndcg_error
 from studies.library import RESULTS, Array
-from studies.rankings import Fold, Queries, load_folds
+from studies.rankings import Fold, Queries, load_folds, per_query
 
 NUMBERS = (25, 100, 400)
 N_BASIS, RIDGE, SEEDS = 25, 1.0, 10
+MEASURES = (disagreement_error, partial(ndcg_error, k=10, gain="shifted"))
 
 Draw = Callable[[Queries, int, np.random.Generator], np.ndarray]
 
@@ -79,13 +82,9 @@ def errors(folds: list[Fold], draw: Draw, number: int) -> Array:
             rows = np.sort(draw(train, number, np.random.default_rng([seed, number])))
             model.fit_blocks([train], candidates=train.X[rows])
             predicted.append(model.predict(test.X))
-        for query in np.unique(test.groups):
-            own = test.groups == query
-            if np.ptp(test.y[own]) > 0.0:
-                both = test.y[own], np.array(predicted)[:, own]
-                ndcg = ndcg_error(*both, k=10, gain="shifted")
-                found.append([np.mean(disagreement_error(*both)), np.mean(ndcg)])
-    return np.array(found).T
+        by_seed = [per_query(test, np.array(predicted), measure) for measure in MEASURES]
+        found.append(np.mean(by_seed, axis=2))
+    return np.concatenate(found, axis=1)
 
 
 @click.command()
@@ -97,10 +96,9 @@ def main() -> None:
         n_uniform = same_cost(way, number, folds[0].test.X.shape[1])
         base = errors(folds, uniform, n_uniform)
         gains = base - errors(folds, WAYS[way], number)
-        spread = gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1])
         rows.append([way, number, n_uniform])
-        for error, gain, width in zip(base.mean(axis=1), gains.mean(axis=1), spread, strict=True):
-            rows[-1] += [f"{error:.4f}", f"{gain:+.4f} ± {width:.4f}"]
+        for error, gain in zip(base, gains, strict=True):
+            rows[-1] += [f"{error.mean():.4f}", f"{gain.mean():+.4f} ± {sem(gain):.4f}"]
     headers = ["drawn", "N", "uniform N", "error of uniform", "gain", "1 - NDCG@10", "gain"]
     table = tabulate(rows, headers, "pipe", disable_numparse=True)
     write_part(RESULTS / "candidates.md", "candidates", f"{environment()}.\n\n{table}")

@@ -19,7 +19,7 @@ from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.solvers import pursue_gram, ridge_gram
 from rankpursuit.solvers.pursuit import Fitting, GramSums
 from studies.library import RESULTS, Array
-from studies.rankings import Fold, load_folds, per_query
+from studies.rankings import Fold, load_folds, pairwise_error, per_query
 
 SETS = ["letor", "smooth", "uneven", "linear", "diabetes"]
 HELD_BACK = ["ratings", "wine", "cancer"]
@@ -44,9 +44,10 @@ def measure_pursuits(fold: Fold) -> Iterator[dict[str, Any]]:
         values = np.broadcast_to(new, (len(RIDGES), *new.shape[1:]))
         for fitting in FITTINGS:
             found = pursue_gram(*problem, int(steps[-1]), fitting=fitting).predict(values, steps)
+            errors = mean_error(fold, found)
             for (i, ridge), (j, size) in product(enumerate(RIDGES), enumerate(SIZES)):
                 row = {"fitting": fitting, "weight": weight, "ridge": ridge, "functions": size}
-                yield row | {"error": _error(fold, found[i, j])}
+                yield row | {"error": errors[i, j]}
 
 
 def measure_defaults(fold: Fold) -> Iterator[dict[str, Any]]:
@@ -54,7 +55,7 @@ def measure_defaults(fold: Fold) -> Iterator[dict[str, Any]]:
     paper = RankingPursuit(0.5, fitting="basic", ridge=0.0, group_weight="pairs", n_candidates=None)
     for title, model in (("the paper's", paper), ("the defaults", RankingPursuit())):
         model.set_params(gamma="scale").fit(*fold.train)
-        yield {"pursuit": title, "error": _error(fold, model.predict(fold.test.X))}
+        yield {"pursuit": title, "error": mean_error(fold, model.predict(fold.test.X))}
 
 
 def measure_others(fold: Fold) -> Iterator[dict[str, Any]]:
@@ -66,11 +67,12 @@ def measure_others(fold: Fold) -> Iterator[dict[str, Any]]:
             models["RankSVM"] = RankSVM(loss="squared_hinge", **shared)
         for title, model in models.items():
             found = model.fit(*fold.train).predict(fold.test.X)
-            yield {"method": title, "weight": weight, "error": _error(fold, found)}
+            yield {"method": title, "weight": weight, "error": mean_error(fold, found)}
 
 
-def _error(fold: Fold, predictions: Array) -> float:
-    return float(np.mean(per_query(fold.test, predictions, ["error"])["error"]))
+def mean_error(fold: Fold, predictions: Array) -> Any:
+    """Return the mean error over the test queries of predictions (..., documents)."""
+    return per_query(fold.test, predictions, pairwise_error).mean(axis=0)
 
 
 def mean_errors(names: list[str], measure: Any) -> pd.DataFrame:
