@@ -8,11 +8,11 @@ synthetic ratings otherwise. The exit status is 1 if a goal is missed.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 from benchmarks import growth, million, runs, speed
 from benchmarks.harness import Options, environment, measure
+from pages import RESULTS
 from threadpoolctl import threadpool_limits
 
 SUBJECTS = {
@@ -27,21 +27,17 @@ SUBJECTS = {
 
 @click.command(help=__doc__)
 @click.argument("subjects", nargs=-1, type=click.Choice(list(SUBJECTS)))
-@click.option(
-    "--markdown",
-    type=click.Path(path_type=Path),
-    help="Write tables to this file, figures near it.",
-)
+@click.option("--write", is_flag=True, help="Write the parts of results/benchmarks.md.")
 @click.option("--rounds", default=5, show_default=True)
 @click.option("--small", is_flag=True, help="Small sizes, to try a subject.")
-def main(subjects: tuple[str, ...], markdown: Path | None, rounds: int, small: bool) -> None:
+def main(subjects: tuple[str, ...], write: bool, rounds: int, small: bool) -> None:
     """Measure the subjects, and exit with status 1 if a goal is missed."""
-    options = Options(rounds, small, markdown.parent if markdown else None)
+    options = Options(rounds, small, RESULTS if write else None)
     click.echo(environment())
     missed = []
     with threadpool_limits(limits=1):
         for name in subjects or [name for name in SUBJECTS if name != "cluster"]:
-            missed += measure(name, SUBJECTS[name], options, markdown)
+            missed += measure(name, SUBJECTS[name], options)
     if missed:
         sys.exit("goal missed: " + "; ".join(missed))
 

@@ -7,7 +7,6 @@ must end with the bytes of an undisturbed one, and a stopped run must print exac
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
@@ -17,6 +16,8 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+
+import click
 
 RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -88,15 +89,14 @@ def _contents(output: Path) -> dict[str, bytes]:
     return {x.name: x.read_bytes() * (x.name in RESULTS) for x in (output / "killed").iterdir()}
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.option("--kills", default=50, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+def main(kills: int, seed: int) -> None:
     """Kill runs and print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        kills, errors = kill_loop(Path(folder), arguments.kills, seed=arguments.seed)
-    print(f"{dict(kills)} kills, {len(errors)} errors")
+        done, errors = kill_loop(Path(folder), kills, seed=seed)
+    print(f"{dict(done)} kills, {len(errors)} errors")
     sys.exit("\n".join(errors) or 0)
 
 

@@ -1,14 +1,15 @@
 """Fill the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
 
 A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come from the files under
-``results/``; a test says so if a page is out of date.
+``results/``; a test says so if a page is out of date. Studies and benchmarks write their parts,
+tables and figures with the functions at the end.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from statistics import mean
@@ -16,18 +17,18 @@ from typing import get_args
 
 import pandas as pd
 import yaml
-from benchmarks.harness import save_figure
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.figures import INK, figure_style
+from rankpursuit.reporting.figures import INK, figure_style, metric_title
 from rankpursuit.reporting.published import published_tables, published_tolerance
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.tables import published_cells
 from rankpursuit.text import duration
-from rankpursuit.writing import write_atomically
+from rankpursuit.writing import replacing, write_atomically
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = {
@@ -37,7 +38,9 @@ EXPERIMENTS = {
     4: "movielens_semi_supervised",
     5: "jester_crrp",
 }
-REFERENCE = ROOT / "results" / "reference"
+DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
+RESULTS = ROOT / "results"
+REFERENCE = RESULTS / "reference"
 INFERRED = REFERENCE / "inferred"
 LOG = REFERENCE / "log.yaml"
 NAMES = ("README.md", "results/README.md", "results/ablations.md", "results/reference/README.md")
@@ -259,6 +262,33 @@ def write_part(page: Path, name: str, content: str) -> None:
     print(f"wrote {page}")
 
 
+def write_csv(path: Path, frame: pd.DataFrame) -> None:
+    """Write a data frame with six significant digits."""
+    write_atomically(path, frame.to_csv(index=False, float_format="%.6g").encode())
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; the same bytes for the same figure."""
+    options = {"facecolor": "white", "bbox_inches": "tight", "metadata": {"Date": None}}
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:], **options)
+
+
+def draw_panels(
+    path: Path, height: float, xlabel: str, panels: Mapping[str, Callable[[Axes], None]]
+) -> None:
+    """Write a figure of errors, with a panel for each title and one legend."""
+    with figure_style():
+        figure = Figure(figsize=(10.5, height))
+        all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (title, draw) in zip(all_axes, panels.items(), strict=True):
+            draw(axes)
+            axes.set(title=title, xlabel=xlabel)
+        all_axes[0].set_ylabel(metric_title("disagreement", lines=2))
+        all_axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        save_figure(figure, path)
+
+
 def filled(text: str) -> str:
     """Return a page with the parts made anew that come from committed results."""
     for name, make in PARTS.items():
@@ -272,7 +302,7 @@ def main() -> None:
     for page in PAGES:
         write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
-    draw_published(ROOT / "results" / "published.svg")
+    draw_published(RESULTS / "published.svg")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ with its output, and ends with status 1 at the first that fails.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shlex
@@ -15,6 +14,8 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+
+import click
 
 COMMANDS = (
     "rp-run --version",
@@ -28,11 +29,10 @@ COMMANDS = (
 )
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.argument("wheel", type=click.Path(exists=True, resolve_path=True, path_type=Path))
+def main(wheel: Path) -> None:
     """Try a wheel."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheel", type=Path)
-    wheel = parser.parse_args().wheel.resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "empty")
         folder.mkdir()

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from pages import save_figure
 
-from benchmarks.harness import Entries, Options, Subject, alternate, goal_row, save_figure
+from benchmarks.harness import Entries, Options, Subject, alternate, goal_row
 from benchmarks.runs import run, sized
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 from rankpursuit.reporting.figures import figure_style

@@ -1,4 +1,4 @@
-"""Timing, goals, and one Markdown file with a section for each benchmark."""
+"""Timing, goals, and the parts of results/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from typing import Any
 
 import joblib
 import numpy as np
-from matplotlib.figure import Figure
+from pages import ROOT, write_part
 from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Experiment, load_experiment, ratings_of
 from rankpursuit.experiments.export import provenance
-from rankpursuit.writing import replacing, write_atomically
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+CONFIGS = ROOT / "configs"
 SYNTHETIC = "data={name: synthetic, n_users: 3000, n_items: 100}"
 
 Row = list[Any]  # a title, values, the goal, and whether it is met (empty if there is no goal)
@@ -35,7 +34,7 @@ Entries = Iterator[tuple[tuple[str, ...], Row]]  # rows, each with the headers o
 
 @dataclass(frozen=True)
 class Options:
-    """Rounds of timing, whether sizes are small (to try a benchmark), and where figures go."""
+    """Rounds of timing, whether sizes are small (to try a benchmark), and where the page is."""
 
     rounds: int = 5
     small: bool = False
@@ -44,7 +43,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Subject:
-    """A section of the file: its title, a note, its rows, and the name of its figure."""
+    """A section of the page: its title, a note, its rows, and the name of its figure."""
 
     title: str
     note: str
@@ -112,34 +111,22 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the same bytes for the same figure."""
-    options = {"facecolor": "white", "bbox_inches": "tight", "metadata": {"Date": None}}
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:], **options)
+def measure(name: str, subject: Subject, options: Options) -> list[str]:
+    """Measure a subject, print its tables and write its part of the page, if there is a folder.
 
-
-def measure(name: str, subject: Subject, options: Options, markdown: Path | None) -> list[str]:
-    """Measure a subject and print its tables; return the titles of rows that miss their goal.
-
-    The file is rewritten after every row, so that an interrupted benchmark keeps what it has.
+    Returns the titles of rows that miss their goal.
     """
     tables: dict[tuple[str, ...], list[Row]] = {}
-
-    def write(state: str) -> None:
-        picture = f"![{subject.title}]({subject.figure})" if subject.figure else ""
-        made = f"`python scripts/bench.py {name}`, {date.today()}."
-        parts = [made, subject.note, picture, state, render(tables, "pipe")]
-        if markdown:
-            write_section(markdown, subject.title, "\n\n".join(filter(None, parts)))
-
     print(f"\n{subject.title}\n{subject.note}\n", flush=True)
     for headers, row in subject.measure(options):
         print(f"measured: {row[0]}", file=sys.stderr, flush=True)
         tables.setdefault(headers, []).append(row)
-        write("Not finished.")
-    write("")
     print(render(tables, "simple"), flush=True)
+    if options.folder:
+        made = f"`python scripts/bench.py {name}`, {date.today()}, {environment()}."
+        picture = f"![{subject.title}]({subject.figure})" if subject.figure else ""
+        parts = filter(None, [made, subject.note, picture, render(tables, "pipe")])
+        write_part(options.folder / "benchmarks.md", name, "\n\n".join(parts))
     return [row[0] for rows in tables.values() for row in rows if row[-1] is False]
 
 
@@ -150,20 +137,6 @@ def render(tables: dict[tuple[str, ...], list[Row]], style: str) -> str:
         tabulate(rows, headers, disable_numparse=isinstance(rows[0][1], str), **options)
         for headers, rows in tables.items()
     )
-
-
-def write_section(path: Path, title: str, body: str) -> None:
-    """Write a section of the file in place of its earlier version.
-
-    Sections that were measured on another machine or with other versions are dropped.
-    """
-    head = f"# Benchmarks\n{environment()}.\n"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    kept = re.split(r"^## ", text, flags=re.MULTILINE)[1:] if text.startswith(head) else []
-    sections = {section.partition("\n")[0]: section.partition("\n")[2] for section in kept}
-    sections[title] = f"{body}\n"
-    parts = [f"## {name}\n{text.rstrip()}\n" for name, text in sections.items()]
-    write_atomically(path, "\n".join([head, *parts]).encode())
 
 
 @cache

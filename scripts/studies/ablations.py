@@ -13,14 +13,13 @@ from typing import Any
 import click
 import pandas as pd
 from matplotlib.axes import Axes
-from pages import write_part
+from pages import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv, write_part
 
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.published import small_difference
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare
-from studies.library import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv
 
 SHARES = ("05", "10", "20", "40")
 RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"

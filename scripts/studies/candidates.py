@@ -10,7 +10,7 @@ import click
 import numpy as np
 import pandas as pd
 from benchmarks.harness import environment
-from pages import write_part
+from pages import RESULTS, write_part
 from scipy.stats import sem
 from sklearn.cluster import kmeans_plusplus
 from tabulate import tabulate
@@ -18,8 +18,7 @@ from tqdm import tqdm
 
 from rankpursuit import RankingPursuit
 from rankpursuit.kernels import gaussian_stack, squared_distances
-from rankpursuit.metrics import disagreement_error, ndcg_error
-from studies.library import RESULTS, Array
+from rankpursuit.metrics import Array, disagreement_error, ndcg_error
 from studies.rankings import Fold, Queries, load_folds, per_query
 
 NUMBERS = (25, 100, 400)

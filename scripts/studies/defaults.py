@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 import numpy as np
 import pandas as pd
-from pages import write_part
+from pages import RESULTS, write_part
 from tqdm import tqdm
 
 from rankpursuit import RankingPursuit, RankSVM, SparseRankRLS
@@ -18,8 +18,7 @@ from rankpursuit.preferences import GroupPreferences, GroupWeight
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.solvers import pursue_gram, ridge_gram
 from rankpursuit.solvers.pursuit import Fitting, GramSums
-from studies.library import RESULTS, Array
-from studies.rankings import Fold, load_folds, pairwise_error, per_query
+from studies.rankings import Array, Fold, load_folds, pairwise_error, per_query
 
 SETS = ["letor", "smooth", "uneven", "linear", "diabetes"]
 HELD_BACK = ["ratings", "wine", "cancer"]

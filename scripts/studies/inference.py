@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from pages import runs, write_part
+from pages import DATA_TITLES, RESULTS, draw_panels, runs, write_csv, write_part
 
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.export import RunFolder
@@ -32,10 +32,10 @@ from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Store
+from rankpursuit.metrics import Array
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns
-from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, write_csv
 
 TABLES = {
     "jester": {1: "jester_supervised", 2: "jester_semi_supervised", 5: "jester_supervised"},

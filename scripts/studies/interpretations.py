@@ -17,7 +17,7 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
-from pages import EXPERIMENTS, ROOT, write_part
+from pages import EXPERIMENTS, RESULTS, ROOT, write_csv, write_part
 from tabulate import tabulate
 
 from rankpursuit.experiments import run_experiment
@@ -29,7 +29,6 @@ from rankpursuit.reporting.published import is_within, published_claims, publish
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.statistics import compare, compare_columns, errors_by
-from studies.library import RESULTS, write_csv
 
 CONFIGS = ROOT / "configs"
 KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"

@@ -17,7 +17,7 @@ import click
 import numpy as np
 import pandas as pd
 from benchmarks.harness import environment, in_new_process, peak_megabytes
-from pages import write_part
+from pages import RESULTS, write_part
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
@@ -34,11 +34,10 @@ from rankpursuit import (
 )
 from rankpursuit.estimators.dictionaries import Term
 from rankpursuit.estimators.inspection import chosen_terms
-from rankpursuit.metrics import ndcg_error
+from rankpursuit.metrics import Array, ndcg_error
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.statistics import Comparison, compare
 from rankpursuit.writing import write_atomically
-from studies.library import RESULTS, Array
 from studies.rankings import DATA_SETS, Queries, data_folder, load_folds, ndcg, per_query
 
 KEPT = RESULTS / "letor.json"

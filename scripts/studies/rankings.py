@@ -17,8 +17,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from rankpursuit.datasets import load_letor, load_movielens
-from rankpursuit.metrics import disagreement_error, ndcg_error
-from studies.library import Array
+from rankpursuit.metrics import Array, disagreement_error, ndcg_error
 
 
 class Queries(NamedTuple):
