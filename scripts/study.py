@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import click
-from studies import ablations, candidates, defaults, inference, interpretations, letor
+from studies import ablations, defaults, inference, interpretations, letor
 
 main = click.Group(
     help=__doc__,
     commands={
         "ablations": ablations.main,
         "by-user": interpretations.by_user,
-        "candidates": candidates.main,
         "defaults": defaults.main,
         "inference": inference.main,
         "letor": letor.main,
