@@ -32,12 +32,9 @@ def run(name: str, output: Path) -> Path:
         config = ROOT / "configs" / f"{name}.yaml"
         few = [f"protocol.test_users={USERS}", f"protocol.holdout_users={USERS}", "repeats=1"]
     options = [word for override in few for word in ("--set", override)]
-    program = [sys.executable, "-c", "from rankpursuit.cli.run import main; main()", str(config)]
-    subprocess.run(
-        [*program, *options, "--n-jobs", "1", "--quiet", "--output", str(output)],
-        check=True,
-        env=os.environ | KERNELS,
-    )
+    command = [sys.executable, "-m", "rankpursuit", "run", str(config), *options, "--n-jobs", "1"]
+    command += ["--quiet", "--output", str(output)]
+    subprocess.run(command, check=True, env=os.environ | KERNELS)
     return output / name / "repeats.csv"
 
 

@@ -18,14 +18,13 @@ from typing import Any
 
 import joblib
 import numpy as np
-from pages import ROOT, write_part
+from pages import write_part
 from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Experiment, load_experiment, ratings_of
 from rankpursuit.experiments.export import provenance
 
-CONFIGS = ROOT / "configs"
 SYNTHETIC = "data={name: synthetic, n_users: 3000, n_items: 100}"
 
 Row = list[Any]  # a title, values, the goal, and whether it is met (empty if there is no goal)
@@ -54,7 +53,7 @@ class Subject:
 def overrides(name: str) -> list[str]:
     """Return what replaces the data of a config if they are missing: synthetic ratings."""
     try:
-        ratings_of(load_experiment(CONFIGS / f"{name}.yaml").data)
+        ratings_of(load_experiment(name).data)
     except DataNotFoundError:
         return [SYNTHETIC]
     return []
@@ -62,7 +61,7 @@ def overrides(name: str) -> list[str]:
 
 def load(name: str, *settings: str) -> Experiment:
     """Load a shipped config, with synthetic ratings if its data are missing."""
-    return load_experiment(CONFIGS / f"{name}.yaml", [*settings, *overrides(name)])
+    return load_experiment(name, [*settings, *overrides(name)])
 
 
 def alternate(rounds: int, *functions: Callable[[], Any]) -> list[np.ndarray]:
@@ -143,12 +142,9 @@ def render(tables: dict[tuple[str, ...], list[Row]], style: str) -> str:
 def environment() -> str:
     """Return the machine and the versions in one line."""
     origin = provenance()
+    machine, packages = origin["machine"], origin["packages"]
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    versions = {"rankpursuit": origin["rankpursuit"], "Python": origin["python"]}
-    versions |= {name: origin["packages"][name] for name in ("numpy", "scipy", "scikit-learn")}
-    machine = origin["machine"]
-    return (
-        f"{machine['processor']}, {joblib.cpu_count()} cores, {gigabytes:.0f} GB, "
-        f"{machine['system']}; "
-        + ", ".join(f"{name} {version}" for name, version in versions.items())
-    )
+    parts = [machine["processor"], f"{joblib.cpu_count()} cores", f"{gigabytes:.0f} GB"]
+    versions = [f"rankpursuit {origin['rankpursuit']}", f"Python {origin['python']}"]
+    versions += [f"{name} {packages[name]}" for name in ("numpy", "scipy", "scikit-learn")]
+    return f"{', '.join([*parts, machine['system']])}; {', '.join(versions)}"

@@ -66,6 +66,7 @@ class Task:
         self.features = self.problem.features[0]
         self.X, self.X_test = self.features[: self.n], self.features[self.n_train :]
         self.y = self.problem.scores[0, : self.n]
+        self.better, self.worse = np.nonzero(self.y[:, None] > self.y[None, :])
 
     def kernels(self, X: np.ndarray) -> np.ndarray:
         """Return the kernel of points with the scored points at each width."""
@@ -126,13 +127,10 @@ def pursuit_rows(supervised: Experiment, options: Options) -> Entries:
             columns = root(kernel)
             norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
             norms[norms == 0.0] = 1.0
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                found = orthogonal_mp(
-                    columns / norms, root(task.y), n_nonzero_coefs=task.n, return_path=True
-                )
-            _ = (new / norms) @ found
+            options = {"n_nonzero_coefs": task.n, "return_path": True}
+            _ = (new / norms) @ orthogonal_mp(columns / norms, root(task.y), **options)
 
+    warnings.simplefilter("ignore", RuntimeWarning)  # of orthogonal_mp, if it ends early
     tasks = holdout_tasks(supervised, 1 if options.small else 3)
     algorithms, single = load("jester_crrp").algorithms, GroupPreferences.single
     for title, label, make_root in (
@@ -164,10 +162,9 @@ def svm_rows(supervised: Experiment, options: Options) -> Entries:
 
 def svc_grid(task: Task, Cs: Sequence[float]) -> np.ndarray:
     """Fit SVC to the kernel of the pairs' differences; return coefficients, (widths, C, n)."""
-    better, worse = np.nonzero(task.y[:, None] > task.y[None, :])
     # SVC wants two classes and fits an intercept: every pair in both directions makes it vanish.
-    first, second = np.concatenate([better, worse]), np.concatenate([worse, better])
-    labels = np.repeat([1, -1], len(better))
+    first, second = np.hstack([[task.better, task.worse], [task.worse, task.better]])
+    labels = np.repeat([1, -1], len(task.better))
     coefficients = np.zeros((len(task.widths), len(Cs), task.n))
     kernels, news = task.kernels(task.X), task.kernels(task.X_test)
     for kernel, new, by_C in zip(kernels, news, coefficients, strict=True):
@@ -183,9 +180,9 @@ def svc_grid(task: Task, Cs: Sequence[float]) -> np.ndarray:
 
 def objectives(task: Task, Cs: Sequence[float], coefficients: np.ndarray) -> np.ndarray:
     """Return ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` for a of shape (widths, C, n)."""
-    better, worse = np.nonzero(task.y[:, None] > task.y[None, :])
     values = function_values(task.kernels(task.X), coefficients)
-    slack = np.maximum(1.0 - (values[..., better] - values[..., worse]), 0.0).sum(axis=2)
+    margins = values[..., task.better] - values[..., task.worse]
+    slack = np.maximum(1.0 - margins, 0.0).sum(axis=2)
     return 0.5 * np.einsum("wci,wci->wc", coefficients, values) + np.asarray(Cs) * slack
 
 

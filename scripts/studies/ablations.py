@@ -24,8 +24,6 @@ from rankpursuit.reporting.statistics import compare
 SHARES = ("05", "10", "20", "40")
 RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
 RP_RIDGE = "ranking_pursuit_ridge"
-
-
 BASELINES = {
     "rls": "RLS",
     "kernel_matching_pursuit": "matching pursuit",
@@ -174,7 +172,7 @@ def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
     axes.axhline(means[RLS], color="#1b74b3", ls="--", label="RankRLS, all points")
 
 
-@click.command()
+@click.command("ablations")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "ablations")
 def main(folder: Path) -> None:
     """Answer the questions about the runs of ``make ablations``.
@@ -190,12 +188,10 @@ def main(folder: Path) -> None:
     click.echo(text)
     write_part(RESULTS / "ablations.md", "ablations", text)
     write_csv(RESULTS / "ablations.csv", found)
-    sizes = {title: users_of(folder / f"{data}_equal_sizes") for data, title in DATA_TITLES.items()}
-    panels = {
-        title: partial(draw_equal_sizes, means=users["error"].mean())
-        for title, users in sizes.items()
-        if users is not None
-    }
+    panels = {}
+    for data, title in DATA_TITLES.items():
+        if (users := users_of(folder / f"{data}_equal_sizes")) is not None:
+            panels[title] = partial(draw_equal_sizes, means=users["error"].mean())
     if panels:
         xlabel = "basis functions (% of the training points)"
         draw_panels(RESULTS / "basis_functions.svg", 4.0, xlabel, panels)

@@ -92,13 +92,6 @@ def mean_errors(names: list[str], measure: Any) -> pd.DataFrame:
     return found.groupby(keys).error.mean().unstack()[names]
 
 
-def to_markdown(keys: list[str], frame: pd.DataFrame) -> str:
-    """Return a data frame with its index as the first columns."""
-    words = frame.map(lambda x: "" if np.isnan(x) else f"{x:.3f}").rename_axis(keys).reset_index()
-    sides = "l" * len(keys) + "r" * frame.shape[1]
-    return markdown_columns([str(name) for name in words], words.to_numpy().tolist(), sides)
-
-
 # Ways to draw candidates, at equal cost, on LETOR MQ2008
 
 
@@ -175,7 +168,7 @@ def compare_draws() -> str:
     return markdown_columns(headers, rows, "lrrrrrr")
 
 
-@click.command()
+@click.command("defaults")
 def main() -> None:
     """Measure what the defaults of the rankers should be, in about three minutes.
 
@@ -196,5 +189,6 @@ def main() -> None:
         "others": (["method", "group_weight"], mean_errors(SETS, measure_others)),
     }
     for name, (keys, frame) in parts.items():
-        write_part(PAGE, name, to_markdown(keys, frame))
+        table = frame.rename_axis(keys).reset_index()
+        write_part(PAGE, name, table.to_markdown(index=False, floatfmt=".3f", missingval=""))
     write_part(PAGE, "candidates", compare_draws())

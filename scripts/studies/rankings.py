@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -43,13 +44,16 @@ class Fold(NamedTuple):
 
 
 def data_folder(name: str) -> Path:
-    """Return where a data set is expected."""
-    return Path(os.environ.get("RANKPURSUIT_DATA", "data")) / name
+    """Return the folder of a data set that must be there."""
+    folder = Path(os.environ.get("RANKPURSUIT_DATA", "data")) / name
+    if not folder.is_dir():
+        raise click.ClickException(f"no data in {folder}: set RANKPURSUIT_DATA (data/README.md)")
+    return folder
 
 
 def letor(n_folds: int) -> list[Fold]:
     """Test on each part of MQ2008 once, and learn from the others."""
-    folder = data_folder("letor") / "MQ2008"
+    folder = data_folder("letor/MQ2008")
     parts = [Queries(*load_letor(folder / f"S{at + 1}.txt")) for at in range(n_folds)]
     folds = []
     for number, test in enumerate(parts):
@@ -61,7 +65,7 @@ def letor(n_folds: int) -> list[Fold]:
 
 def movielens(n_folds: int) -> list[Fold]:
     """Rank the movies of a user by genres and year; learn from 200 users, test on 200 others."""
-    folder = data_folder("movielens") / "ml-1m"
+    folder = data_folder("movielens/ml-1m")
     columns = {"sep": "::", "engine": "python", "encoding": "latin-1", "header": None}
     movies = pd.read_csv(folder / "movies.dat", names=["movie", "title", "genres"], **columns)
     features = movies.set_index("movie")["genres"].str.get_dummies("|").astype(float)
