@@ -126,11 +126,11 @@ def story() -> str:
             f"within tolerance, and {outcomes['holds']} of {outcomes.total()} claims hold "
             f"({outcomes['partly']} partly)."
         )
-    means = {number: _mean_errors(run) for number, run in runs().items()}
     parts = []
-    for data, number in (("MovieLens", 3), ("Jester", 1)):
-        best = means[number].drop(list(runs()[number].baselines)).min()
-        parts.append(f"{means[number]['mean_rating']:.3f} on {data} (best method: {best:.3f})")
+    for data, run in (("MovieLens", runs()[3]), ("Jester", runs()[1])):
+        errors = _mean_errors(run)
+        best = errors.drop(list(run.baselines)).min()
+        parts.append(f"{errors['mean_rating']:.3f} on {data} (best method: {best:.3f})")
     lines.append(
         "- **A baseline without learning**, the mean rating of an item over the reference users "
         f"who rated it, has an error of {' and '.join(parts)}. It never sees the user's scores."

@@ -7,7 +7,6 @@ with its output, and ends with status 1 at the first that fails.
 from __future__ import annotations
 
 import os
-import random
 import shlex
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import venv
 from pathlib import Path
 
 import click
+import numpy as np
 
 COMMANDS = (
     "rp-run --version",
@@ -51,11 +51,10 @@ def main(wheel: Path) -> None:
 
 def write_ratings(path: Path) -> None:
     """Write ratings of 200 users, without a header and with an ending that says nothing."""
-    draw = random.Random(0)
-    with path.open("w", encoding="utf-8") as file:
-        for user in range(200):
-            for item in draw.sample(range(150), draw.randint(20, 90)):
-                file.write(f"{user}\t{item}\t{draw.randint(1, 5)}\n")
+    rng = np.random.default_rng(0)
+    users, items = np.nonzero(rng.random((200, 150)) < rng.uniform(0.13, 0.6, size=(200, 1)))
+    values = rng.integers(1, 6, size=len(users))
+    np.savetxt(path, np.column_stack([users, items, values]), fmt="%d", delimiter="\t")
 
 
 if __name__ == "__main__":

@@ -95,16 +95,15 @@ def megabytes(fit: Callable[[], Any]) -> float:
 
 def curves(options: Options) -> list[tuple[Any, ...]]:
     """Return what is measured: title, sizes, counted, unit, work of a size, goal."""
-    points, unscored, tasks = POINTS, UNSCORED, TASKS
-    if options.small:
-        points, unscored, tasks = points[:2], unscored[:2], (10, 20)
-    few = partial(fit_points, n_candidates=N_CANDIDATES)
+    few = 2 if options.small else None
+    points, unscored, tasks = (sizes[:few] for sizes in (POINTS, UNSCORED, TASKS))
+    by_candidates = partial(fit_points, n_candidates=N_CANDIDATES)
     pursuit, shared = "ranking pursuit", "SS ranking pursuit, shared basis"
     return [
         (pursuit, points, "points", "s", fit_points, 2.1),
         (shared, unscored, "unscored points", "s", fit_unscored, 1.15),
         (pursuit, points, "points", "MB", fit_points, 2.1),
-        (f"{pursuit}, {N_CANDIDATES} candidates", points, "points", "MB", few, 1.1),
+        (f"{pursuit}, {N_CANDIDATES} candidates", points, "points", "MB", by_candidates, 1.1),
         ("a run of all algorithms", tasks, "tasks", "ms a task", run_tasks, 0.05),
     ]
 

@@ -63,8 +63,7 @@ class Task:
         task = build_task(ratings, experiment.protocol, user=user, **key)
         self.problem = Problem.of([task], self.widths, experiment.kernel.parameter)
         self.n, self.n_train = self.problem.n_scored, self.problem.n_train
-        self.features = self.problem.features[0]
-        self.X, self.X_test = self.features[: self.n], self.features[self.n_train :]
+        self.X, _, self.X_test = np.split(self.problem.features[0], [self.n, self.n_train])
         self.y = self.problem.scores[0, : self.n]
         self.better, self.worse = np.nonzero(self.y[:, None] > self.y[None, :])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from rankpursuit.reporting.statistics import compare
 SHARES = ("05", "10", "20", "40")
 RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
 RP_RIDGE = "ranking_pursuit_ridge"
+WEIGHTED = "views split the loss: weighted minus mean"
 BASELINES = {
     "rls": "RLS",
     "kernel_matching_pursuit": "matching pursuit",
@@ -89,10 +91,7 @@ SECTIONS: dict[str, list[tuple[str, str, str, str]]] = {
         for m, how in ((2, "borda"), (3, "median"), (3, "borda"), (5, "median"), (5, "borda"))
     ]
     + [
-        (
-            *("aggregation", f"loss_{m}_weighted", f"loss_{m}_mean"),
-            f"M = {m}, views split the loss: weighted minus mean",
-        )
+        ("aggregation", f"loss_{m}_weighted", f"loss_{m}_mean", f"M = {m}, {WEIGHTED}")
         for m in (2, 3, 5)
     ]
     + [
@@ -118,17 +117,16 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the answer to every question, on each data set that was run."""
     read = cache(users_of)
     for section, questions in SECTIONS.items():
-        for data in DATA_TITLES:
-            for run, first, second, title in questions:
-                users = read(folder / f"{data}_{run}")
-                if users is None:
-                    continue
-                errors = users["error"][[first, second]].dropna()
-                difference = compare(errors[first], errors[second])
-                means = errors[first].mean(), errors[second].mean(), difference.mean
-                share = users["share"][first].mean()
-                found = [section, title, data, first, second, len(errors), *means]
-                yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
+        for data, (run, first, second, title) in product(DATA_TITLES, questions):
+            users = read(folder / f"{data}_{run}")
+            if users is None:
+                continue
+            errors = users["error"][[first, second]].dropna()
+            difference = compare(errors[first], errors[second])
+            means = errors[first].mean(), errors[second].mean(), difference.mean
+            share = users["share"][first].mean()
+            found = [section, title, data, first, second, len(errors), *means]
+            yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
 
 
 def to_markdown(found: pd.DataFrame) -> str:

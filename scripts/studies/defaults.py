@@ -141,8 +141,7 @@ def query_errors(folds: list[Fold], draw: Draw, number: int) -> Array:
     """Return disagreement and NDCG errors of each test query, means over seeds, (2, queries)."""
     found = []
     for _, train, test in folds:
-        options = {"fitting": "backfit", "ridge": 1.0, "group_weight": "equal"}
-        model = RankingPursuit(FEW, gamma=1.0 / train.X.shape[1], **options)
+        model = RankingPursuit(FEW, gamma=1.0 / train.X.shape[1])
         predicted = []
         for seed in range(SEEDS):
             rows = np.sort(draw(train, number, np.random.default_rng([seed, number])))
@@ -189,6 +188,7 @@ def main() -> None:
         "others": (["method", "group_weight"], mean_errors(SETS, measure_others)),
     }
     for name, (keys, frame) in parts.items():
-        table = frame.rename_axis(keys).reset_index()
+        cells = frame.astype(object).where(frame.notna(), None)  # no NaN in the page
+        table = cells.rename_axis(keys).reset_index()
         write_part(PAGE, name, table.to_markdown(index=False, floatfmt=".3f", missingval=""))
     write_part(PAGE, "candidates", compare_draws())

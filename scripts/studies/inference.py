@@ -58,6 +58,9 @@ class Grid(NamedTuple):
     errors: Array
 
 
+Grids = dict[Key, Grid]
+
+
 class Features(NamedTuple):
     """What the features of a run are: the folder of its results is called after them."""
 
@@ -79,18 +82,16 @@ class Rule(NamedTuple):
     def __str__(self) -> str:
         users = f"{UNIT_USERS * self.holdout} hold-out users" if self.holdout else "hold-out"
         lam = "lambda tuned" if self.power is None else f"lambda 2^{self.power}"
-        width = WIDTHS[self.shared]
         size = "random subset as large as ranking pursuit's P" if self.size == "pursuit" else ""
-        return ", ".join(filter(None, [users, lam, width, size]))
+        return ", ".join(filter(None, [users, lam, WIDTHS[self.shared], size]))
 
 
 DEFAULT = Rule()
 POWERS = (None, -4, -2, 0, 2, 4, 6)  # lambda = 1 is RLScore's default
-OPTIONS = itertools.product((0, 1), POWERS, WIDTHS, ("holdout", "pursuit"))
-RULES = [Rule(*options) for options in OPTIONS]
+RULES = [Rule(*one) for one in itertools.product((0, 1), POWERS, WIDTHS, ("holdout", "pursuit"))]
 
 
-def load_grids(folder: Path) -> dict[Key, Grid]:
+def load_grids(folder: Path) -> Grids:
     """Read the errors over the grids of a run, of every unit that has all algorithms."""
     experiment = load_experiment(RunFolder(folder).config)
     run, found = Run.of(experiment, 1), dict[Key, list[Array]]()
@@ -108,9 +109,7 @@ def load_grids(folder: Path) -> dict[Key, Grid]:
     return {key: Grid(axes[key[2]], np.stack(units)) for key, units in found.items()}
 
 
-def tested(
-    grids: dict[Key, Grid], rule: Rule, n_units: int | None = None
-) -> Iterator[tuple[Key, Array]]:
+def tested(grids: Grids, rule: Rule, n_units: int | None = None) -> Iterator[tuple[Key, Array]]:
     """Yield the errors of the first units, shape (units,), with parameters chosen on others."""
     for metric, group in dict.fromkeys(key[:2] for key in grids):
         here = {key[2]: grid for key, grid in grids.items() if key[:2] == (metric, group)}
@@ -244,7 +243,7 @@ def explore(data: str, folder: Path) -> Setups:
     Features are skipped unless each table has results.
     """
     names = set(TABLES[data].values())
-    grids: dict[Features, dict[str, dict[Key, Grid]]] = {}
+    grids: dict[Features, dict[str, Grids]] = {}
     for place in folder.glob("*-*"):
         if all(RunFolder(place / name).has_results for name in names):
             fill, _, number = place.name.partition("-")

@@ -57,7 +57,6 @@ SETS = {
 COSTS = ("letor", "movielens", "large")  # sets of the table of times and sizes
 STAGES, RATES = range(20, 301, 20), (0.03, 0.1)
 BY_NDCG = {"scoring": "ndcg@10"}
-NO_LIMIT = 10**9
 
 
 class Fitted(NamedTuple):
@@ -218,7 +217,7 @@ class Method(NamedTuple):
 
     title: str
     fit: Callable[[Queries], Fitted]
-    most_rows: int = NO_LIMIT
+    most_rows: float = np.inf
 
 
 METHODS = {

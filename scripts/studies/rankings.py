@@ -238,9 +238,7 @@ def ndcg(grades: Array, predictions: Array) -> Array | float:
     return 1.0 - ndcg_error(grades, predictions, k=10, gain="exponential")
 
 
-def pairwise_error(grades: Array, predictions: Array) -> Array | float:
-    """Return the share of pairs of different grades that are in the wrong order."""
-    return disagreement_error(grades, predictions, ties="untied")
+pairwise_error = partial(disagreement_error, ties="untied")  # over pairs of different grades
 
 
 def per_query(
