@@ -81,7 +81,7 @@ test-lowest:  ## run the tests with the lowest versions that pyproject.toml allo
 	$(LOWEST)/bin/python -m pytest -n auto
 
 bench: $(DEV)  ## measure speed and growth against their goals, into results/benchmarks.md
-	$(BIN)/python scripts/bench.py --markdown results/benchmarks.md
+	$(BIN)/python scripts/bench.py --write
 
 $(VENV)/.docs: $(READY)
 	@echo 'Setting up the tools of the documentation, once: pip takes a minute or more.'

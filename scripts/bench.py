@@ -7,12 +7,12 @@ synthetic ratings otherwise. The exit status is 1 if a goal is missed.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 
-from benchmarks import functions, growth, million, runs, speed
+import click
+from benchmarks import growth, million, runs, speed
 from benchmarks.harness import Options, environment, measure
+from pages import RESULTS
 from threadpoolctl import threadpool_limits
 
 SUBJECTS = {
@@ -20,35 +20,27 @@ SUBJECTS = {
     "speed": speed.SUBJECT,
     "growth": growth.SUBJECT,
     "million": million.SUBJECT,
-    "functions": functions.SUBJECT,
+    "functions": million.PRODUCTS,
     "cluster": runs.CLUSTER,
 }
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.argument("subjects", nargs=-1, type=click.Choice(list(SUBJECTS)))
+@click.option("--write", is_flag=True, help="Write the parts of results/benchmarks.md.")
+@click.option("--rounds", default=5, show_default=True)
+@click.option("--small", is_flag=True, help="Small sizes, to try a subject.")
+def main(subjects: tuple[str, ...], write: bool, rounds: int, small: bool) -> None:
     """Measure the subjects, and exit with status 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
-    parser.add_argument("--markdown", type=Path, help="write tables to this file, figures near it")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--small", action="store_true", help="small sizes, to try a subject")
-    arguments = parser.parse_args()
-    names = arguments.subjects or [name for name in SUBJECTS if name != "cluster"]
-    if unknown := set(names) - set(SUBJECTS):
-        parser.error(f"no subject {', '.join(unknown)}; there are {', '.join(SUBJECTS)}")
-    folder = arguments.markdown.parent if arguments.markdown else None
-    options = Options(arguments.rounds, arguments.small, folder)
-    print(environment())
+    options = Options(rounds, small, RESULTS if write else None)
+    click.echo(environment())
     missed = []
     with threadpool_limits(limits=1):
-        for name in names:
-            missed += measure(name, SUBJECTS[name], options, arguments.markdown)
+        for name in subjects or [name for name in SUBJECTS if name != "cluster"]:
+            missed += measure(name, SUBJECTS[name], options)
     if missed:
         sys.exit("goal missed: " + "; ".join(missed))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    main()

@@ -5,20 +5,20 @@ Needs the real data. Only after a deliberate change of results; say in the commi
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import click
+from pages import EXPERIMENTS, ROOT
+
 from rankpursuit.writing import write_atomically
 
-ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "regression" / "golden"
 SMALL = ROOT / "tests" / "small.yaml"
-OF_THE_PAPER = ("jester_supervised", "jester_semi_supervised", "movielens_supervised")
-OF_THE_PAPER += ("movielens_semi_supervised", "jester_crrp")
+OF_THE_PAPER = tuple(EXPERIMENTS.values())
 USERS = 24
 """Test users and hold-out users of each group, of the parts that are run of the paper."""
 KERNELS = {"OPENBLAS_CORETYPE": "Haswell"}
@@ -32,26 +32,21 @@ def run(name: str, output: Path) -> Path:
         config = ROOT / "configs" / f"{name}.yaml"
         few = [f"protocol.test_users={USERS}", f"protocol.holdout_users={USERS}", "repeats=1"]
     options = [word for override in few for word in ("--set", override)]
-    program = [sys.executable, "-c", "from rankpursuit.cli.run import main; main()", str(config)]
-    subprocess.run(
-        [*program, *options, "--n-jobs", "1", "--quiet", "--output", str(output)],
-        check=True,
-        env=os.environ | KERNELS,
-    )
+    command = [sys.executable, "-m", "rankpursuit", "run", str(config), *options, "--n-jobs", "1"]
+    command += ["--quiet", "--output", str(output)]
+    subprocess.run(command, check=True, env=os.environ | KERNELS)
     return output / name / "repeats.csv"
 
 
-def main() -> None:
-    """Run the experiments that are named, and keep their repeats."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    names = ("small", *OF_THE_PAPER)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
-    parser.add_argument("--to", type=Path, default=GOLDEN, help="folder of the figures")
-    arguments = parser.parse_args()
-    arguments.to.mkdir(exist_ok=True)
-    for name in arguments.names or names:
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, type=click.Choice(["small", *OF_THE_PAPER]))
+@click.option("--to", type=click.Path(path_type=Path), default=GOLDEN, help="Folder of figures.")
+def main(names: tuple[str, ...], to: Path) -> None:
+    """Run the experiments that are named, by default all, and keep their repeats."""
+    to.mkdir(exist_ok=True)
+    for name in names or ("small", *OF_THE_PAPER):
         with tempfile.TemporaryDirectory() as folder:
-            path = arguments.to / f"{name}.csv"
+            path = to / f"{name}.csv"
             write_atomically(path, run(name, Path(folder)).read_bytes())
         print(f"wrote {path}")
 

@@ -1,13 +1,13 @@
 """Kill runs at random moments: ``python scripts/kill_loop.py --kills 50``.
 
-Starts ``rp-run``, kills it and starts it again until it ends by itself, and repeats this until the
-number of kills is reached; the seed determines moments, signals and numbers of workers. Every run
-must end with the bytes of an undisturbed one, and a stopped run must print exactly one line.
+Starts ``rp-run demo --quick``, kills it and starts it again until it ends by itself, and repeats
+this until the number of kills is reached; the seed determines moments, signals and numbers of
+workers. Every run must end with the bytes of an undisturbed one, and a stopped run must print
+exactly one line.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
@@ -18,23 +18,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import click
+
 RESULTS = ("repeats.csv", "users.csv.gz", "curves.csv")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-CONFIG = """
-name: killed
-data: {name: synthetic, n_users: 150, n_items: 60, seed: 3}
-protocol: {groups: [[15, 30], [31, 60]], test_user_bounds: [20, 60], reference_users: 10,
-  test_users: 40, holdout_users: 40, scored_share: 0.5}
-kernel: {widths: [0.5, 4, 16, 64]}
-metrics: [disagreement, squared_error]
-repeats: 3
-seed: 7
-algorithms:
-  rls: {lambda: [0.125, 1, 8]}
-  rank_svm: {C: [0.01, 0.1], loss: squared_hinge}
-  ranking_pursuit: {n_basis: [0.25, 0.5, 1.0]}
-  semi_supervised_ranking_pursuit: {n_basis: [0.25, 0.5, 1.0], nu: [0.5, 2]}
-"""
 _LIMIT = 300.0  # seconds until a run counts as hanging
 
 
@@ -45,7 +32,6 @@ def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> tuple[Counter[str],
     """
     draw, begun = random.Random(seed), time.monotonic()
     done, errors, runs = Counter[str](), list[str](), 0
-    (folder / "killed.yaml").write_text(CONFIG, encoding="utf-8")
     _start(folder, "whole", 1)[0].wait(_LIMIT)
     duration = time.monotonic() - begun
     expected = _contents(folder / "whole")
@@ -76,7 +62,7 @@ def kill_loop(folder: Path, kills: int, *, seed: int = 0) -> tuple[Counter[str],
 
 def _start(folder: Path, output: str, n_jobs: int) -> tuple[subprocess.Popen[bytes], Path]:
     """Start the command; a new file gets its messages, which orphans of others do not write to."""
-    command = [sys.executable, "-m", "rankpursuit", "run", str(folder / "killed.yaml"), "--quiet"]
+    command = [sys.executable, "-m", "rankpursuit", "run", "demo", "--quick", "--quiet"]
     command += ["--output", str(folder / output), "-j", str(n_jobs)]
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".log", delete=False) as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
@@ -85,18 +71,17 @@ def _start(folder: Path, output: str, n_jobs: int) -> tuple[subprocess.Popen[byt
 
 def _contents(output: Path) -> dict[str, bytes]:
     """Return the bytes of the results, and the names of all other files."""
-    return {x.name: x.read_bytes() * (x.name in RESULTS) for x in (output / "killed").iterdir()}
+    return {x.name: x.read_bytes() * (x.name in RESULTS) for x in (output / "demo").iterdir()}
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.option("--kills", default=50, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+def main(kills: int, seed: int) -> None:
     """Kill runs and print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        kills, errors = kill_loop(Path(folder), arguments.kills, seed=arguments.seed)
-    print(f"{dict(kills)} kills, {len(errors)} errors")
+        done, errors = kill_loop(Path(folder), kills, seed=seed)
+    print(f"{dict(done)} kills, {len(errors)} errors")
     sys.exit("\n".join(errors) or 0)
 
 

@@ -1,32 +1,34 @@
 """Fill the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
 
 A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come from the files under
-``results/``; a test says so if a page is out of date.
+``results/``; a test says so if a page is out of date. Studies and benchmarks write their parts,
+tables and figures with the functions at the end.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from statistics import mean
 from typing import get_args
 
 import pandas as pd
 import yaml
-from benchmarks.harness import save_figure
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankpursuit.experiments.methods import METHODS
-from rankpursuit.reporting.check import check_results, load_expectations
 from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.figures import INK, WIDTH, figure_style
-from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
+from rankpursuit.reporting.figures import INK, figure_style, metric_title
+from rankpursuit.reporting.published import published_tables, published_tolerance
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
+from rankpursuit.reporting.tables import published_cells
 from rankpursuit.text import duration
-from rankpursuit.writing import write_atomically
+from rankpursuit.writing import replacing, write_atomically
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = {
@@ -36,7 +38,9 @@ EXPERIMENTS = {
     4: "movielens_semi_supervised",
     5: "jester_crrp",
 }
-REFERENCE = ROOT / "results" / "reference"
+DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
+RESULTS = ROOT / "results"
+REFERENCE = RESULTS / "reference"
 INFERRED = REFERENCE / "inferred"
 LOG = REFERENCE / "log.yaml"
 NAMES = ("README.md", "results/README.md", "results/ablations.md", "results/reference/README.md")
@@ -54,16 +58,15 @@ def matrix() -> str:
     """Return a row for each table of the reference: command, agreement, verdicts, provenance."""
     rows = []
     for folder, place in ((REFERENCE, ""), (INFERRED, "inferred/")):
-        check = check_results(folder, load_expectations(ROOT / "configs" / place / "expected"))
+        verdicts = [one for one in judge_claims(list(runs(folder).values())) if not one.absent]
         for number, run in runs(folder).items():
-            cells = check.cells[check.cells["table"] == number]
-            counts = check.claims.loc[check.claims["table"] == number, "verdict"].value_counts()
+            outcomes = Counter(one.outcome for one in verdicts if one.claim.tables[-1] == number)
             versions = run.provenance["packages"]
             row = [
                 f"[{number}]({place}{run.name}/tables.md)" + ", inferred" * bool(place),
                 f"`rp-run configs/{place}{run.name}.yaml`",
-                f"{(cells['status'] == 'within tolerance').sum()} of {len(cells)}",
-                ", ".join(f"{x}: {counts[x]}" for x in get_args(Outcome) if x in counts),
+                _count_within(published_cells(run)),
+                ", ".join(f"{x}: {outcomes[x]}" for x in get_args(Outcome) if x in outcomes),
                 duration(run.provenance["seconds"]),
                 run.provenance["commit"],
                 ", ".join(f"{name} {versions[name]}" for name in ("numpy", "scipy")),
@@ -71,6 +74,15 @@ def matrix() -> str:
             rows.append(row)
     headers = ["table", "command", "cells within tolerance", "claims of the paper"]
     return markdown_columns([*headers, "time", "commit", "versions"], rows, "llrlrll")
+
+
+def _count_within(cells: pd.DataFrame) -> str:
+    return f"{cells['within'].sum()} of {len(cells)}"
+
+
+def _cells(found: Iterable[Results]) -> pd.DataFrame:
+    """Return the published cells of several runs next to the measured ones."""
+    return pd.concat([published_cells(run) for run in found])
 
 
 def log() -> str:
@@ -108,34 +120,22 @@ def story() -> str:
     """Return how much reproduces in each set-up, and how good the mean rating is."""
     lines = []
     for setup, found in _setups().items():
-        off = [
-            is_within(measured - published, published_tolerance(metric))
-            for metric, _, _, measured, published in _each_cell(found)
-        ]
         outcomes = Counter(one.outcome for one in judge_claims(list(found.values())))
-        claims = (
-            f"{outcomes['holds']} of {outcomes.total()} claims hold ({outcomes['partly']} partly)"
+        lines.append(
+            f"- **With {setup}** {_count_within(_cells(found.values()))} published figures are "
+            f"within tolerance, and {outcomes['holds']} of {outcomes.total()} claims hold "
+            f"({outcomes['partly']} partly)."
         )
-        line = f"- **With {setup}** {sum(off)} of {len(off)} published figures are within tolerance"
-        lines.append(f"{line}, and {claims}.")
-    means = {number: _mean_errors(run) for number, run in runs().items()}
     parts = []
-    for data, number in (("MovieLens", 3), ("Jester", 1)):
-        best = means[number].drop(list(runs()[number].baselines)).min()
-        parts.append(f"{means[number]['mean_rating']:.3f} on {data} (best method: {best:.3f})")
+    for data, run in (("MovieLens", runs()[3]), ("Jester", runs()[1])):
+        errors = _mean_errors(run)
+        best = errors.drop(list(run.baselines)).min()
+        parts.append(f"{errors['mean_rating']:.3f} on {data} (best method: {best:.3f})")
     lines.append(
         "- **A baseline without learning**, the mean rating of an item over the reference users "
         f"who rated it, has an error of {' and '.join(parts)}. It never sees the user's scores."
     )
     return "\n".join(lines)
-
-
-def _each_cell(found: dict[int, Results]) -> Iterator[tuple[str, str, str, float, float]]:
-    """Yield metric, algorithm, group, measured and published error of each distinct cell."""
-    for number, run in found.items():
-        measured = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean()
-        for metric, label, group, published in published_tables()[number].each_cell():
-            yield metric, label, group, float(measured[metric, label, group]), published
 
 
 def _mean_errors(run: Results) -> pd.Series:
@@ -161,22 +161,17 @@ def draw_published(path: Path) -> None:
     """Draw every measured disagreement error against the published one, in both set-ups."""
     styles = [{"fc": "none", "ec": "#6f7782"}, {"fc": "#d1500a", "ec": "#d1500a", "alpha": 0.75}]
     with figure_style():
-        figure = Figure(figsize=(WIDTH, 4.2))
+        figure = Figure(figsize=(9.3, 4.2))
         panels = {"Jester": (1, 2, 5), "MovieLens": (3, 4)}
         for axes, (title, numbers) in zip(figure.subplots(1, 2), panels.items(), strict=True):
             for (setup, found), style in zip(_setups().items(), styles, strict=True):
-                cells = [
-                    (published, measured)
-                    for metric, *_, measured, published in _each_cell(
-                        {n: found[n] for n in numbers}
-                    )
-                    if metric == "disagreement"
-                ]
-                axes.scatter(*zip(*cells, strict=True), s=28, label=setup, lw=1.1, **style)
+                cells = _cells(found[number] for number in numbers)
+                cells = cells[cells["metric"] == "disagreement"]
+                points = cells["published"], cells["measured"]
+                axes.scatter(*points, s=28, label=setup, lw=1.1, **style)
             baseline = _mean_errors(runs()[numbers[0]])["mean_rating"]
-            axes.axhline(
-                baseline, color="#00906a", ls="--", lw=1.2, label="mean rating, no learning"
-            )
+            line = {"color": "#00906a", "ls": "--", "lw": 1.2}
+            axes.axhline(baseline, label="mean rating, no learning", **line)
             low, high = axes.get_xlim()
             axes.axline((low, low), slope=1, color=INK, lw=0.8, label="as published")
             axes.set(title=title, xlabel="published error", xlim=(low, high))
@@ -188,22 +183,14 @@ def draw_published(path: Path) -> None:
 
 def cells() -> str:
     """Return for each table how many distinct cells are within tolerance, and how far off."""
-    expectations = load_expectations(ROOT / "configs" / "expected")
     rows = []
     for setup, folder in (("the text's", REFERENCE), ("inferred", INFERRED)):
-        found = {number: one for number, one in expectations.items() if number in runs(folder)}
-        checked = check_results(folder, found).cells
-        for (number, metric), cells_of in checked.groupby(["table", "metric"]):
-            off = cells_of["measured"] - cells_of["published"]
-            tolerance = published_tolerance(metric)
-            within = f"{is_within(off, tolerance).sum()} of {len(off)}"
-            row = [setup, number, metric.replace("_", " "), f"± {tolerance:g}", within]
-            rows.append([*row, f"{off.mean():+.3f}", f"{off.abs().mean():.3f}"])
-        near = is_within(
-            checked["measured"] - checked["published"],
-            checked["metric"].map(published_tolerance),
-        )
-        rows.append([setup, "all", "", "", f"{near.sum()} of {len(near)}", "", ""])
+        found = _cells(runs(folder).values())
+        for (number, metric), own in found.groupby(["table", "metric"]):
+            row = [setup, number, metric.replace("_", " "), f"± {published_tolerance(metric):g}"]
+            row += [_count_within(own), f"{own['difference'].mean():+.3f}"]
+            rows.append([*row, f"{own['difference'].abs().mean():.3f}"])
+        rows.append([setup, "all", "", "", _count_within(found), "", ""])
     headers = ["set-up", "table", "error", "tolerance", "distinct cells within"]
     headers += ["mean deviation", "mean size of it"]
     return markdown_columns(headers, rows, "lrlrrrr")
@@ -211,18 +198,14 @@ def cells() -> str:
 
 def headline() -> str:
     """Return the mean error over the three groups of each method and experiment."""
-    columns = {number: run for number, run in runs().items() if number != 5}
+    columns = {number: _mean_errors(run) for number, run in runs().items() if number != 5}
     rows = []
     for label, method in METHODS.items():
         row = [method.title + ", baseline, not in the paper" * method.baseline]
-        for number, run in columns.items():
-            rows_of = run.repeats[run.repeats["algorithm"] == label]
-            published = published_tables()[number].cells["disagreement"].get(label, {})
-            if rows_of.empty:
-                row.append("")
-                continue
-            known = f" ({sum(published.values()) / len(published):.3f})" if published else ""
-            row.append(f"{rows_of['test_error'].mean():.3f}{known}")
+        for number, errors in columns.items():
+            published = published_tables()[number].cells["disagreement"].get(label)
+            known = f" ({mean(published.values()):.3f})" if published else ""
+            row.append(f"{errors[label]:.3f}{known}" if label in errors else "")
         if any(row[1:]):
             rows.append(row)
     headers = ["", *(published_tables()[number].title for number in columns)]
@@ -237,11 +220,10 @@ def stopping() -> str:
         for number in (1, 3):
             curves = runs()[number].curves
             curves = curves.query("algorithm == 'ranking_pursuit' and axis == 'n_basis'")
-            found = []
-            for _, curve in curves.groupby(["group", "repeat"]):
-                enough = curve["holdout_error"] <= (1 + slack) * curve["holdout_error"].min()
-                found.append(curve[enough].iloc[0][["value", "test_error"]].astype(float))
-            share, error = sum(found) / len(found)
+            lowest = curves.groupby(["group", "repeat"])["holdout_error"].transform("min")
+            enough = curves[curves["holdout_error"] <= (1 + slack) * lowest]
+            first = enough.groupby(["group", "repeat"])[["value", "test_error"]].first()
+            share, error = first.mean()
             row += [f"{share - 1:+.0%}", f"{error:.4f}"]
         rows.append(row)
     headers = ["stop at the first P with", "Jester", "error", "MovieLens", "error"]
@@ -280,6 +262,33 @@ def write_part(page: Path, name: str, content: str) -> None:
     print(f"wrote {page}")
 
 
+def write_csv(path: Path, frame: pd.DataFrame) -> None:
+    """Write a data frame with six significant digits."""
+    write_atomically(path, frame.to_csv(index=False, float_format="%.6g").encode())
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; the same bytes for the same figure."""
+    options = {"facecolor": "white", "bbox_inches": "tight", "metadata": {"Date": None}}
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:], **options)
+
+
+def draw_panels(
+    path: Path, height: float, xlabel: str, panels: Mapping[str, Callable[[Axes], None]]
+) -> None:
+    """Write a figure of errors, with a panel for each title and one legend."""
+    with figure_style():
+        figure = Figure(figsize=(10.5, height))
+        all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (title, draw) in zip(all_axes, panels.items(), strict=True):
+            draw(axes)
+            axes.set(title=title, xlabel=xlabel)
+        all_axes[0].set_ylabel(metric_title("disagreement", lines=2))
+        all_axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        save_figure(figure, path)
+
+
 def filled(text: str) -> str:
     """Return a page with the parts made anew that come from committed results."""
     for name, make in PARTS.items():
@@ -293,7 +302,7 @@ def main() -> None:
     for page in PAGES:
         write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
-    draw_published(ROOT / "results" / "published.svg")
+    draw_published(RESULTS / "published.svg")
 
 
 if __name__ == "__main__":

@@ -9,19 +9,18 @@ then writes the pages.
 
 from __future__ import annotations
 
-import argparse
 import datetime
-from pathlib import Path
 from typing import Any
 
+import click
 import yaml
 from pages import INFERRED, LOG, REFERENCE, ROOT, runs
 
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.check import load_expectations
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
 from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.tables import published_cells
 from rankpursuit.writing import write_atomically
 
 HEAD = """\
@@ -38,30 +37,21 @@ HEAD = """\
 
 def expectation(run: Results, config: str, verdicts: dict[str, str], recomputed: Any) -> str:
     """Return the text of the file of one table."""
-    table = published_tables()[run.table or 0]
-    means = run.repeats.groupby(["metric", "algorithm", "group"])["test_error"].mean()
     known: dict[str, dict[str, dict[str, float]]] = {}
-    for metric, label, group, published in table.each_cell():
-        measured = round(means[metric, label, group], METRICS[metric].decimals + 1)
-        off = means[metric, label, group] - published
-        if not is_within(off, published_tolerance(metric)):
-            known.setdefault(metric, {}).setdefault(label, {})[group] = float(measured)
-    content: dict[str, Any] = {
-        "config": config,
-        "table": table.number,
-        "recomputed": recomputed,
-        "known_deviations": known,
-    }
+    for cell in published_cells(run).query("not within").itertuples():
+        measured = round(cell.measured, METRICS[cell.metric].decimals + 1)
+        known.setdefault(cell.metric, {}).setdefault(cell.algorithm, {})[cell.group] = measured
+    content = {"config": config, "table": run.table, "recomputed": recomputed}
+    content |= {"known_deviations": known}
     body = yaml.safe_dump(content, sort_keys=False, width=120, default_flow_style=None)
     body += yaml.safe_dump({"claims": verdicts}, sort_keys=False)
     return f"{HEAD.format(config=config)}\n{body}"
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.option("--why", required=True, help="Why the numbers moved, for the log.")
+def main(why: str) -> None:
     """Write the files."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--why", required=True, help="why the numbers moved, for the log")
-    why = parser.parse_args().why
     for folder, place in ((REFERENCE, ""), (INFERRED, "inferred/")):
         found, target = runs(folder), ROOT / "configs" / place / "expected"
         before = load_expectations(target)
@@ -75,7 +65,7 @@ def main() -> None:
     commits = sorted({run.provenance["commit"] for run in runs(REFERENCE).values()})
     log.append({"date": str(datetime.date.today()), "commit": ", ".join(commits), "why": why})
     write_atomically(LOG, yaml.safe_dump(log, sort_keys=False, width=100).encode())
-    print(f"wrote {Path(LOG).relative_to(ROOT)}")
+    print(f"wrote {LOG.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import click
-from studies import ablations, candidates, defaults, inference, interpretations, letor
+from studies import ablations, defaults, inference, interpretations, letor
 
-main = click.Group(
-    help=__doc__,
-    commands={
-        "ablations": ablations.main,
-        "by-user": interpretations.by_user,
-        "candidates": candidates.main,
-        "defaults": defaults.main,
-        "inference": inference.main,
-        "letor": letor.main,
-        "interpretations": interpretations.main,
-    },
-)
+STUDIES = [ablations.main, interpretations.by_user, defaults.main, inference.main]
+STUDIES += [interpretations.main, letor.main]
+main = click.Group(help=__doc__, commands=STUDIES)
 
 if __name__ == "__main__":
     main()

@@ -6,15 +6,16 @@ with its output, and ends with status 1 at the first that fails.
 
 from __future__ import annotations
 
-import argparse
 import os
-import random
 import shlex
 import subprocess
 import sys
 import tempfile
 import venv
 from pathlib import Path
+
+import click
+import numpy as np
 
 COMMANDS = (
     "rp-run --version",
@@ -28,11 +29,10 @@ COMMANDS = (
 )
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.argument("wheel", type=click.Path(exists=True, resolve_path=True, path_type=Path))
+def main(wheel: Path) -> None:
     """Try a wheel."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheel", type=Path)
-    wheel = parser.parse_args().wheel.resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "empty")
         folder.mkdir()
@@ -51,11 +51,10 @@ def main() -> None:
 
 def write_ratings(path: Path) -> None:
     """Write ratings of 200 users, without a header and with an ending that says nothing."""
-    draw = random.Random(0)
-    with path.open("w", encoding="utf-8") as file:
-        for user in range(200):
-            for item in draw.sample(range(150), draw.randint(20, 90)):
-                file.write(f"{user}\t{item}\t{draw.randint(1, 5)}\n")
+    rng = np.random.default_rng(0)
+    users, items = np.nonzero(rng.random((200, 150)) < rng.uniform(0.13, 0.6, size=(200, 1)))
+    values = rng.integers(1, 6, size=len(users))
+    np.savetxt(path, np.column_stack([users, items, values]), fmt="%d", delimiter="\t")
 
 
 if __name__ == "__main__":

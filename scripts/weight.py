@@ -100,12 +100,12 @@ def main() -> None:
     headers = ["one call passes through", "files", "functions", "classes", "frames deep"]
     print(tabulate([call_row(*call) for call in calls.items()], headers), end="\n\n")
 
+    public = [getattr(rankpursuit, name) for name in rankpursuit.__all__]
+    estimators = [x for x in public if isinstance(x, type) and issubclass(x, BaseEstimator)]
     behind = []
-    for name in rankpursuit.__all__:
-        found = getattr(rankpursuit, name)
-        if isinstance(found, type) and issubclass(found, BaseEstimator):
-            own = [x for x in found.__mro__ if x.__module__.startswith("rankpursuit")]
-            behind.append([name, len(own)])
+    for one in estimators:
+        own = [x for x in one.__mro__ if x.__module__.startswith("rankpursuit")]
+        behind.append([one.__name__, len(own)])
     print(tabulate(behind, ["estimator", "own classes in its MRO"]))
 
 

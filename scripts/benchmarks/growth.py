@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from pages import save_figure
 
-from benchmarks.harness import Entries, Options, Subject, alternate, is_met, save_figure
+from benchmarks.harness import Entries, Options, Subject, alternate, goal_row
 from benchmarks.runs import run, sized
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 from rankpursuit.reporting.figures import figure_style
@@ -94,16 +95,15 @@ def megabytes(fit: Callable[[], Any]) -> float:
 
 def curves(options: Options) -> list[tuple[Any, ...]]:
     """Return what is measured: title, sizes, counted, unit, work of a size, goal."""
-    points, unscored, tasks = POINTS, UNSCORED, TASKS
-    if options.small:
-        points, unscored, tasks = points[:2], unscored[:2], (10, 20)
-    few = partial(fit_points, n_candidates=N_CANDIDATES)
+    few = 2 if options.small else None
+    points, unscored, tasks = (sizes[:few] for sizes in (POINTS, UNSCORED, TASKS))
+    by_candidates = partial(fit_points, n_candidates=N_CANDIDATES)
     pursuit, shared = "ranking pursuit", "SS ranking pursuit, shared basis"
     return [
         (pursuit, points, "points", "s", fit_points, 2.1),
         (shared, unscored, "unscored points", "s", fit_unscored, 1.15),
         (pursuit, points, "points", "MB", fit_points, 2.1),
-        (f"{pursuit}, {N_CANDIDATES} candidates", points, "points", "MB", few, 1.1),
+        (f"{pursuit}, {N_CANDIDATES} candidates", points, "points", "MB", by_candidates, 1.1),
         ("a run of all algorithms", tasks, "tasks", "ms a task", run_tasks, 0.05),
     ]
 
@@ -120,9 +120,8 @@ def rows(options: Options) -> Entries:
             values = np.array([taken.min() for taken in alternate(options.rounds, *twice)[1::2]])
             values = 1e3 * values / sizes if unit == "ms a task" else values
         curve = Curve(title, sizes, counted, unit, values, goal)
-        wanted = f"at most {goal:g}"
         name = f"{title}: {unit} against {counted}"
-        yield EXPONENTS, [name, curve.exponent, wanted, is_met(wanted, curve.exponent)]
+        yield EXPONENTS, goal_row(name, curve.exponent, f"at most {goal:g}")
         for size, value in zip(sizes, values, strict=True):
             yield DETAILS, [title, f"{size} {counted}", f"{value:.3g} {unit}"]
         found.append(curve)

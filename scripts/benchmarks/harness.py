@@ -1,4 +1,4 @@
-"""Timing, goals, and one Markdown file with a section for each benchmark."""
+"""Timing, goals, and the parts of results/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from typing import Any
 
 import joblib
 import numpy as np
-from matplotlib.figure import Figure
+from pages import write_part
 from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Experiment, load_experiment, ratings_of
 from rankpursuit.experiments.export import provenance
-from rankpursuit.writing import replacing, write_atomically
 
-CONFIGS = Path(__file__).parents[2] / "configs"
 SYNTHETIC = "data={name: synthetic, n_users: 3000, n_items: 100}"
 
 Row = list[Any]  # a title, values, the goal, and whether it is met (empty if there is no goal)
@@ -35,7 +33,7 @@ Entries = Iterator[tuple[tuple[str, ...], Row]]  # rows, each with the headers o
 
 @dataclass(frozen=True)
 class Options:
-    """Rounds of timing, whether sizes are small (to try a benchmark), and where figures go."""
+    """Rounds of timing, whether sizes are small (to try a benchmark), and where the page is."""
 
     rounds: int = 5
     small: bool = False
@@ -44,7 +42,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Subject:
-    """A section of the file: its title, a note, its rows, and the name of its figure."""
+    """A section of the page: its title, a note, its rows, and the name of its figure."""
 
     title: str
     note: str
@@ -55,7 +53,7 @@ class Subject:
 def overrides(name: str) -> list[str]:
     """Return what replaces the data of a config if they are missing: synthetic ratings."""
     try:
-        ratings_of(load_experiment(CONFIGS / f"{name}.yaml").data)
+        ratings_of(load_experiment(name).data)
     except DataNotFoundError:
         return [SYNTHETIC]
     return []
@@ -63,7 +61,7 @@ def overrides(name: str) -> list[str]:
 
 def load(name: str, *settings: str) -> Experiment:
     """Load a shipped config, with synthetic ratings if its data are missing."""
-    return load_experiment(CONFIGS / f"{name}.yaml", [*settings, *overrides(name)])
+    return load_experiment(name, [*settings, *overrides(name)])
 
 
 def alternate(rounds: int, *functions: Callable[[], Any]) -> list[np.ndarray]:
@@ -86,10 +84,13 @@ def ratio_row(
     return [title, *medians, spread, goal, is_met(goal, medians[2])]
 
 
-def is_met(goal: str, value: float) -> bool | str:
-    """Return whether a value meets a goal such as "at least 40"; empty without a goal."""
-    if not goal:
-        return ""
+def goal_row(title: str, value: float, goal: str, form: str = "") -> Row:
+    """Return a value, as text if it has a format, next to its goal."""
+    return [title, format(value, form) if form else value, goal, is_met(goal, value)]
+
+
+def is_met(goal: str, value: float) -> bool:
+    """Return whether a value meets a goal such as "at least 40"."""
     words, limit = goal.rsplit(" ", 1)
     compare = {"at least": operator.ge, "at most": operator.le, "below": operator.lt}[words]
     return bool(compare(value, float(limit)))
@@ -109,34 +110,22 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the same bytes for the same figure."""
-    options = {"facecolor": "white", "bbox_inches": "tight", "metadata": {"Date": None}}
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:], **options)
+def measure(name: str, subject: Subject, options: Options) -> list[str]:
+    """Measure a subject, print its tables and write its part of the page, if there is a folder.
 
-
-def measure(name: str, subject: Subject, options: Options, markdown: Path | None) -> list[str]:
-    """Measure a subject and print its tables; return the titles of rows that miss their goal.
-
-    The file is rewritten after every row, so that an interrupted benchmark keeps what it has.
+    Returns the titles of rows that miss their goal.
     """
     tables: dict[tuple[str, ...], list[Row]] = {}
-
-    def write(state: str) -> None:
-        picture = f"![{subject.title}]({subject.figure})" if subject.figure else ""
-        made = f"`python scripts/bench.py {name}`, {date.today()}."
-        parts = [made, subject.note, picture, state, render(tables, "pipe")]
-        if markdown:
-            write_section(markdown, subject.title, "\n\n".join(filter(None, parts)))
-
     print(f"\n{subject.title}\n{subject.note}\n", flush=True)
     for headers, row in subject.measure(options):
         print(f"measured: {row[0]}", file=sys.stderr, flush=True)
         tables.setdefault(headers, []).append(row)
-        write("Not finished.")
-    write("")
     print(render(tables, "simple"), flush=True)
+    if options.folder:
+        made = f"`python scripts/bench.py {name}`, {date.today()}, {environment()}."
+        picture = f"![{subject.title}]({subject.figure})" if subject.figure else ""
+        parts = filter(None, [made, subject.note, picture, render(tables, "pipe")])
+        write_part(options.folder / "benchmarks.md", name, "\n\n".join(parts))
     return [row[0] for rows in tables.values() for row in rows if row[-1] is False]
 
 
@@ -149,30 +138,13 @@ def render(tables: dict[tuple[str, ...], list[Row]], style: str) -> str:
     )
 
 
-def write_section(path: Path, title: str, body: str) -> None:
-    """Write a section of the file in place of its earlier version.
-
-    Sections that were measured on another machine or with other versions are dropped.
-    """
-    head = f"# Benchmarks\n{environment()}.\n"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    kept = re.split(r"^## ", text, flags=re.MULTILINE)[1:] if text.startswith(head) else []
-    sections = {section.partition("\n")[0]: section.partition("\n")[2] for section in kept}
-    sections[title] = f"{body}\n"
-    parts = [f"## {name}\n{text.rstrip()}\n" for name, text in sections.items()]
-    write_atomically(path, "\n".join([head, *parts]).encode())
-
-
 @cache
 def environment() -> str:
     """Return the machine and the versions in one line."""
     origin = provenance()
+    machine, packages = origin["machine"], origin["packages"]
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    versions = {"rankpursuit": origin["rankpursuit"], "Python": origin["python"]}
-    versions |= {name: origin["packages"][name] for name in ("numpy", "scipy", "scikit-learn")}
-    machine = origin["machine"]
-    return (
-        f"{machine['processor']}, {joblib.cpu_count()} cores, {gigabytes:.0f} GB, "
-        f"{machine['system']}; "
-        + ", ".join(f"{name} {version}" for name, version in versions.items())
-    )
+    parts = [machine["processor"], f"{joblib.cpu_count()} cores", f"{gigabytes:.0f} GB"]
+    versions = [f"rankpursuit {origin['rankpursuit']}", f"Python {origin['python']}"]
+    versions += [f"{name} {packages[name]}" for name in ("numpy", "scipy", "scikit-learn")]
+    return f"{', '.join([*parts, machine['system']])}; {', '.join(versions)}"

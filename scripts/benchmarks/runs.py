@@ -13,17 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness import (
-    CONFIGS,
-    Entries,
-    Options,
-    Subject,
-    alternate,
-    is_met,
-    load,
-    overrides,
-    ratio_row,
-)
+from benchmarks.harness import Entries, Options, Subject, alternate, load, overrides, ratio_row
 from rankpursuit.cli.run import main
 from rankpursuit.experiments.evaluate import evaluate_unit
 from rankpursuit.experiments.run import Run
@@ -32,11 +22,9 @@ from rankpursuit.experiments.store import Identity, Store
 INSTEAD = ("ours / instead", "ours, ms a task", "instead, ms", "ratio", "spread", "goal", "met")
 CHECK = ("check", "value", "goal", "met")
 BACKENDS = ("run with two workers", "local, s", "Dask, s", "ratio", "spread", "goal", "met")
-STORE = ("hold-out unit", "work, ms CPU", "store, ms CPU", "cores it can feed", "goal", "met")
+STORE = ("hold-out unit", "work, ms CPU", "store, ms CPU", "cores fed", "spread", "goal", "met")
 WAIT = ("wait", "seconds", "import numpy", "ratio", "spread", "goal", "met")
 WITHOUT_PROFILER = {"distributed.worker.profile.enabled": False}
-
-
 RP_RUN = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
 ONE_UNIT = ["demo", "--fresh", "--only", "rls", "--repeats", "1", "--groups", "20-40"]
 ONE_UNIT += ["--set", "protocol.test_users=10", "--set", "protocol.holdout_users=10"]
@@ -68,8 +56,7 @@ def run(name: str, settings: dict[str, object], *words: str) -> None:
     values = [f"{key}={value}" for key, value in settings.items()] + overrides(name)
     options = [word for value in values for word in ("--set", value)]
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(CONFIGS / f"{name}.yaml"), "--quiet", "--output", folder, *words]
-        main([*command, *options], standalone_mode=False)
+        main([name, "--quiet", "--output", folder, *words, *options], standalone_mode=False)
 
 
 def sized(users: int, repeats: int = 1) -> dict[str, object]:
@@ -123,9 +110,8 @@ def store_row(goal: str, n_saved: int = 30) -> list[object]:
             begun = time.process_time()
             store.save(replace(result, unit=replace(unit, chunk=number)))
             taken.append(time.process_time() - begun)
-    stored = float(np.median(taken))
-    title = f"{len(unit.users)} users, all algorithms"
-    return [title, 1e3 * work, 1e3 * stored, work / stored, goal, is_met(goal, work / stored)]
+    title, stored = f"{len(unit.users)} users, all algorithms", np.array(taken)
+    return ratio_row(title, np.array([work]), stored, work / stored, 1e3, goal)
 
 
 NOTE = """\

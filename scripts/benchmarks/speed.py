@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.svm import SVC
 
 from benchmarks import floor
-from benchmarks.harness import Entries, Options, Subject, alternate, is_met, load, ratio_row
+from benchmarks.harness import Entries, Options, Subject, alternate, goal_row, load, ratio_row
 from benchmarks.runs import CHECK, INSTEAD, worker_rows
 from rankpursuit import (
     RLS,
@@ -63,9 +63,9 @@ class Task:
         task = build_task(ratings, experiment.protocol, user=user, **key)
         self.problem = Problem.of([task], self.widths, experiment.kernel.parameter)
         self.n, self.n_train = self.problem.n_scored, self.problem.n_train
-        self.features = self.problem.features[0]
-        self.X, self.X_test = self.features[: self.n], self.features[self.n_train :]
+        self.X, _, self.X_test = np.split(self.problem.features[0], [self.n, self.n_train])
         self.y = self.problem.scores[0, : self.n]
+        self.better, self.worse = np.nonzero(self.y[:, None] > self.y[None, :])
 
     def kernels(self, X: np.ndarray) -> np.ndarray:
         """Return the kernel of points with the scored points at each width."""
@@ -126,13 +126,10 @@ def pursuit_rows(supervised: Experiment, options: Options) -> Entries:
             columns = root(kernel)
             norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
             norms[norms == 0.0] = 1.0
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                found = orthogonal_mp(
-                    columns / norms, root(task.y), n_nonzero_coefs=task.n, return_path=True
-                )
-            _ = (new / norms) @ found
+            options = {"n_nonzero_coefs": task.n, "return_path": True}
+            _ = (new / norms) @ orthogonal_mp(columns / norms, root(task.y), **options)
 
+    warnings.simplefilter("ignore", RuntimeWarning)  # of orthogonal_mp, if it ends early
     tasks = holdout_tasks(supervised, 1 if options.small else 3)
     algorithms, single = load("jester_crrp").algorithms, GroupPreferences.single
     for title, label, make_root in (
@@ -158,16 +155,15 @@ def svm_rows(supervised: Experiment, options: Options) -> Entries:
         ours = objectives(task, spec.C, path.coefficients)
         theirs = objectives(task, spec.C, svc_grid(task, spec.C))
         difference = float(np.max(np.abs(theirs - ours) / np.minimum(theirs, ours)))
-        check, goal = f"{title}: largest relative difference of the objectives", "at most 0.001"
-        yield CHECK, [check, f"{difference:.1e}", goal, is_met(goal, difference)]
+        check = f"{title}: largest relative difference of the objectives"
+        yield CHECK, goal_row(check, difference, "at most 0.001", ".1e")
 
 
 def svc_grid(task: Task, Cs: Sequence[float]) -> np.ndarray:
     """Fit SVC to the kernel of the pairs' differences; return coefficients, (widths, C, n)."""
-    better, worse = np.nonzero(task.y[:, None] > task.y[None, :])
     # SVC wants two classes and fits an intercept: every pair in both directions makes it vanish.
-    first, second = np.concatenate([better, worse]), np.concatenate([worse, better])
-    labels = np.repeat([1, -1], len(better))
+    first, second = np.hstack([[task.better, task.worse], [task.worse, task.better]])
+    labels = np.repeat([1, -1], len(task.better))
     coefficients = np.zeros((len(task.widths), len(Cs), task.n))
     kernels, news = task.kernels(task.X), task.kernels(task.X_test)
     for kernel, new, by_C in zip(kernels, news, coefficients, strict=True):
@@ -183,9 +179,9 @@ def svc_grid(task: Task, Cs: Sequence[float]) -> np.ndarray:
 
 def objectives(task: Task, Cs: Sequence[float], coefficients: np.ndarray) -> np.ndarray:
     """Return ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` for a of shape (widths, C, n)."""
-    better, worse = np.nonzero(task.y[:, None] > task.y[None, :])
     values = function_values(task.kernels(task.X), coefficients)
-    slack = np.maximum(1.0 - (values[..., better] - values[..., worse]), 0.0).sum(axis=2)
+    margins = values[..., task.better] - values[..., task.worse]
+    slack = np.maximum(1.0 - margins, 0.0).sum(axis=2)
     return 0.5 * np.einsum("wci,wci->wc", coefficients, values) + np.asarray(Cs) * slack
 
 
@@ -262,8 +258,7 @@ def cross_validation_rows(options: Options) -> Entries:
     same = ours.best_params_ == theirs.best_params_
     difference = float(np.abs(means[0] - means[1]).max()) if same else float("inf")
     check = f"{title}: largest difference of the mean scores, if both choose the same"
-    goal = "at most 1e-08"
-    yield CHECK, [check, f"{difference:.1e}", goal, is_met(goal, difference)]
+    yield CHECK, goal_row(check, difference, "at most 1e-08", ".1e")
 
 
 def small_fit_rows(options: Options) -> Entries:
@@ -288,7 +283,7 @@ def small_fit_rows(options: Options) -> Entries:
     fits = [partial(model.fit, X, y, groups) for model in models.values()]
     for name, seconds in zip(models, alternate(15 if options.small else 105, *fits), strict=True):
         fast, median = (float(1e3 * x) for x in np.quantile(seconds[5:], [0.1, 0.5]))
-        yield SMALL, [name, fast, median, "at most 2", is_met("at most 2", fast)]
+        yield SMALL, [name, fast, median, "at most 2", fast <= 2.0]
 
 
 SUBJECT = Subject("Speed", NOTE, rows)

@@ -7,26 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import click
 import pandas as pd
 from matplotlib.axes import Axes
-from pages import write_part
+from pages import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv, write_part
 
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.published import small_difference
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare
-from studies.library import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv
 
 SHARES = ("05", "10", "20", "40")
 RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
 RP_RIDGE = "ranking_pursuit_ridge"
-
-
+WEIGHTED = "views split the loss: weighted minus mean"
 BASELINES = {
     "rls": "RLS",
     "kernel_matching_pursuit": "matching pursuit",
@@ -92,10 +91,7 @@ SECTIONS: dict[str, list[tuple[str, str, str, str]]] = {
         for m, how in ((2, "borda"), (3, "median"), (3, "borda"), (5, "median"), (5, "borda"))
     ]
     + [
-        (
-            *("aggregation", f"loss_{m}_weighted", f"loss_{m}_mean"),
-            f"M = {m}, views split the loss: weighted minus mean",
-        )
+        ("aggregation", f"loss_{m}_weighted", f"loss_{m}_mean", f"M = {m}, {WEIGHTED}")
         for m in (2, 3, 5)
     ]
     + [
@@ -121,17 +117,16 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the answer to every question, on each data set that was run."""
     read = cache(users_of)
     for section, questions in SECTIONS.items():
-        for data in DATA_TITLES:
-            for run, first, second, title in questions:
-                users = read(folder / f"{data}_{run}")
-                if users is None:
-                    continue
-                errors = users["error"][[first, second]].dropna()
-                difference = compare(errors[first], errors[second])
-                means = errors[first].mean(), errors[second].mean(), difference.mean
-                share = users["share"][first].mean()
-                found = [section, title, data, first, second, len(errors), *means]
-                yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
+        for data, (run, first, second, title) in product(DATA_TITLES, questions):
+            users = read(folder / f"{data}_{run}")
+            if users is None:
+                continue
+            errors = users["error"][[first, second]].dropna()
+            difference = compare(errors[first], errors[second])
+            means = errors[first].mean(), errors[second].mean(), difference.mean
+            share = users["share"][first].mean()
+            found = [section, title, data, first, second, len(errors), *means]
+            yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
 
 
 def to_markdown(found: pd.DataFrame) -> str:
@@ -175,7 +170,7 @@ def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
     axes.axhline(means[RLS], color="#1b74b3", ls="--", label="RankRLS, all points")
 
 
-@click.command()
+@click.command("ablations")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "ablations")
 def main(folder: Path) -> None:
     """Answer the questions about the runs of ``make ablations``.
@@ -191,12 +186,10 @@ def main(folder: Path) -> None:
     click.echo(text)
     write_part(RESULTS / "ablations.md", "ablations", text)
     write_csv(RESULTS / "ablations.csv", found)
-    sizes = {title: users_of(folder / f"{data}_equal_sizes") for data, title in DATA_TITLES.items()}
-    panels = {
-        title: partial(draw_equal_sizes, means=users["error"].mean())
-        for title, users in sizes.items()
-        if users is not None
-    }
+    panels = {}
+    for data, title in DATA_TITLES.items():
+        if (users := users_of(folder / f"{data}_equal_sizes")) is not None:
+            panels[title] = partial(draw_equal_sizes, means=users["error"].mean())
     if panels:
         xlabel = "basis functions (% of the training points)"
         draw_panels(RESULTS / "basis_functions.svg", 4.0, xlabel, panels)

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from pages import runs, write_part
+from pages import DATA_TITLES, RESULTS, draw_panels, runs, write_csv, write_part
 
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.export import RunFolder
@@ -32,10 +32,10 @@ from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Store
+from rankpursuit.metrics import Array
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns
-from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, write_csv
 
 TABLES = {
     "jester": {1: "jester_supervised", 2: "jester_semi_supervised", 5: "jester_supervised"},
@@ -56,6 +56,9 @@ class Grid(NamedTuple):
 
     axes: dict[str, tuple[float, ...]]
     errors: Array
+
+
+Grids = dict[Key, Grid]
 
 
 class Features(NamedTuple):
@@ -79,18 +82,16 @@ class Rule(NamedTuple):
     def __str__(self) -> str:
         users = f"{UNIT_USERS * self.holdout} hold-out users" if self.holdout else "hold-out"
         lam = "lambda tuned" if self.power is None else f"lambda 2^{self.power}"
-        width = WIDTHS[self.shared]
         size = "random subset as large as ranking pursuit's P" if self.size == "pursuit" else ""
-        return ", ".join(filter(None, [users, lam, width, size]))
+        return ", ".join(filter(None, [users, lam, WIDTHS[self.shared], size]))
 
 
 DEFAULT = Rule()
 POWERS = (None, -4, -2, 0, 2, 4, 6)  # lambda = 1 is RLScore's default
-OPTIONS = itertools.product((0, 1), POWERS, WIDTHS, ("holdout", "pursuit"))
-RULES = [Rule(*options) for options in OPTIONS]
+RULES = [Rule(*one) for one in itertools.product((0, 1), POWERS, WIDTHS, ("holdout", "pursuit"))]
 
 
-def load_grids(folder: Path) -> dict[Key, Grid]:
+def load_grids(folder: Path) -> Grids:
     """Read the errors over the grids of a run, of every unit that has all algorithms."""
     experiment = load_experiment(RunFolder(folder).config)
     run, found = Run.of(experiment, 1), dict[Key, list[Array]]()
@@ -108,11 +109,11 @@ def load_grids(folder: Path) -> dict[Key, Grid]:
     return {key: Grid(axes[key[2]], np.stack(units)) for key, units in found.items()}
 
 
-def tested(grids: dict[Key, Grid], rule: Rule) -> Iterator[tuple[Key, Array]]:
-    """Yield the errors of each unit, shape (units,), with parameters chosen on others."""
+def tested(grids: Grids, rule: Rule, n_units: int | None = None) -> Iterator[tuple[Key, Array]]:
+    """Yield the errors of the first units, shape (units,), with parameters chosen on others."""
     for metric, group in dict.fromkeys(key[:2] for key in grids):
         here = {key[2]: grid for key, grid in grids.items() if key[:2] == (metric, group)}
-        errors = {label: _at_fixed_lambda(grid, rule) for label, grid in here.items()}
+        errors = {label: _at_fixed_lambda(grid, rule)[:n_units] for label, grid in here.items()}
         sums = {label: _holdout_sums(values, rule) for label, values in errors.items()}
         if rule.shared != "none":
             _keep_one_width(sums, rule.shared)
@@ -225,11 +226,8 @@ def spreads(table: int) -> pd.Series:
 
 def cells_of(table: int, errors: dict[Key, Array]) -> Cells:
     """Put the errors of units next to the cells that a table is the first to print."""
-    published = {
-        (metric, group, label): value
-        for metric, label, group, value in paper.published_tables()[table].each_cell()
-        if table != 5 or metric != "disagreement" or label.startswith("combined")
-    }  # Table 5 repeats Table 1
+    each_cell = paper.published_tables()[table].each_cell()
+    published = {(metric, group, label): value for metric, label, group, value in each_cell}
     spread = [spreads(table)[key] for key in published]
     units = np.stack([errors[key] for key in published])
     values = np.array(list(published.values()))
@@ -242,25 +240,23 @@ Setups = dict[tuple[Features, Rule], dict[int, Cells]]  # the cells of each tabl
 def explore(data: str, folder: Path) -> Setups:
     """Return the cells of each table in every set-up of a data set, on the users that all have.
 
-    Tables without results are skipped, and features without the fitted table.
+    Features are skipped unless each table has results.
     """
-    parts = (path.name.partition("-") for path in folder.glob("*-*"))
-    known = sorted(Features(fill, int(number)) for fill, _, number in parts)
-    fitted, *_ = names = list(dict.fromkeys(TABLES[data].values()))
-    grids: dict[str, dict[Features, dict[Key, Grid]]] = {}
-    for name in names:
-        places = {one: folder / f"{one[0]}-{one[1]}" / name for one in known}
-        found = {n: load_grids(path) for n, path in places.items() if RunFolder(path).has_results}
-        common = min((len(x.errors) for one in found.values() for x in one.values()), default=0)
-        grids[name] = {
-            features: {key: Grid(grid.axes, grid.errors[:common]) for key, grid in one.items()}
-            for features, one in found.items()
-        }
+    names = set(TABLES[data].values())
+    grids: dict[Features, dict[str, Grids]] = {}
+    for place in folder.glob("*-*"):
+        if all(RunFolder(place / name).has_results for name in names):
+            fill, _, number = place.name.partition("-")
+            features = Features(fill, int(number))
+            grids[features] = {name: load_grids(place / name) for name in names}
     setups: Setups = {}
-    for here, rule in itertools.product(grids[fitted], RULES):
-        errors = {k: dict(tested(one[here], rule)) for k, one in grids.items() if here in one}
-        tables = {table: errors[name] for table, name in TABLES[data].items() if name in errors}
-        setups[here, rule] = {table: cells_of(table, found) for table, found in tables.items()}
+    for features, rule in itertools.product(sorted(grids), RULES):
+        errors = {}
+        for name, own in grids[features].items():
+            n_units = min(len(x.errors) for one in grids.values() for x in one[name].values())
+            errors[name] = dict(tested(own, rule, n_units))
+        tables = TABLES[data].items()
+        setups[features, rule] = {table: cells_of(table, errors[name]) for table, name in tables}
     return setups
 
 
@@ -309,21 +305,17 @@ def report(data: str, setups: Setups) -> str:
     best = min(setups, key=lambda setup: setups[setup][tables[0]].chi_square())
     rows = []
     for setup in compared(setups, tables[:1]):
-        cells = setups[setup]
-        chi = {t: float(one.chi_square()) for t, one in cells.items()}
-        counts = [{t: one.within for t, one in cells.items()}]
-        counts += [{t: one.agreeing[0] for t, one in cells.items()}]
+        cells = setups[setup].values()
+        chi = [float(one.chi_square()) for one in cells]
         row = [*setup[0][::-1], f"{setup[1]}{' (**best**)' * (setup == best)}"]
-        row += [f"{chi[t]:.0f}" if t in chi else "" for t in tables]
-        row += [f"{sum(chi.values()):.0f}" if len(chi) == len(tables) else ""]
-        row += [" ".join(str(count.get(t, "-")) for t in tables) for count in counts]
-        rows.append(row)
-    full = next(cells for cells in setups.values() if len(cells) == len(tables))
+        row += [f"{value:.0f}" for value in (*chi, sum(chi))]
+        row += [" ".join(str(one.within) for one in cells)]
+        rows.append([*row, " ".join(str(one.agreeing[0]) for one in cells)])
+    cells = setups[best].values()
     headers = ["reference users", "fill over", "rule of choice"]
-    headers += [f"chi², {len(full[t].keys)} cells of Table {t}" for t in tables]
+    headers += [f"chi², {len(one.keys)} cells of Table {one.table}" for one in cells]
     headers += ["chi² in all", f"cells within tolerance, Tables {' '.join(map(str, tables))}"]
-    counted = " ".join(str(full[t].agreeing[1]) for t in tables)
-    headers += [f"comparisons that agree, of {counted}"]
+    headers += [f"comparisons that agree, of {' '.join(str(one.agreeing[1]) for one in cells)}"]
     shares = interval(setups, tables[0])
     told = "; ".join(f"{one}: {share:.0%}" for one, share in shares.items() if share > 0)
     similar = "; ".join(str(one) for one, share in shares.items() if share >= 0.025)
@@ -349,10 +341,10 @@ def joint_report(setups: dict[str, Setups]) -> str:
     rows = []
     for features, rule in compared(both, fitted):
         cells = both[features, rule]
-        chi = {t: float(one.chi_square()) for t, one in cells.items()}
-        row = [features.reference_users, FILLS[features.fill_over], str(rule)]
-        row += [f"{sum(chi[t] for t in fitted):.0f}"]
-        row += [f"{chi[t]:.0f}" if t in chi else "" for t in (2, 4, 5)]
+        chi = {table: float(one.chi_square()) for table, one in cells.items()}
+        shown = [sum(chi[table] for table in fitted), chi[2], chi[4], chi[5]]
+        row = [features.reference_users, FILLS[features.fill_over], rule]
+        row += [f"{value:.0f}" for value in shown]
         rows.append([*row, sum(one.within for one in cells.values())])
     headers = ["reference users", "fill over", "rule of choice", "chi², Tables 1 and 3 (fitted)"]
     headers += ["Table 2", "Table 4", "Table 5", "cells within tolerance, of 102"]
@@ -374,7 +366,7 @@ def draw_errors(axes: Axes, curves: dict[int, Cells]) -> None:
     axes.set_xticks(numbers, list(map(str, numbers)))
 
 
-@click.command()
+@click.command("inference")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "inference")
 def main(folder: Path) -> None:
     """Infer the paper's set-up from the runs of ``make inference``.

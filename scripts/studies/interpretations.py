@@ -17,19 +17,17 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
-from pages import EXPERIMENTS, ROOT, write_part
-from tabulate import tabulate
+from pages import EXPERIMENTS, RESULTS, ROOT, write_csv, write_part
 
 from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.export import RunFolder
-from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
+from rankpursuit.reporting import published as paper
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.published import is_within, published_claims, published_tables
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.statistics import compare, compare_columns, errors_by
-from studies.library import RESULTS, write_csv
+from rankpursuit.reporting.tables import published_cells
 
 CONFIGS = ROOT / "configs"
 KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
@@ -115,7 +113,7 @@ def results_of(interpretation: Interpretation, folder: Path) -> tuple[dict[int, 
             runs.insert(0, load_results(other))
             changed.add(number)
         parts = []
-        for method in next(iter(published_tables()[number].cells.values())):
+        for method in next(iter(paper.published_tables()[number].cells.values())):
             label = f"{method}_{interpretation.variants.get(method)}"
             for repeats in (run.repeats for run in runs):
                 wanted = label if label in set(repeats["algorithm"]) else method
@@ -131,33 +129,29 @@ def results_of(interpretation: Interpretation, folder: Path) -> tuple[dict[int, 
 def describe(interpretation: Interpretation, folder: Path) -> tuple[list[Any], pd.DataFrame]:
     """Return a row of the table of interpretations, and the cells behind it."""
     runs, changed = results_of(interpretation, folder)
-    results = list(runs.values())
-    plain = {"known_deviations": {}}
-    cells = pd.concat(
-        check_cells(runs[number], expected.model_copy(update=plain))
-        for number, expected in load_expectations(expectation_folder()).items()
-    ).drop(columns=["target", "status", "passed"])
-    off = cells["measured"] - cells["published"]
+    cells = pd.concat(published_cells(run) for run in runs.values())
+    off, within = cells.pop("difference"), cells.pop("within")
     ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
-    verdicts = judge_claims(results)
+    verdicts = judge_claims(list(runs.values()))
     row = [
         interpretation.title,
         " ".join(map(str, sorted(changed))) or "none",
-        int(is_within(off, cells["tolerance"]).sum()),
+        int(within.sum()),
         sum(verdict.outcome == "holds" for verdict in verdicts),
         sum(one.agrees for verdict in verdicts for one in verdict.evidence),
         _mean_and_size(off[ranking & jester], 3),
         _mean_and_size(off[ranking & ~jester], 3),
         _mean_and_size(off[~ranking], 1),
     ]
-    return row, cells.assign(interpretation=interpretation.title)
+    tolerance = cells["metric"].map(paper.published_tolerance)
+    return row, cells.assign(tolerance=tolerance, interpretation=interpretation.title)
 
 
 def _mean_and_size(off: pd.Series, digits: int) -> str:
     return f"{off.mean():+.{digits}f} ({np.abs(off).mean():.{digits}f})" if len(off) else ""
 
 
-@click.command()
+@click.command("interpretations")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "interpretations")
 def main(folder: Path) -> None:
     """Run all interpretations of the paper, resuming earlier runs in FOLDER, and compare them.
@@ -173,14 +167,11 @@ def main(folder: Path) -> None:
                 run_experiment(config, overrides=one.overrides(number), **common)
     rows, cells = zip(*(describe(one, folder) for one in INTERPRETATIONS), strict=True)
     headers = ["interpretation", "tables", f"cells within tolerance, of {len(cells[0])}"]
-    headers += [f"claims that hold, of {len(published_claims())}", "comparisons that agree"]
+    headers += [f"claims that hold, of {len(paper.published_claims())}", "comparisons that agree"]
     headers += ["Jester, ranking", "MovieLens, ranking", "Jester, squared error"]
-    click.echo(tabulate(rows, headers=headers, maxheadercolwidths=12))
-    write_part(
-        RESULTS / "interpretations.md",
-        "interpretations",
-        markdown_columns(headers, rows, "llrrrrrr"),
-    )
+    text = markdown_columns(headers, rows, "llrrrrrr")
+    click.echo(text)
+    write_part(RESULTS / "interpretations.md", "interpretations", text)
     write_csv(RESULTS / "interpretations.csv", pd.concat(cells))
 
 
@@ -206,17 +197,11 @@ def by_user(folder: Path) -> None:
             both = pd.concat(errors)[[SS, label]].dropna()
             overall = compare(both[SS], both[label])
             low, high = (signed(end, 4) for end in overall.interval)
-            rows.append(
-                [
-                    f"{setup}, Table {number}",
-                    results.algorithms[label],
-                    f"{both[SS].mean():.4f}",
-                    f"{both[label].mean():.4f}",
-                    f"{signed(overall.mean, 4)} ({low} to {high})",
-                    f"{len(ahead)} of {len(groups)}",
-                    f"{sum(one.significant for one in ahead)} of {len(groups)}",
-                ]
-            )
+            counts = len(ahead), sum(one.significant for one in ahead)
+            row = [f"{setup}, Table {number}", results.algorithms[label]]
+            row += [f"{both[SS].mean():.4f}", f"{both[label].mean():.4f}"]
+            row += [f"{signed(overall.mean, 4)} ({low} to {high})"]
+            rows.append([*row, *(f"{count} of {len(groups)}" for count in counts)])
     if not rows:
         raise click.ClickException(f"{folder}: no complete runs; make by-user")
     headers = ["set-up", "compared with", "error of SS ranking pursuit", "error of the other"]

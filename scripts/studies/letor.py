@@ -17,7 +17,7 @@ import click
 import numpy as np
 import pandas as pd
 from benchmarks.harness import environment, in_new_process, peak_megabytes
-from pages import write_part
+from pages import RESULTS, write_part
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
@@ -34,12 +34,11 @@ from rankpursuit import (
 )
 from rankpursuit.estimators.dictionaries import Term
 from rankpursuit.estimators.inspection import chosen_terms
-from rankpursuit.metrics import ndcg_error
+from rankpursuit.metrics import Array, ndcg_error
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.statistics import Comparison, compare
 from rankpursuit.writing import write_atomically
-from studies.library import RESULTS, Array
-from studies.rankings import DATA_SETS, Queries, data_folder, load_folds, per_query
+from studies.rankings import DATA_SETS, Queries, load_folds, ndcg, per_query
 
 KEPT = RESULTS / "letor.json"
 PAGE = RESULTS / "letor.md"
@@ -57,7 +56,7 @@ SETS = {
 }
 COSTS = ("letor", "movielens", "large")  # sets of the table of times and sizes
 STAGES, RATES = range(20, 301, 20), (0.03, 0.1)
-NO_LIMIT = 10**9
+BY_NDCG = {"scoring": "ndcg@10"}
 
 
 class Fitted(NamedTuple):
@@ -71,28 +70,6 @@ class Fitted(NamedTuple):
 
 
 # Boosting
-
-
-def searched(
-    train: Queries, build: Callable[..., Any], grid: list[dict[str, Any]], stages: Sequence[int]
-) -> tuple[Any, str]:
-    """Fit with the parameters that have the highest NDCG@10 over five folds of queries.
-
-    `stages` are the numbers of trees to try with each, of models with ``staged(X, stages)``.
-    """
-    scores = np.zeros((len(grid), len(stages)))
-    for inside, outside in GroupKFold(5).split(train.X, train.y, train.groups):
-        X, y, groups = (array[outside] for array in train)
-        for number, parameters in enumerate(grid):
-            model = build(**parameters, n_estimators=max(stages))
-            found = model.fit(*(array[inside] for array in train)).staged(X, stages)
-            scores[number] += 1.0 - np.asarray(
-                ndcg_error(y, np.array(found), groups, k=10, gain="shifted")
-            )
-    best, at = np.unravel_index(scores.argmax(), scores.shape)
-    chosen = grid[best] | {"n_estimators": stages[at]}
-    about = ", ".join(f"{key} {value:g}" for key, value in chosen.items())
-    return build(**chosen).fit(*train), about
 
 
 class LightGBM:
@@ -143,24 +120,32 @@ class XGBoost(LightGBM):
 
 
 def boosted(build: Callable[..., Any], size: str, values: Sequence[int], train: Queries) -> Fitted:
-    """Fit boosting, with the size of its trees, its rate and its number of trees chosen."""
+    """Fit boosting with the highest NDCG@10 over five folds of queries.
+
+    The size of the trees, the rate and, by staged predictions, the number of trees are chosen.
+    """
     grid = [{size: one, "learning_rate": rate} for one, rate in product(values, RATES)]
-    model, about = searched(train, build, grid, STAGES)
+    scores = np.zeros((len(grid), len(STAGES)))
+    for inside, outside in GroupKFold(5).split(train.X, train.y, train.groups):
+        X, y, groups = (array[outside] for array in train)
+        for number, parameters in enumerate(grid):
+            model = build(**parameters, n_estimators=max(STAGES))
+            found = np.array(model.fit(*(array[inside] for array in train)).staged(X, STAGES))
+            scores[number] += 1.0 - ndcg_error(y, found, groups, k=10, gain="shifted")
+    best, at = np.unravel_index(scores.argmax(), scores.shape)
+    chosen = grid[best] | {"n_estimators": STAGES[at]}
+    about = ", ".join(f"{key} {value:g}" for key, value in chosen.items())
+    model = build(**chosen).fit(*train)
     n_features = np.count_nonzero(model.model.feature_importances_)
-    n_trees = model.model.get_params()["n_estimators"]
-    return Fitted(model.predict, model.size, n_trees, n_features, about)
+    return Fitted(model.predict, model.size, STAGES[at], n_features, about)
 
 
 # The rankers of this package
 
 
-def chosen_by(ranker: type, train: Queries, **options: Any) -> Fitted:
-    """Fit a ranker that chooses its own parameters."""
-    return describe(ranker(random_state=0, **options).fit(*train))
-
-
-def describe(model: Any) -> Fitted:
-    """Return a fitted pursuit with its size, functions, features and choice."""
+def pursuit(train: Queries, **options: Any) -> Fitted:
+    """Fit ranking pursuit, which chooses its own parameters."""
+    model = RankingPursuitCV(random_state=0, **options).fit(*train)
     terms = chosen_terms(model)
     n_features = len({feature for term in terms for feature in term.features})
     size = 8 * sum(2 * len(term.features) + 1 for term in terms)
@@ -175,7 +160,7 @@ def describe(model: Any) -> Fitted:
 
 def linear(train: Queries) -> Fitted:
     """Fit RankRLS with a linear kernel: one weight for each feature."""
-    model = RankRLSCV(kernel="linear", scoring="ndcg@10").fit(*train)
+    model = RankRLSCV(kernel="linear", **BY_NDCG).fit(*train)
     weights = model.coef_
     used = np.count_nonzero(weights)
     about = f"alpha {model.best_params_['alpha']:g}"
@@ -184,7 +169,7 @@ def linear(train: Queries) -> Fitted:
 
 def rank_rls(train: Queries) -> Fitted:
     """Fit RankRLS with all points, with what cross-validation of 200 random ones chooses."""
-    chosen = SparseRankRLSCV([200], scoring="ndcg@10", random_state=0).fit(*train)
+    chosen = SparseRankRLSCV([200], random_state=0, **BY_NDCG).fit(*train)
     gamma, alpha = (chosen.best_params_[name] for name in ("gamma", "alpha"))
     scale = chosen.scaler_.transform
     model = RankRLS(alpha, gamma=gamma).fit(scale(train.X), train.y, train.groups)
@@ -224,7 +209,7 @@ def screened(train: Queries) -> Fitted:
     pairs = list(dict.fromkeys(found))[:20]
     kernels = [PairKernels(pairs)] if pairs else []
     dictionary = UnionDictionary([AdditiveDictionary(), *kernels])
-    return chosen_by(RankingPursuitCV, train, dictionary=dictionary, scoring="ndcg@10")
+    return pursuit(train, dictionary=dictionary, **BY_NDCG)
 
 
 class Method(NamedTuple):
@@ -232,19 +217,14 @@ class Method(NamedTuple):
 
     title: str
     fit: Callable[[Queries], Fitted]
-    most_rows: int = NO_LIMIT
-
-
-def _pursuit(dictionary: str) -> Callable[[Queries], Fitted]:
-    options = {"dictionary": dictionary, "scoring": "ndcg@10"}
-    return partial(chosen_by, RankingPursuitCV, **options)
+    most_rows: float = np.inf
 
 
 METHODS = {
-    "nothing-set": Method("`RankingPursuitCV()`", partial(chosen_by, RankingPursuitCV)),
-    "kernel": Method("kernel", _pursuit("kernel")),
-    "additive": Method("additive", _pursuit("additive")),
-    "pairs": Method("pairs", _pursuit("pairs")),
+    "nothing-set": Method("`RankingPursuitCV()`", pursuit),
+    "kernel": Method("kernel", partial(pursuit, dictionary="kernel", **BY_NDCG)),
+    "additive": Method("additive", partial(pursuit, dictionary="additive", **BY_NDCG)),
+    "pairs": Method("pairs", partial(pursuit, dictionary="pairs", **BY_NDCG)),
     "rank-rls": Method("RankRLS", rank_rls, 10_000),
     "linear": Method("linear", linear),
     "lightgbm": Method("LightGBM", partial(boosted, LightGBM, "num_leaves", (7, 31))),
@@ -285,7 +265,7 @@ def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
         "functions": int(fitted.n_functions),
         "features": int(fitted.n_features),
         "about": fitted.about,
-        "ndcg": [round(value, 6) for value in per_query(test, predictions, ["ndcg"])["ndcg"]],
+        "ndcg": per_query(test, predictions, ndcg).round(6).tolist(),
     }
 
 
@@ -313,57 +293,59 @@ def measure_all(sets: Iterable[str], methods: Collection[str], *, fresh: bool) -
 
 # The page
 
-Folds = list[dict[str, Any]]  # the fits of one method to one data set
-Measured = dict[str, dict[str, Folds]]  # by data set and method
+Fits = dict[str, dict[str, Any]]  # of one data set, by method
 
 
-def finished(kept: dict[str, Any]) -> Measured:
-    """Return the fits of each method that has all folds of a data set, next to LightGBM's."""
-    measured: Measured = {}
+def finished(kept: dict[str, Any]) -> dict[str, Fits]:
+    """Return the methods that have all folds of a data set: means, and NDCG@10 of all queries.
+
+    Data sets need LightGBM and nothing set; those come first where boosting is furthest ahead.
+    """
+    measured: dict[str, Fits] = {}
     for data, method in product(SETS, METHODS):
         keys = sorted(key for key in kept if re.fullmatch(f"{data}/[^/]*/{method}", key))
         if len(keys) == DATA_SETS[data][0]:
-            measured.setdefault(data, {})[method] = [kept[key] for key in keys]
-    return {data: found for data, found in measured.items() if "lightgbm" in found}
+            folds = pd.DataFrame([kept[key] for key in keys])
+            found = measured.setdefault(data, {})[method] = dict(folds.mean(numeric_only=True))
+            found |= {"ndcg": np.concatenate(folds["ndcg"]), "about": folds["about"]}
+    leads = {
+        data: lead(found, "nothing-set", "lightgbm").mean
+        for data, found in measured.items()
+        if found.keys() >= {"nothing-set", "lightgbm"}
+    }
+    return {data: measured[data] for data in sorted(leads, key=leads.__getitem__)}
 
 
-def values(folds: Folds) -> Array:
-    """Return the NDCG@10 of all test queries."""
-    return np.concatenate([fold["ndcg"] for fold in folds])
+def lead(found: Fits, first: str, second: str) -> Comparison:
+    """Compare the NDCG@10 of two methods."""
+    return compare(found[first]["ndcg"], found[second]["ndcg"])
 
 
-def interval(found: Comparison) -> str:
-    """Return a mean difference with its interval."""
-    return f"{found.mean:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
+def lead_text(found: Fits, first: str, second: str) -> str:
+    """Return the mean difference of two methods with its interval, empty if one is missing."""
+    if not found.keys() >= {first, second}:
+        return ""
+    one = lead(found, first, second)
+    return f"{one.mean:+.3f} ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})"
 
 
-def order(measured: Measured) -> list[str]:
-    """Return the data sets, those first where boosting is furthest ahead of nothing set."""
-    lead = {data: values(found["lightgbm"]).mean() for data, found in measured.items()}
-    own = {data: values(found["nothing-set"]).mean() for data, found in measured.items()}
-    return sorted(measured, key=lambda data: own[data] - lead[data])
-
-
-def differences(measured: Measured) -> str:
+def differences(measured: dict[str, Fits]) -> str:
     """Return the lead over LightGBM of some methods, where boosting wins first."""
     methods = [name for name in LISTED if name not in ("lightgbm", "kernel", "additive")]
     rows = []
-    for data in order(measured):
-        found = measured[data]
-        lightgbm = values(found["lightgbm"])
-        cells = [
-            "" if m not in found else interval(compare(values(found[m]), lightgbm)) for m in methods
-        ]
-        rows.append([SETS[data], len(lightgbm), f"{lightgbm.mean():.3f}", *cells])
+    for data, found in measured.items():
+        lightgbm = found["lightgbm"]["ndcg"]
+        leads = [lead_text(found, name, "lightgbm") for name in methods]
+        rows.append([SETS[data], len(lightgbm), f"{lightgbm.mean():.3f}", *leads])
     header = ["data", "queries", "LightGBM", *(METHODS[name].title for name in methods)]
     return markdown_columns(header, rows, "l" + "r" * (len(header) - 1))
 
 
-def verdict(measured: Measured) -> str:
+def verdict(measured: dict[str, Fits]) -> str:
     """Return where LightGBM is ahead of `RankingPursuitCV()`, behind it, and level."""
     sides: dict[str, list[str]] = {"ahead": [], "behind": [], "level": []}
-    for data in order(measured):
-        found = compare(*(values(measured[data][name]) for name in ("nothing-set", "lightgbm")))
+    for data, fits in measured.items():
+        found = lead(fits, "nothing-set", "lightgbm")
         low, high = found.interval
         side = "ahead" if high < 0 else "behind" if low > 0 else "level"
         sides[side].append(f"{SETS[data]} ({found.mean:+.3f})" if side != "level" else SETS[data])
@@ -374,19 +356,19 @@ def verdict(measured: Measured) -> str:
     )
 
 
-def means(measured: Measured) -> str:
+def means(measured: dict[str, Fits]) -> str:
     """Return the NDCG@10 of every method on every data set, the highest in bold."""
     rows = []
-    for data in order(measured):
-        found = {name: values(folds).mean() for name, folds in measured[data].items()}
-        best = max(found[name] for name in LISTED if name in found)
-        cells = [f"{found[name]:.3f}" if name in found else "" for name in LISTED]
-        rows.append([SETS[data], *(f"**{x}**" if x == f"{best:.3f}" else x for x in cells)])
+    for data, fits in measured.items():
+        found = {name: f"{fits[name]['ndcg'].mean():.3f}" for name in LISTED if name in fits}
+        best = max(found.values())
+        cells = [found.get(name, "") for name in LISTED]
+        rows.append([SETS[data], *(f"**{x}**" if x == best else x for x in cells)])
     header = ["data", *(METHODS[name].title for name in LISTED)]
     return markdown_columns(header, rows, "l" + "r" * len(LISTED))
 
 
-def costs(measured: Measured) -> str:
+def costs(measured: dict[str, Fits]) -> str:
     """Return times and sizes of each method on some of the data sets."""
     columns = {
         "fit, s": ("fit_seconds", ".1f"),
@@ -397,44 +379,38 @@ def costs(measured: Measured) -> str:
         "features": ("features", ".0f"),
     }
     rows = []
-    for data in (name for name in COSTS if name in measured):
-        for name in (name for name in LISTED if name in measured[data]):
-            found = pd.DataFrame(measured[data][name])
-            cells = [format(found[key].mean(), shown) for key, shown in columns.values()]
+    for data, name in product(COSTS, LISTED):
+        if found := measured.get(data, {}).get(name):
+            cells = [format(found[key], shown) for key, shown in columns.values()]
             rows.append([SETS[data], METHODS[name].title, *cells])
     return markdown_columns(["data", "method", *columns], rows, "ll" + "r" * len(columns))
 
 
-def auto(measured: Measured) -> str:
+def auto(measured: dict[str, Fits]) -> str:
     """Return what `RankingPursuitCV()` chooses, and what another dictionary would have brought."""
     rows = []
-    for data in order(measured):
-        found = measured[data]
-        if not all(name in found for name in DICTIONARIES):
-            continue
-        words = (re.match(r"dictionary (\w+)", fold["about"])[1] for fold in found["nothing-set"])
-        chosen = ", ".join(f"{name} {number}" for name, number in Counter(words).most_common())
-        best = max(DICTIONARIES, key=lambda name: values(found[name]).mean())
-        lead = interval(compare(values(found["nothing-set"]), values(found[best])))
-        rows.append([SETS[data], chosen, best, lead])
+    for data, found in measured.items():
+        if found.keys() >= set(DICTIONARIES):
+            words = found["nothing-set"]["about"].str.extract(r"^dictionary (\w+)")[0]
+            chosen = ", ".join(f"{name} {number}" for name, number in Counter(words).most_common())
+            best = max(DICTIONARIES, key=lambda name: found[name]["ndcg"].mean())
+            rows.append([SETS[data], chosen, best, lead_text(found, "nothing-set", best)])
     header = ["data", "chosen in the folds", "best of the three on test queries"]
     return markdown_columns([*header, "NDCG@10 minus that of the best"], rows, "lllr")
 
 
-def screening(measured: Measured) -> str:
+def screening(measured: dict[str, Fits]) -> str:
     """Return the lead of kernels over screened pairs over products, and the functions of both."""
     rows = []
-    for data in order(measured):
-        found = measured[data]
-        if "screened" in found and "pairs" in found:
-            lead = interval(compare(*(values(found[name]) for name in ("screened", "pairs"))))
-            sizes = [pd.DataFrame(found[x])["functions"].mean() for x in ("screened", "pairs")]
-            rows.append([SETS[data], lead, *(f"{size:.0f}" for size in sizes)])
+    for data, found in measured.items():
+        if gain := lead_text(found, "screened", "pairs"):
+            sizes = [f"{found[name]['functions']:.0f}" for name in ("screened", "pairs")]
+            rows.append([SETS[data], gain, *sizes])
     header = ["data", "NDCG@10 minus that of products", "functions", "functions of products"]
     return markdown_columns(header, rows, "lrrr")
 
 
-@click.command()
+@click.command("letor")
 @click.option("--only", multiple=True, type=click.Choice(list(METHODS)), help="These methods.")
 @click.option("--data", multiple=True, type=click.Choice(list(SETS)), help="These data sets.")
 @click.option("--fresh", is_flag=True, help="Measure finished fits again.")
@@ -445,20 +421,9 @@ def main(only: tuple[str, ...], data: tuple[str, ...], fresh: bool) -> None:
     under $RANKPURSUIT_DATA (see data/README.md), and LightGBM and XGBoost (pip install '.[bench]').
     Finished fits are kept in results/letor.json: re-run the same command to resume.
     """
-    chosen = data or tuple(SETS)
-    for name, folder in (("letor", "letor/MQ2008"), ("movielens", "movielens/ml-1m")):
-        if name in chosen and not data_folder(folder).is_dir():
-            raise click.ClickException(
-                f"no {SETS[name]} in {data_folder(folder)}: set RANKPURSUIT_DATA, or use --data "
-                "with the names of other sets"
-            )
-    measure_all(chosen, only or METHODS, fresh=fresh)
+    measure_all(data or SETS, only or METHODS, fresh=fresh)
     if not (measured := finished(kept_fits())):
-        raise click.ClickException(
-            "no data set has all folds of LightGBM yet; the page is as before"
-        )
-    parts = {"differences": differences, "verdict": verdict, "means": means, "costs": costs}
-    parts |= {"auto": auto, "screening": screening}
+        raise click.ClickException("no data set has all folds of LightGBM yet: page not written")
     write_part(PAGE, "environment", f"{environment()}.")
-    for name, make in parts.items():
-        write_part(PAGE, name, make(measured))
+    for make in (differences, verdict, means, costs, auto, screening):
+        write_part(PAGE, make.__name__, make(measured))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -17,8 +18,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from rankpursuit.datasets import load_letor, load_movielens
-from rankpursuit.metrics import disagreement_error, mean_average_precision, ndcg_error
-from studies.library import Array
+from rankpursuit.metrics import Array, disagreement_error, ndcg_error
 
 
 class Queries(NamedTuple):
@@ -44,18 +44,17 @@ class Fold(NamedTuple):
 
 
 def data_folder(name: str) -> Path:
-    """Return where a data set is expected."""
-    return Path(os.environ.get("RANKPURSUIT_DATA", "data")) / name
-
-
-def letor_folder() -> Path:
-    """Return where the parts of MQ2008 are expected."""
-    return data_folder("letor") / "MQ2008"
+    """Return the folder of a data set that must be there."""
+    folder = Path(os.environ.get("RANKPURSUIT_DATA", "data")) / name
+    if not folder.is_dir():
+        raise click.ClickException(f"no data in {folder}: set RANKPURSUIT_DATA (data/README.md)")
+    return folder
 
 
 def letor(n_folds: int) -> list[Fold]:
     """Test on each part of MQ2008 once, and learn from the others."""
-    parts = [Queries(*load_letor(letor_folder() / f"S{at + 1}.txt")) for at in range(n_folds)]
+    folder = data_folder("letor/MQ2008")
+    parts = [Queries(*load_letor(folder / f"S{at + 1}.txt")) for at in range(n_folds)]
     folds = []
     for number, test in enumerate(parts):
         others = [part for part in parts if part is not test]
@@ -66,7 +65,7 @@ def letor(n_folds: int) -> list[Fold]:
 
 def movielens(n_folds: int) -> list[Fold]:
     """Rank the movies of a user by genres and year; learn from 200 users, test on 200 others."""
-    folder = data_folder("movielens") / "ml-1m"
+    folder = data_folder("movielens/ml-1m")
     columns = {"sep": "::", "engine": "python", "encoding": "latin-1", "header": None}
     movies = pd.read_csv(folder / "movies.dat", names=["movie", "title", "genres"], **columns)
     features = movies.set_index("movie")["genres"].str.get_dummies("|").astype(float)
@@ -234,23 +233,21 @@ def load_folds(name: str) -> list[Fold]:
     return make(n_folds)
 
 
-MEASURES: dict[str, Callable[[Array, Array], float]] = {
-    "ndcg": lambda y, f: 1.0 - float(ndcg_error(y, f, k=10, gain="exponential")),
-    "map": lambda y, f: float(mean_average_precision(y, f)),
-    "error": lambda y, f: float(disagreement_error(y, f, ties="untied")),
-}
-"""NDCG@10 with gains 2^grade - 1, average precision (relevant: above 0), pairwise error."""
+def ndcg(grades: Array, predictions: Array) -> Array | float:
+    """Return NDCG@10 with gains 2^grade - 1."""
+    return 1.0 - ndcg_error(grades, predictions, k=10, gain="exponential")
+
+
+pairwise_error = partial(disagreement_error, ties="untied")  # over pairs of different grades
 
 
 def per_query(
-    test: Queries, predictions: Array, measures: Collection[str] = tuple(MEASURES)
-) -> dict[str, list[float]]:
-    """Return measures of each query whose documents have different grades."""
-    found: dict[str, list[float]] = {name: [] for name in measures}
-    for query in np.unique(test.groups):
-        own = test.groups == query
-        y, f = test.y[own], predictions[own]
-        if y.max() > y.min():
-            for name in measures:
-                found[name].append(MEASURES[name](y, f))
-    return found
+    test: Queries, predictions: Array, measure: Callable[[Array, Array], Array | float]
+) -> Array:
+    """Measure each query whose documents have different grades.
+
+    Returns an array of shape (queries, ...) for predictions of shape (..., documents).
+    """
+    queries = (test.groups == query for query in np.unique(test.groups))
+    graded = (own for own in queries if np.ptp(test.y[own]) > 0)
+    return np.array([measure(test.y[own], predictions[..., own]) for own in graded])
