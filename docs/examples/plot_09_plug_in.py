@@ -59,19 +59,18 @@ results = load_results(folder / "mine")
 print(to_text([error_table(results), parameter_table(results)], width=80))
 
 # %%
-# Its path over the powers is recorded like the paths of the paper's methods: the mean test error at
-# each power, with the best width for it.
-path = results.curves.query("algorithm == 'smoothing' and axis == 'power'")
+# The errors along the grids are kept as well, for the plug-in as for the paper's methods: here the
+# mean error of the hold-out users at each width, with the other parameters as chosen.
+path = results.curves.query("axis == 'width'")
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-for (group, of_group), style in zip(
-    path.groupby("group"), ("o-", "s--", "D:"), strict=True
-):
-    mean = of_group.groupby("value")["test_error"].mean()
-    axes.plot(mean.index, mean, style, label=f"reference users with {group} ratings")
+for label, style in zip(results.algorithms, ("o-", "s--", "D:"), strict=True):
+    mean = path[path["algorithm"] == label].groupby("value")["holdout_error"].mean()
+    axes.plot(mean.index, mean, style, label=results.algorithms[label])
 axes.set_xscale("log", base=2)
 axes.set(
-    xlabel="power of the similarity", ylabel="disagreement error (fraction of pairs)"
+    xlabel="width of the kernel",
+    ylabel="disagreement error (fraction of pairs)",
+    title="Hold-out users, synthetic ratings",
 )
-axes.set_title("The plug-in method on synthetic ratings")
 axes.legend()
 plt.show()

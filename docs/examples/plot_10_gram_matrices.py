@@ -7,10 +7,9 @@ rows never leave it.
 """
 
 # %%
-# Forty files with 100 queries each would lie on the machines of a cluster. Here they are
-# **synthetic**: a function draws the rows of a file, where a real one would read them with
-# ``load_letor`` or pandas. A file holds whole queries, since only documents of one query are
-# compared.
+# Imagine forty files of 20 queries each, on the machines of a cluster. Here they are **synthetic**:
+# a function draws the rows of a file, where a real one would read them with ``load_letor`` or
+# pandas. A file holds whole queries, since only documents of one query are compared.
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -21,15 +20,15 @@ import numpy as np
 from rankpursuit import RankingPursuit
 from rankpursuit.metrics import pairwise_accuracy
 
-N_FILES = 40
+N_FILES, N_ROWS = 40, 200
 
 
 def read_file(number):
     """Return features, scores and queries of one file."""
     rng = np.random.default_rng(number)
-    X = rng.normal(size=(1000, 5))
-    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=1000)
-    return X, y, 100 * number + np.arange(1000) // 10
+    X = rng.normal(size=(N_ROWS, 5))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=N_ROWS)
+    return X, y, 20 * number + np.arange(N_ROWS) // 10
 
 
 def gram_of_file(number, model, candidates):
@@ -38,10 +37,10 @@ def gram_of_file(number, model, candidates):
 
 
 # %%
-# All workers need the same parameters and the same candidates, here rows of the first file. With
-# Dask, pass the address of the scheduler to ``Client``; without Dask, threads do the same work.
-model = RankingPursuit(n_basis=60, gamma=0.2)
-candidates = read_file(0)[0][:300]
+# All workers need the same parameters and the same candidates, here the rows of the first file.
+# With Dask, pass the address of the scheduler to ``Client``; without it, threads do the same work.
+model = RankingPursuit(n_basis=100, gamma=0.2, ridge=0.01)
+candidates = read_file(0)[0]
 with ExitStack() as stack:
     try:
         from distributed import Client
@@ -57,30 +56,33 @@ print(
 )
 
 # %%
-# The sum of the first matrices is the matrix of the first files, so models of different amounts of
-# data cost one solve each. They are scored on files that no worker has seen.
-X, y, queries = (
-    np.concatenate(parts) for parts in zip(*map(read_file, (90, 91)), strict=True)
-)
-n_files = [1, 2, 5, 10, 20, N_FILES]
-sizes = [5, 15, 60]
+# The sum of the first matrices is the matrix of the first files, so that a model of more rows costs
+# one solve. It is scored on files that were not used.
+new = [read_file(number) for number in range(100, 120)]
+X, y, queries = (np.concatenate(parts) for parts in zip(*new, strict=True))
+n_files, sizes = [1, 2, 5, 10, 20, N_FILES], [10, 30, 100]
 scores = []
 for n in n_files:
-    model.fit_gram(sum(grams[1:n], start=grams[0]), candidates)
+    model.fit_gram(sum(grams[:n]), candidates)
     path = list(model.staged_predict(X))
     scores.append([pairwise_accuracy(y, path[size - 1], queries) for size in sizes])
-    print(f"{1000 * n:6,} rows: {scores[-1][-1]:.3f} of new pairs in order")
+    print(f"{n * N_ROWS:,} rows: {scores[-1][-1]:.3f} of new pairs in order")
 
 # %%
-# More rows help large models and hardly help small ones. The result is that of ``fit`` on all rows
-# with the same candidates, up to rounding.
+# The model is that of ``fit_blocks`` on one machine, up to rounding.
+alone = RankingPursuit(**model.get_params())
+alone.fit_blocks(map(read_file, range(N_FILES)), candidates=candidates)
+print(f"largest difference: {np.abs(alone.predict(X) - model.predict(X)).max():.0e}")
+
+# %%
+# Larger models gain more from more rows.
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for column, (size, style) in enumerate(zip(sizes, ("o-", "s--", "D:"), strict=True)):
-    rows = 1000 * np.array(n_files)
+    rows = N_ROWS * np.array(n_files)
     axes.semilogx(rows, np.array(scores)[:, column], style, label=f"{size} functions")
-axes.set(
-    xlabel="number of training rows", ylabel="fraction of pairs in the right order"
-)
-axes.set_title("New queries")
+axes.set(xlabel="training rows", ylabel="fraction of pairs in the right order")
+axes.set_title("Queries of new files")
+axes.set_xticks(rows, [f"{n:,}" for n in rows])
+axes.minorticks_off()
 axes.legend()
 plt.show()
