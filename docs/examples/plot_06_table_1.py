@@ -19,12 +19,14 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+import rankpursuit
 from rankpursuit.reporting.published import published_tables, published_tolerance
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table
 
-reference = Path(__file__).resolve().parents[2] / "results" / "reference"
+repository = Path(rankpursuit.__file__).parents[1]  # a clone, with pip install -e
+reference = repository / "results" / "reference"
 runs = {
     "text's set-up": load_results(reference / "jester_supervised"),
     "inferred set-up": load_results(reference / "inferred" / "jester_supervised"),
