@@ -7,6 +7,7 @@ import os
 import rankpursuit
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")  # of the example with Dask
 
 project = "rankpursuit"
 author = copyright = "The rankpursuit developers"

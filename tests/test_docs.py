@@ -34,8 +34,8 @@ def test_example_runs_without_a_warning_and_draws(path, tmp_path):
     assert int(done.stdout.split("pictures: ")[1]) >= 1
 
 
-def test_there_are_seven_examples():
-    assert len(EXAMPLES) == 7
+def test_there_are_ten_examples():
+    assert len(EXAMPLES) == 10
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "guide").glob("*.rst")), ids=lambda path: path.stem)
@@ -65,7 +65,8 @@ def test_reference_lists_everything_public(module):
 def test_no_metric_becomes_a_mail_address(module):
     public = importlib.import_module(f"rankpursuit{module}")
     texts = [getattr(public, name).__doc__ or "" for name in public_names(public)]
-    texts += [page.read_text() for page in DOCS.rglob("*.rst")]
+    texts += [page.read_text() for page in (*DOCS.glob("*.rst"), *DOCS.glob("guide/*.rst"))]
+    texts += [" ".join(re.findall(r"^# (.*)", page.read_text(), re.M)) for page in EXAMPLES]
     for text in texts:
         plain = re.sub(r"``.*?``|^ *(>>>|\.\.\.)[^\n]*$", "", text, flags=re.DOTALL | re.MULTILINE)
         assert re.search(r"\w@\w", plain) is None

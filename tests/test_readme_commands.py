@@ -101,6 +101,22 @@ def test_the_config_by_hand_has_five_lines_and_runs_on_200_users(shell, tmp_path
     assert "750 hold-out users" in done.stdout
 
 
+def test_the_plug_in_runs(shell, tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    (plugin,) = (block for block in blocks if "register_method" in block)
+    (tmp_path / "smoothing.py").write_text(plugin)
+    (entry,) = re.findall(r"`(smoothing: .*?)`", README)
+    (tmp_path / "mine.yaml").write_text(f"""\
+extends: demo
+name: mine
+algorithms: {{{entry}}}
+""")
+    command = "rp-run mine.yaml --plugin smoothing.py --only smoothing --repeats 1 -j 1"
+    done = shell(command, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Smoothing" in done.stdout
+
+
 def test_every_extra_that_the_pages_install_is_declared():
     declared = (ROOT / "pyproject.toml").read_text()
     others = [ROOT / "docs" / name for name in ("cluster.md", "library.md")]

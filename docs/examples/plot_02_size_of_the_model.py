@@ -2,8 +2,8 @@
 Choose the size of the model
 ============================
 How many basis functions, which width of the kernel, which ridge? ``RankingPursuitCV`` answers by
-cross-validation over whole groups. Since a path holds all sizes, the number of functions costs
-nothing.
+cross-validation over whole groups. Since one path contains all sizes, choosing the number of
+functions costs nothing extra.
 """
 
 # %%

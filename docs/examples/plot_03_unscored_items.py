@@ -2,13 +2,13 @@
 Learn from unscored items
 =========================
 Scores are expensive, items are not. Semi-supervised ranking pursuit learns two functions that must
-agree on items without a score. A score that is missing is a NaN in ``y``.
+agree on items without a score. A missing score is a NaN in ``y``.
 """
 
 # %%
 # One person has scored a few of 120 songs. We compare ranking pursuit, which sees the scored
 # songs only, with the semi-supervised one, which also sees the others, and do so for thirty
-# people: the result for one of them says little.
+# people, because the result for one person says little.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -50,7 +50,7 @@ found = np.array(
 )
 
 # %%
-# The mean over these people, and how far each model is from ranking pursuit on the same person.
+# The mean over these people, and the gain of each model over ranking pursuit on the same person.
 for n, means in zip(scored, found.mean(axis=1), strict=True):
     print(f"{n} songs scored")
     for name, mean in zip(names, means, strict=True):
@@ -69,7 +69,9 @@ for place, (name, style) in enumerate(zip(names, ("o-", "s--", "D:"), strict=Tru
             capsize=4,
             color=f"C{place}",
         )
-axes[0].set(ylabel="share of pairs in the right order", title="Songs without a score")
+axes[0].set(
+    ylabel="fraction of pairs in the right order", title="Songs without a score"
+)
 axes[0].legend()
 axes[1].axhline(0, color="black", linewidth=1)
 axes[1].set(
@@ -82,8 +84,7 @@ for ax in axes:
     ax.set_xlabel("number of songs with a score")
 
 # %%
-# Read the right-hand picture before you use unscored items: what lies above zero with ``nu = 0``
-# comes from basis functions on unscored points and from averaging two functions, and only what
-# agreement adds to that is learned from unscored items. Here that is next to nothing, and thirty
-# people do not settle the rest: most intervals include zero.
+# Look at the right panel before you use unscored items. A gain with ``nu = 0`` comes from basis
+# functions on unscored points and from averaging two functions. Only what ``nu = 1`` adds to it is
+# due to agreement on unscored items. Here that is almost nothing, and most intervals include zero.
 plt.show()

@@ -3,12 +3,12 @@ Ranking and regression at once
 ==============================
 A ranker orders items well and knows nothing of the level of their scores; a regression knows the
 level and may order worse. Combined ranking and regression pursuit (CRRP) minimises a blend of
-both losses: ``beta`` is the share of regression.
+both losses: ``beta`` is the weight of regression.
 """
 
 # %%
-# Eight critics rate 40 films each, on scales of their own, and we want one function for all: a
-# utility that orders the films of a critic, and comes near the ratings as well.
+# Eight critics rate 40 films each, each critic on a different scale. We want one function for all
+# critics: a utility that orders the films of a critic, and is also close to the ratings.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -24,7 +24,7 @@ ratings = 6 + 2 * liking + severity + rng.normal(scale=0.7, size=len(critics))
 train = np.arange(len(critics)) % 2 == 0
 
 # %%
-# From 0, ranking alone, to 1, regression alone; everything else stays as it is.
+# ``beta`` goes from 0, ranking alone, to 1, regression alone; everything else is fixed.
 betas = np.array([0, 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, 1])
 order, level = [], []
 for beta in betas:
@@ -41,13 +41,13 @@ for beta in betas:
 
 # %%
 # The order is best at ``beta = 0``, where the level of the function is arbitrary; the level is best
-# at ``beta = 1``. Between them, one is traded for the other.
+# at ``beta = 1``. Values in between trade one for the other.
 figure, axes = plt.subplots(figsize=(7, 4.3), layout="constrained")
 places = np.arange(len(betas))
 (one,) = axes.plot(
     places, order, "o-", color="#1b74b3", label="disagreement error (left)"
 )
-axes.set(xlabel="beta", ylabel="share of pairs in the wrong order", xticks=places)
+axes.set(xlabel="beta", ylabel="fraction of pairs in the wrong order", xticks=places)
 axes.set_xticklabels([f"{beta:g}" for beta in betas])
 right = axes.twinx()
 (two,) = right.semilogy(

@@ -1,14 +1,15 @@
 """
-Read a ranker
-=============
+Explain a ranker
+================
 Gradient boosting ranks well with hundreds of trees, which nobody can read. A pursuit over functions
-of one or two features gets as far with a dozen of them.
+of one or two features can be as accurate with a dozen of them, and each can be drawn.
 """
 
 # %%
-# A hundred queries of twenty documents with thirty features, of which six matter: one along a wave,
-# two by their product, one by its distance from zero, and two by their sum. Grades are fifths of
-# each query.
+# A hundred queries of twenty documents with thirty features, of which six matter: one through a
+# sine, two through their product, one through its absolute value, and two through their sum. The
+# grades 0 to 4 are the fifths of each query. The data is **synthetic** and suits such functions:
+# :doc:`/guide/choosing` has data on which boosting wins.
 import numpy as np
 import pandas as pd
 
@@ -69,17 +70,17 @@ except ImportError:
     print("LightGBM is not installed")
 
 # %%
-# The functions in the order of their choice, and the score with each one more.
+# The functions in the order of their choice, with the score after each of them.
 print(model.summary()[["function", "coef", "score"]].round(3).to_string())
 PathDisplay.from_estimator(model)
 
 # %%
-# A curve for each feature, a heat map for each pair, with the density of the data.
+# A curve for each feature and a heat map for each pair, with the density of the data.
 FunctionsDisplay.from_estimator(model, documents[train], max_panels=8)
 
 # %%
-# Why is the first document of a new query above the second? The contributions add up to the
-# difference of their scores.
+# Why is the first document of a new query above the second? The contributions of the functions add
+# up to the difference of the two utilities.
 first = documents[~train].iloc[:20]
 order = np.argsort(-model.predict(first))
 display = ContributionsDisplay.from_estimator(

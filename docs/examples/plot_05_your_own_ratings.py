@@ -1,14 +1,14 @@
 """
 Your own ratings, end to end
 ============================
-From a file of ratings to a comparison of methods, and to a list of what to recommend. In a
-terminal the same takes four commands: ``rp-init mine ratings.csv``, ``rp-run mine.yaml``,
+From a file of ratings to a comparison of methods and a list of recommendations. In a terminal the
+same takes four commands: ``rp-init mine ratings.csv``, ``rp-run mine.yaml``,
 ``rp-tables results/mine`` and ``rp-report results/mine``.
 """
 
 # %%
-# A file with a reader, a book and stars in each row. Here 250 readers are drawn from a model; any
-# CSV will do, whatever its columns are called.
+# A file with a reader, a book and stars in each row. The ratings of these 250 readers are
+# **synthetic**; any CSV file works, whatever its columns are called.
 import tempfile
 from pathlib import Path
 
@@ -36,10 +36,10 @@ pd.DataFrame(
 print((folder / "ratings.csv").read_text()[:60])
 
 # %%
-# A config says which columns, which readers, and which methods with which grids. Reference
-# readers, of two groups by how much they rated, describe the books; readers with 30 to 60 ratings
-# are those whose order we try to predict. Parameters are chosen on other readers than
-# those that the errors are reported for.
+# A config names the columns, the readers, and the methods with their grids. The features of a book
+# are the ratings of reference readers, in two groups by how many books they rated. We predict the
+# order of the books of readers with 30 to 60 ratings. Parameters are chosen on hold-out readers,
+# and errors are reported for others.
 (folder / "mine.yaml").write_text("""\
 name: mine
 data: {name: ratings, path: ratings.csv, user: reader, item: book, rating: stars}
@@ -60,29 +60,30 @@ repeats = run_experiment(folder / "mine.yaml", output=folder)
 print(repeats.groupby(["algorithm", "group"])["test_error"].mean())
 
 # %%
-# The errors: the share of pairs in the wrong order. A coin toss gets 0.5.
+# The errors are fractions of pairs in the wrong order. A coin toss gets 0.5.
 results = load_results(folder / "mine")
 print(to_text([error_table(results), sparsity_table(results)], width=80))
 
 # %%
-# How much does it matter how many basis functions there are? Here is the path of ranking pursuit,
-# on readers that took no part in choosing parameters.
+# How much does the number of basis functions matter? The path of ranking pursuit, on readers that
+# were not used to choose parameters:
 path = results.curves[results.curves["axis"] == "n_basis"]
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for (group, of_group), style in zip(path.groupby("group"), ("o-", "s--"), strict=True):
     mean = of_group.groupby("value")["test_error"].mean()
     axes.plot(mean.index, mean, style, label=f"reference readers with {group} ratings")
 axes.set(
-    xlabel="share of training books used as basis functions",
-    ylabel="disagreement error (share of pairs)",
+    xlabel="fraction of training books used as basis functions",
+    ylabel="disagreement error (fraction of pairs)",
     title="Ranking pursuit on new readers",
 )
 axes.xaxis.set_major_formatter(PercentFormatter(1))
 axes.legend()
 
 # %%
-# And what should a reader read next? A book is described by what the other readers gave it, with
-# their median where they gave nothing. We learn from what this reader rated, and rank the rest.
+# What should a reader read next? The features of a book are the ratings of all other readers, or
+# their medians where they did not rate it. We train on the books that this reader rated, and rank
+# the rest.
 table = load_ratings(folder / "ratings.csv", user="reader", item="book", rating="stars")
 reader = int(np.argmin(np.abs(table.counts - 40)))
 others = [user for user in range(table.n_users) if user != reader]

@@ -2,13 +2,13 @@
 Rank with few functions
 =======================
 A kernel ranker keeps every training point. Ranking pursuit keeps the few that lower the error
-most, one after the other, and its path holds the models of all sizes at once.
+most, one after the other, and one path contains the models of all sizes.
 """
 
 # %%
 # Sixty readers rate twenty articles each. What they like depends on two features in the same way
-# for all, but some readers are generous and some are strict: only the order *inside* a reader's
-# ratings means something. That is what ``groups`` says.
+# for all, but some readers are generous and some are strict: only the order *within* the ratings
+# of one reader is meaningful. ``groups`` names the reader of each rating.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -64,13 +64,13 @@ axes.plot(
 )
 axes.set(
     xlabel="number of basis functions",
-    ylabel="share of pairs in the right order",
-    title="Readers that were not seen before",
+    ylabel="fraction of pairs in the right order",
+    title="Readers that were not used for training",
 )
 axes.legend()
 
 # %%
-# Where do they sit? Spread over the plane, on hills, in hollows and along the edges.
+# Where are they? Spread over the plane: on maxima, in minima and along the edges.
 grid = np.linspace(-2, 2, 80)
 plane = np.stack(np.meshgrid(grid, grid), axis=-1)
 utility = sparse.predict(plane.reshape(-1, 2)).reshape(80, 80)
