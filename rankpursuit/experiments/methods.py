@@ -37,6 +37,7 @@ from rankpursuit.experiments.names import closest_match, short_repr, suggestion
 from rankpursuit.experiments.problem import (
     Problem,
     feature_view_kernels,
+    first_of_equals,
     point_view_kernels,
     view_points,
     view_skills,
@@ -730,8 +731,14 @@ def _mean_rating(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 def _linear_rank_rls(
     problem: Problem, options: LeastSquaresOptions, rows: slice
 ) -> GridPredictions:
-    kernel = problem.features @ problem.features[:, : problem.n_scored].swapaxes(1, 2)
+    # A feature that is constant over the scored items gets no weight. Without it, items that differ
+    # in such features alone are equal, and rounding does not decide which one is preferred.
+    scored = problem.features[:, : problem.n_scored]
+    points = problem.features * (scored != scored[:, :1]).any(axis=1, keepdims=True)
+    kernel = points @ points[:, : problem.n_scored].swapaxes(1, 2)
     found = _least_squares(replace(problem, kernel=kernel), options, rows)
+    for own, values in zip(points, found.values, strict=True):
+        values[:] = values[..., first_of_equals(own[rows])]
     n_basis = min(problem.n_scored, problem.features.shape[2])
     return replace(found, n_basis=np.array(n_basis))
 

@@ -123,7 +123,7 @@ class Problem:
         for points in features:
             squared = squared_distances(points)
             if np.count_nonzero(squared) < squared.size - len(squared):  # not only the diagonal
-                equal = _first_of_equals(points)
+                equal = first_of_equals(points)
                 squared = squared[equal][:, equal]
             # Kernels keep this order: the values of a function are contiguous.
             squared = np.asfortranarray(squared[:, :n_train])
@@ -139,7 +139,7 @@ class Problem:
             # Small compared with the 1 on the diagonal. Among test points all may be small: kept.
             among = kernels[-1][:, :n_train]
             np.copyto(among, 0.0, where=among < _TINY)
-            alike.append(_first_of_equals(squared[n_train:]))
+            alike.append(first_of_equals(squared[n_train:]))
         return cls(
             tasks=tuple(tasks),
             features=features,
@@ -166,7 +166,7 @@ def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
             yield same_size[start : start + together]
 
 
-def _first_of_equals(rows: Array) -> NDArray[np.intp]:
+def first_of_equals(rows: Array) -> NDArray[np.intp]:
     """Return, for each row, the first row that equals it."""
     first: dict[bytes, int] = {}
     content = (rows + 0.0).tobytes()  # -0.0 becomes 0.0
