@@ -168,12 +168,8 @@ def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
 
 def _first_of_equals(rows: Array) -> NDArray[np.intp]:
     """Return, for each row, the first row that equals it."""
-    first: dict[bytes, int] = {}
-    content = (rows + 0.0).tobytes()  # -0.0 becomes 0.0
-    length = len(content) // len(rows)
-    return np.array(
-        [first.setdefault(content[i * length : (i + 1) * length], i) for i in range(len(rows))]
-    )
+    _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first[number.ravel()]
 
 
 def _kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) -> Array:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -232,6 +233,7 @@ def build_task(
     train, test = np.sort(shuffled[:n_train]), np.sort(shuffled[n_train:])
     mixed = generator(*key, "scored").permutation(train)
     rated = _rated(ratings, items, reference)
+    own = ratings.medians if protocol.fill == "median" else ratings.means
     counts = np.count_nonzero(~np.isnan(rated), axis=1)
     overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
     sums = np.nansum(rated, axis=1)
@@ -243,7 +245,7 @@ def build_task(
         role=role,
         items=items,
         reference=reference,
-        features=_filled(ratings, rated, reference, train, test, protocol),
+        features=_filled(rated, own[reference], test, protocol),
         mean_ratings=np.where(counts > 0, sums / np.maximum(counts, 1), overall),
         scores=scores,
         train=train,
@@ -255,47 +257,24 @@ def build_task(
 
 def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:
     """Return the reference users' ratings of the items, shape (n, d); NaN where there are none."""
-    rated = np.full((len(items), len(reference)), np.nan)
-    # The ratings of all reference users end to end: their places in the table, and their columns.
-    counts = ratings.counts[reference]
-    entries = np.repeat(ratings.offsets[reference] - np.cumsum(counts) + counts, counts)
-    entries += np.arange(len(entries))
-    columns = np.repeat(np.arange(len(reference)), counts)
-    row_start = np.full(ratings.n_items, -1)  # where the row of an item begins
-    row_start[items] = np.arange(0, rated.size, len(reference))
-    places = row_start.take(ratings.items.take(entries))
-    shared = np.flatnonzero(places >= 0)
-    places = places.take(shared) + columns.take(shared)
-    rated.put(places, ratings.values.take(entries.take(shared)))
-    return rated
+    rated = np.full((len(reference), ratings.n_items), np.nan)
+    for row, user in zip(rated, reference, strict=True):
+        row[ratings.user_items(user)] = ratings.user_ratings(user)
+    return np.ascontiguousarray(rated[:, items].T)
 
 
 def _filled(
-    ratings: Ratings,
-    rated: NDArray[np.float64],
-    reference: NDArray[Any],
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    protocol: Protocol,
+    rated: NDArray[np.float64], own: NDArray[np.float64], test: NDArray[np.intp], protocol: Protocol
 ) -> NDArray[np.float64]:
-    """Return ratings with those that are missing filled as the protocol says."""
+    """Return ratings with those that are missing filled; `own` is over all ratings of a user."""
     if protocol.fill == "zero":
         return np.nan_to_num(rated)
-    own = (ratings.medians if protocol.fill == "median" else ratings.means)[reference]
-    if protocol.fill_over == "user":
-        return np.where(np.isnan(rated), own, rated)
-    filled = np.empty_like(rated)
-    for rows in (train, test) if protocol.fill_over == "set" else (slice(None),):
-        part = np.sort(rated[rows], axis=0)  # NaN last
-        counts = np.count_nonzero(~np.isnan(part), axis=0)
-        if protocol.fill == "mean":
-            values = np.nansum(part, axis=0) / np.maximum(counts, 1)
-        else:
-            columns = np.arange(part.shape[1])
-            values = part[np.maximum(counts - 1, 0) // 2, columns] + part[counts // 2, columns]
-            values /= 2
-        filled[rows] = np.where(np.isnan(rated[rows]), np.where(counts, values, own), rated[rows])
-    return filled
+    if protocol.fill_over != "user":
+        sets = np.zeros(len(rated))
+        sets[test] = protocol.fill_over == "set"
+        over = pd.DataFrame(rated).groupby(sets).transform(protocol.fill).to_numpy()
+        own = np.where(np.isnan(over), own, over)
+    return np.where(np.isnan(rated), own, rated)
 
 
 @lru_cache(maxsize=4)
