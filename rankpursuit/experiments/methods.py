@@ -205,6 +205,7 @@ METRICS: dict[str, Metric] = {}
 _ESTIMATORS: dict[str, tuple[Any, str | None]] = {}  # of plug-ins, by dotted name, with the plug-in
 _PLUGINS: dict[str, str] = {}  # source text of every plug-in by its name
 _loading: str | None = None  # name of the plug-in that is being executed
+_ENTRY_POINTS = "rankpursuit.plugins"  # the group of those of installed plug-ins
 MISSING = "missing"  # the plug-in of methods and metrics that are known by name only
 
 Registered = TypeVar("Registered")
@@ -306,9 +307,18 @@ def load_plugins(plugins: Iterable[str | Path]) -> None:
     `ConfigError` if there is no such plug-in, it fails, or a name that it registers is taken.
     """
     sources: dict[str, str] = {}
+    installed = entry_points(group=_ENTRY_POINTS)
     for plugin in map(str, plugins):
-        path = Path(plugin) if plugin.endswith(".py") else _installed(plugin)
-        name = path.name if plugin.endswith(".py") else plugin
+        path, name = Path(plugin), plugin
+        if plugin.endswith(".py"):
+            name = path.name
+        elif plugin in installed.names:
+            spec = importlib.util.find_spec(installed[plugin].module)
+            path = Path(getattr(spec, "origin", None) or "")
+        else:
+            names = f"; {suggestion(plugin, sorted(installed.names))}" if installed else ""
+            message = f"neither a .py file nor an installed plug-in{names}"
+            raise ConfigError([f"--plugin {plugin}: {message}"])
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -338,32 +348,18 @@ def install_plugins(sources: Iterable[tuple[str, str]]) -> None:
         _loading = name
         try:
             if name.endswith(".py"):
-                _execute(name.removesuffix(".py"), source)
+                word = name.removesuffix(".py")
+                if getattr(sys.modules.get(word), "__spec__", None):  # a plug-in has none
+                    raise ImportError(f"{word} is another module: rename the file")
+                module = sys.modules[word] = ModuleType(word)  # pydantic looks types up there
+                exec(compile(source, name, "exec"), module.__dict__)
             else:
-                entry_points(group="rankpursuit.plugins")[name].load()
+                entry_points(group=_ENTRY_POINTS)[name].load()
         except Exception as error:
             raise ConfigError([f"--plugin {name}: {type(error).__name__}: {error}"]) from error
         finally:
             _loading = None
         _PLUGINS[name] = source
-
-
-def _execute(name: str, source: str) -> None:
-    """Execute the source of a file as a module."""
-    if getattr(sys.modules.get(name), "__spec__", None):  # a plug-in has none
-        raise ImportError(f"{name} is another module: rename the file")
-    module = sys.modules[name] = ModuleType(name)  # pydantic looks types up there
-    exec(compile(source, f"{name}.py", "exec"), module.__dict__)
-
-
-def _installed(name: str) -> Path:
-    """Return the file of an installed plug-in."""
-    plugins = entry_points(group="rankpursuit.plugins")
-    if name not in plugins.names:
-        names = f"; {suggestion(name, sorted(plugins.names))}" if plugins.names else ""
-        raise ConfigError([f"--plugin {name}: neither a .py file nor an installed plug-in{names}"])
-    spec = importlib.util.find_spec(plugins[name].module)
-    return Path(spec.origin or "" if spec else "")
 
 
 def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) -> dict[str, str]:
@@ -514,57 +510,45 @@ class SemiSupervisedOptions(MethodOptions):
         return self
 
 
-def _all_pairs(problem: Problem) -> GroupPreferences:
-    return GroupPreferences.single(problem.n_scored)
-
-
 def _form(problem: Problem, options: MethodOptions) -> Preferences:
     """Return what a least-squares method fits: all pairs of scored points, or the points."""
     ranks = METHODS[options.method].rank_only
-    return _all_pairs(problem) if ranks else Pointwise(problem.n_scored)
-
-
-def _scored_columns(problem: Problem, rows: slice) -> Array:
-    return problem.kernel[:, rows, : problem.n_scored]
+    return (GroupPreferences.single if ranks else Pointwise)(problem.n_scored)
 
 
 def _least_squares(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
     form = _form(problem, options)
     coef = rls_path(problem.scored_kernel, problem.scored_scores, options.lambdas, form)
-    values = function_values(_scored_columns(problem, rows), coef)
+    values = function_values(problem.kernel[:, rows, : problem.n_scored], coef)
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
 def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
-    comparable, n_scored = _all_pairs(problem).pairs(), problem.n_scored
+    n_scored = problem.n_scored
+    comparable = GroupPreferences.single(n_scored).pairs()
     task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
     pairs = [task_pairs[task] for task in problem.task_index]
     path = rank_svm_path(problem.scored_kernel, pairs, options.C, loss=options.loss)
-    values = function_values(_scored_columns(problem, rows), path.coefficients)
+    values = function_values(problem.kernel[:, rows, :n_scored], path.coefficients)
     return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), n_scored)
 
 
 def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> GridPredictions:
     n_points = problem.n_scored
-    orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
-    # In this order the first columns, and the first rows and columns, are those of every subset.
     sizes = [min(n_points, count_basis(size, n_points)) for size in options.n_basis]
-    task_starts = np.searchsorted(problem.task_index, np.arange(1, len(orders)))
-
-    def reordered(stack: Array, axis: int) -> Array:
-        parts = zip(np.split(stack, task_starts), orders, strict=True)
-        return np.concatenate([own.take(order[: max(sizes)], axis=axis) for own, order in parts])
-
-    subset_rows = reordered(problem.scored_kernel, 1)
+    # In this order the first columns, and the first rows and columns, are those of every subset.
+    orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
+    subset = np.stack(orders)[problem.task_index, : max(sizes)]
+    subset_rows = np.take_along_axis(problem.scored_kernel, subset[:, :, None], axis=1)
     coef = nested_rls_path(
         subset_rows.swapaxes(1, 2),
-        reordered(subset_rows, 2),
+        np.take_along_axis(subset_rows, subset[:, None], axis=2),
         sizes,
         problem.scored_scores,
         options.lambdas,
-        _all_pairs(problem),
+        GroupPreferences.single(n_points),
     )
-    new = reordered(_scored_columns(problem, rows), 2)
+    new = np.take_along_axis(problem.kernel[:, rows], subset[:, None], axis=2)
     return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
 
 
@@ -581,7 +565,8 @@ def _pursuit(
         dictionary, target, steps[-1], fitting=options.fitting, repeat=options.repeat
     )
     reached = np.minimum(steps, path.selected.shape[1])
-    values = path.predict(_for_each_ridge(_scored_columns(problem, rows), options), reached)
+    columns = _for_each_ridge(problem.kernel[:, rows, :n_points], options)
+    values = path.predict(columns, reached)
     n_basis = np.minimum(steps, path.n_steps[:, None])[:, grid]
     return GridPredictions(
         _by_ridge(values[:, grid], options), _by_ridge(n_basis, options), n_points
@@ -673,7 +658,8 @@ def _take(kernels: list[Array], points: list[NDArray[np.intp]]) -> list[Array]:
 
 
 def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPredictions:
-    parts = [_pursuit(problem, options, rows, Blend(_all_pairs(problem), b)) for b in options.beta]
+    pairs = GroupPreferences.single(problem.n_scored)
+    parts = [_pursuit(problem, options, rows, Blend(pairs, beta)) for beta in options.beta]
     return GridPredictions(
         np.stack([part.values for part in parts], axis=1),
         np.stack([part.n_basis for part in parts], axis=1),
@@ -681,24 +667,25 @@ def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPr
     )
 
 
-def _register(name: str, title: str, *attributes: Any, own: tuple[str, ...] = ()) -> None:
-    """Register one of the paper's methods: its function, options and axes."""
-    function, options, axes = attributes
-    keywords = {"own": own, "rank_only": False} if own else {}
-    register_method(name, title=title, options=options, axes=axes, **keywords)(function)
+def _register(
+    name: str, title: str, function: Any, options: Any, *axes: Axis, own: tuple[str, ...] = ()
+) -> None:
+    """Register one of the paper's methods; `own` if it is not rank-only."""
+    further = {"own": own, "rank_only": False} if own else {}
+    register_method(name, title=title, options=options, axes=axes, **further)(function)
 
 
 _SQUARED, _BOTH = ("squared_error",), ("disagreement", "squared_error")
-_PURSUIT = _pursuit, PursuitOptions, (RIDGE, N_BASIS)
-_register("rls", "RLS", _least_squares, LeastSquaresOptions, (LAMBDA,), own=_SQUARED)
+_PURSUIT = _pursuit, PursuitOptions, RIDGE, N_BASIS
+_SEMI = _semi_supervised, SemiSupervisedOptions, RIDGE, NU, N_BASIS
+_CRRP = _combined, CombinedOptions, BETA, RIDGE, N_BASIS
+_register("rls", "RLS", _least_squares, LeastSquaresOptions, LAMBDA, own=_SQUARED)
 _register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, own=_SQUARED)
-_register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, (C,))
-_register("rank_rls", "RankRLS", _least_squares, LeastSquaresOptions, (LAMBDA,))
-_register("sparse_rank_rls", "Sparse RankRLS", _sparse_rank_rls, SparseOptions, (N_BASIS, LAMBDA))
+_register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, C)
+_register("rank_rls", "RankRLS", _least_squares, LeastSquaresOptions, LAMBDA)
+_register("sparse_rank_rls", "Sparse RankRLS", _sparse_rank_rls, SparseOptions, N_BASIS, LAMBDA)
 _register("ranking_pursuit", "Ranking Pursuit", *_PURSUIT)
-_SEMI = _semi_supervised, SemiSupervisedOptions, (RIDGE, NU, N_BASIS)
 _register("semi_supervised_ranking_pursuit", "SS Ranking Pursuit", *_SEMI)
-_CRRP = _combined, CombinedOptions, (BETA, RIDGE, N_BASIS)
 _register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
 
 
