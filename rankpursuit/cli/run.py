@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from rankpursuit.experiments.backends import Dask, Local
-    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.experiments.run import Run
+    from rankpursuit.experiments.store import RunFolder
 
 _QUICK_USERS, _QUICK_REPEATS = 30, 2
 
@@ -179,7 +179,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
 
 
 def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
-    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.store import RunFolder
 
     return RunFolder(options["output"] / run.experiment.name)
 

@@ -259,7 +259,7 @@ class Dask:
 
     def check(self, data: DataSpec) -> None:
         """Raise a `ClusterError` if versions, BLAS or data of a worker differ from those here."""
-        from rankpursuit.experiments.export import blas
+        from rankpursuit.experiments.store import blas
 
         facts = _facts(data)
         self._wait_for_worker()
@@ -348,7 +348,7 @@ def _facts(data: DataSpec) -> Facts:
 
     import rankpursuit
     from rankpursuit.experiments.config import ratings_of
-    from rankpursuit.experiments.export import blas
+    from rankpursuit.experiments.store import blas
 
     versions = [(module.__name__, module.__version__) for module in (rankpursuit, numpy, scipy)]
     return *versions, ("BLAS", blas()), ("data", ratings_of(data).checksum())

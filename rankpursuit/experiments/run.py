@@ -31,7 +31,6 @@ from rankpursuit.experiments.evaluate import (
     choose_parameters,
     evaluate_unit,
 )
-from rankpursuit.experiments.export import Row, RunFolder, provenance, write_csv
 from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
 from rankpursuit.experiments.names import suggestion
@@ -43,7 +42,7 @@ from rankpursuit.experiments.protocol import (
     group_name,
     too_few_users,
 )
-from rankpursuit.experiments.store import Identity, Store
+from rankpursuit.experiments.store import Identity, Row, RunFolder, Store, provenance, write_csv
 from rankpursuit.writing import remove_leftovers, write_atomically
 
 # Users of a unit, which is what a killed run loses for each worker: on average half a second of

@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Experiment, load_experiment, ratings_of
-from rankpursuit.experiments.export import provenance
+from rankpursuit.experiments.store import provenance
 from rankpursuit.writing import replacing, write_atomically
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from pages import runs, write_part
 
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
-from rankpursuit.experiments.store import Store
+from rankpursuit.experiments.store import RunFolder, Store
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns

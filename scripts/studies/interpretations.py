@@ -22,7 +22,7 @@ from tabulate import tabulate
 
 from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.export import RunFolder
+from rankpursuit.experiments.store import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.published import is_within, published_claims, published_tables

@@ -20,9 +20,9 @@ from rankpursuit.experiments.evaluate import (
     choose_parameters,
     evaluate_unit,
 )
-from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.protocol import draw_users
 from rankpursuit.experiments.run import can_reuse, run_session
+from rankpursuit.experiments.store import RunFolder
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
