@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +79,7 @@ Choices = Mapping[str, Mapping[str, Choice]]
 """For each algorithm and each metric, the point of the grid chosen on the hold-out users."""
 
 
-@dataclass(frozen=True)
-class UserResult:
+class UserResult(NamedTuple):
     """A test user's error with one algorithm, tuned for one metric.
 
     `n_basis` is the number of basis functions in use, `n_points` the number of training points
@@ -231,16 +230,9 @@ def _add_test_users(
         position = dict(zip(choice.values, choice.index, strict=True)).get(N_BASIS.key, 0)
         for task, line, n_basis in zip(alone.tasks, lines, sizes[:, position], strict=True):
             result.add(metric, line)
-            result.users.append(
-                UserResult(
-                    user=task.user,
-                    metric=metric,
-                    error=float(line[position]),
-                    n_basis=int(n_basis),
-                    n_points=predictions.n_points,
-                    n_test=len(task.test),
-                )
-            )
+            sizes_of_task = int(n_basis), predictions.n_points, len(task.test)
+            own = UserResult(task.user, metric, float(line[position]), *sizes_of_task)
+            result.users.append(own)
 
 
 def _predictions(
@@ -332,7 +324,10 @@ def choose_parameters(
             axes = grid_axes(options, kernel.widths)
             if options.sized_by is not None:
                 size = found[options.sized_by][metric].values[N_BASIS.key]
-                error = _keep_nearest(error, axes, size)
+                distance = np.abs(np.asarray(axes[N_BASIS.key], dtype=float) - size)
+                other = np.arange(len(distance)) != distance.argmin()
+                shape = [-1 if key == N_BASIS.key else 1 for key in axes]
+                error = np.where(other.reshape(shape), np.inf, error)
             choice = choose(error, axes, wide_is_smooth=kernel.parameter == "sigma")
             holdout_error = float(errors[label][metric][choice.index])
             found[label][metric] = replace(choice, holdout_error=holdout_error)
@@ -343,24 +338,16 @@ def _keep_one_width(
     errors: dict[str, Array], algorithms: Mapping[str, MethodOptions], chosen_by: str
 ) -> None:
     """Set the errors of all widths to infinity, except for the one best for several methods."""
-    labels = [label for label in errors if algorithms[label].has_width]
-    deciding = labels
-    if chosen_by == "ranking":
-        deciding = [label for label in labels if METHODS[algorithms[label].method].rank_only]
-    by_width = [errors[label].reshape(len(errors[label]), -1).min(axis=1) for label in deciding]
+    kept = {label: error for label, error in errors.items() if algorithms[label].has_width}
+    by_width = [
+        error.reshape(len(error), -1).min(axis=1)
+        for label, error in kept.items()
+        if chosen_by == "all" or METHODS[algorithms[label].method].rank_only
+    ]
     best = joint_error(by_width).argmin()
-    for label in labels:
-        other = np.arange(len(errors[label])) != best
-        errors[label] = errors[label].copy()
-        errors[label][other] = np.inf
-
-
-def _keep_nearest(errors: Array, axes: Mapping[str, GridValues], size: Any) -> Array:
-    """Return errors with all sizes of the model set to infinity, except for the nearest."""
-    sizes = np.asarray(axes[N_BASIS.key], dtype=float)
-    other = np.arange(len(sizes)) != np.abs(sizes - size).argmin()
-    shape = [-1 if key == N_BASIS.key else 1 for key in axes]
-    return np.where(other.reshape(shape), np.inf, errors)
+    for label, error in kept.items():
+        errors[label] = np.full_like(error, np.inf)
+        errors[label][best] = error[best]
 
 
 def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: bool = True) -> Choice:

@@ -185,7 +185,7 @@ def _packed(result: AlgorithmResult) -> bytes:
     """Return a line of JSON, then the numbers of all arrays."""
     head = {
         "shapes": {metric: np.shape(sums) for metric, sums in result.sums.items()},
-        "users": [list(vars(user).values()) for user in result.users],
+        "users": result.users,
         "seconds": float(result.seconds),
     }
     arrays = [np.asarray(sums, dtype=_NUMBERS).tobytes() for sums in result.sums.values()]

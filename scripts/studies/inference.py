@@ -96,10 +96,10 @@ def load_grids(folder: Path) -> dict[Key, Grid]:
     with Store(RunFolder(folder).store, run.identity()) as store:
         run = run.whole(max(1, store.repeats))
         for cell in run.plan.cells:
-            results = {label: run.results(store, cell, "holdout", label) for label in run.labels}
+            results = {label: run.pooled(store, cell, "holdout", label) for label in run.labels}
             if all(results.values()):
-                for label, parts in results.items():
-                    for metric, means in run.mean_errors(parts, "holdout").items():
+                for label, result in results.items():
+                    for metric, means in result.sums.items():
                         key = (metric, group_name(cell.group), label)
                         found.setdefault(key, []).append(means)
     widths, specs = experiment.kernel.widths, experiment.algorithms
