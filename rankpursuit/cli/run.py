@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
-from rankpursuit.experiments.backends import make_backend
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -150,6 +149,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
         raise Failure(*missing, exit_code=2)
     from tqdm import tqdm
 
+    from rankpursuit.experiments.backends import make_backend
     from rankpursuit.experiments.methods import load_plugins
     from rankpursuit.experiments.run import open_store
 
