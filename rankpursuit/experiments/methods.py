@@ -511,9 +511,23 @@ class SemiSupervisedOptions(MethodOptions):
 
 
 def _form(problem: Problem, options: MethodOptions) -> Preferences:
-    """Return what a least-squares method fits: all pairs of scored points, or the points."""
-    ranks = METHODS[options.method].rank_only
-    return (GroupPreferences.single if ranks else Pointwise)(problem.n_scored)
+    """Return what a least-squares method fits: all pairs of scored points, the points, or both."""
+    pairs = GroupPreferences.single(problem.n_scored)
+    if isinstance(options, CombinedOptions):
+        return Blend(pairs, *options.beta)
+    return pairs if METHODS[options.method].rank_only else Pointwise(problem.n_scored)
+
+
+def _for_each(key: str, function: Callable[..., GridPredictions]) -> Any:
+    """Return a function that predicts with one value after another of the first axis of a grid."""
+
+    def predict(problem: Problem, options: Any, rows: slice) -> GridPredictions:
+        points = [options.at({key: value}) for value in getattr(options, key)]
+        parts = [function(problem, point, rows) for point in points]
+        values, n_basis = ([getattr(x, y) for x in parts] for y in ("values", "n_basis"))
+        return GridPredictions(np.stack(values, 1), np.stack(n_basis, 1), parts[0].n_points)
+
+    return predict
 
 
 def _least_squares(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
@@ -552,35 +566,19 @@ def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> G
     return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
 
 
-def _pursuit(
-    problem: Problem, options: PursuitOptions, rows: slice, form: Preferences | None = None
-) -> GridPredictions:
-    form = form or _form(problem, options)
-    kernel, n_points = problem.scored_kernel, problem.n_scored
+def _pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
+    form, kernel = _form(problem, options), problem.scored_kernel
     dictionary, target = ridge_rows(
         form.root(kernel), form.root_vectors(problem.scored_scores), kernel, options.ridge
     )
-    steps, grid = _distinct_steps(options, n_points)
+    steps, grid = _distinct_steps(options, problem.n_scored)
     path = pursue_stack(
         dictionary, target, steps[-1], fitting=options.fitting, repeat=options.repeat
     )
     reached = np.minimum(steps, path.selected.shape[1])
-    columns = _for_each_ridge(problem.kernel[:, rows, :n_points], options)
-    values = path.predict(columns, reached)
-    n_basis = np.minimum(steps, path.n_steps[:, None])[:, grid]
-    return GridPredictions(
-        _by_ridge(values[:, grid], options), _by_ridge(n_basis, options), n_points
-    )
-
-
-def _for_each_ridge(stack: Array, options: Any) -> Array:
-    """Repeat each kernel of a stack once for every ridge."""
-    return stack if len(options.ridge) == 1 else np.repeat(stack, len(options.ridge), axis=0)
-
-
-def _by_ridge(stack: NDArray, options: Any) -> NDArray:
-    """Split the axis of a stack with every ridge into those of kernels and of ridges."""
-    return stack.reshape(-1, len(options.ridge), *stack.shape[1:])
+    values = path.predict(problem.kernel[:, rows, : problem.n_scored], reached)
+    n_basis = np.minimum(steps, path.n_steps[:, None])
+    return GridPredictions(values[:, grid], n_basis[:, grid], problem.n_scored)
 
 
 def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -591,38 +589,37 @@ def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDAr
 def _semi_supervised(
     problem: Problem, options: SemiSupervisedOptions, rows: slice
 ) -> GridPredictions:
-    n_scored, split_loss = problem.n_scored, options.views == "loss"
+    n_scored, n_views = problem.n_scored, options.n_views
     n_dictionary = n_scored if options.dictionary == "scored" else problem.n_train
     agreed = slice(n_scored, problem.n_train)
     if options.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
         agreed = slice(0, n_scored)
     if options.views == "features":
-        kernels = feature_view_kernels(problem, options.n_views, n_dictionary)
-        among = [kernel[:, :n_dictionary] for kernel in kernels]
+        kernels = feature_view_kernels(problem, n_views, n_dictionary)
+        points = [np.arange(n_dictionary)[None]] * n_views
     else:
-        points = view_points(problem, options.n_views, n_dictionary, split_loss=split_loss)
+        split_loss = options.views == "loss"
+        points = view_points(problem, n_views, n_dictionary, split_loss=split_loss)
         kernels = point_view_kernels(problem, points)
-        among = _take(kernels, points) if any(options.ridge) else kernels
-    # Contiguous for each point: means over the points then add one point after the other.
-    rows_of = [np.ascontiguousarray(kernel[:, :n_scored]) for kernel in kernels]
-    scores = [problem.scored_scores] * options.n_views
-    if split_loss:  # scored points come first, equally many in all tasks
-        own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
-        rows_of = _take(rows_of, own)
-        scores = [np.take_along_axis(s, o, axis=1) for s, o in zip(scores, own, strict=True)]
-    common = GroupPreferences.single(agreed.stop - agreed.start)
+    # Scored points come first, equally many in all tasks.
+    own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
     penalised = []
-    for part, target, penalty in zip(rows_of, scores, among, strict=True):
-        form = GroupPreferences.single(part.shape[1])
-        penalised.append(
-            ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
-        )
+    for kernel, part, fitted in zip(kernels, points, own, strict=True):
+        # Contiguous for each point: means over the points then add one point after the other.
+        scored, target = np.ascontiguousarray(kernel[:, :n_scored]), problem.scored_scores
+        if options.views == "loss":
+            scored = np.take_along_axis(scored, fitted[:, :, None], axis=1)
+            target = np.take_along_axis(target, fitted, axis=1)
+        among = np.take_along_axis(kernel, part[:, :, None], axis=1)
+        form = GroupPreferences.single(scored.shape[1])
+        rows_of_view = form.root(scored), form.root_vectors(target)
+        penalised.append(ridge_rows(*rows_of_view, among, options.ridge))
     size = min(kernel.shape[2] for kernel in kernels)
     steps, grid = _distinct_steps(options, size)
-    agreed_rows = [np.ascontiguousarray(kernel[:, agreed]) for kernel in kernels]
+    common = GroupPreferences.single(agreed.stop - agreed.start)
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],
-        [_for_each_ridge(common.root(part), options) for part in agreed_rows],
+        [common.root(np.ascontiguousarray(kernel[:, agreed])) for kernel in kernels],
         [target for _, target in penalised],
         options.nu,
         steps[-1],
@@ -632,39 +629,18 @@ def _semi_supervised(
     reached = np.minimum(steps, size)
 
     def predicted(at: slice) -> list[Array]:
-        new = [_for_each_ridge(kernel[:, at], options) for kernel in kernels]
+        new = [kernel[:, at] for kernel in kernels]
         return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(new)]
 
     if options.aggregation == "mean":
-        new = [_for_each_ridge(kernel[:, rows], options) for kernel in kernels]
-        values = path.predict_mean(new, reached)
+        values = path.predict_mean([kernel[:, rows] for kernel in kernels], reached)
     elif options.aggregation == "weighted":
-        at_scored = [_by_ridge(part, options) for part in predicted(slice(0, n_scored))]
-        skills = view_skills(problem, own, at_scored)
-        flat = skills.reshape(len(skills), -1, *skills.shape[3:])
-        values = weighted_mean(predicted(rows), flat)
+        skills = view_skills(problem, own, predicted(slice(0, n_scored)))
+        values = weighted_mean(predicted(rows), skills)
     else:
         values = AGGREGATIONS[options.aggregation](predicted(rows))
-    n_basis = options.n_views * np.minimum(steps, path.n_steps[..., None])[..., grid]
-    return GridPredictions(
-        _by_ridge(values[:, :, grid], options), _by_ridge(n_basis, options), n_dictionary
-    )
-
-
-def _take(kernels: list[Array], points: list[NDArray[np.intp]]) -> list[Array]:
-    """Return the rows of each view's kernels at some points, shape (w, n, N_v)."""
-    pairs = zip(kernels, points, strict=True)
-    return [np.take_along_axis(kernel, part[:, :, None], axis=1) for kernel, part in pairs]
-
-
-def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPredictions:
-    pairs = GroupPreferences.single(problem.n_scored)
-    parts = [_pursuit(problem, options, rows, Blend(pairs, beta)) for beta in options.beta]
-    return GridPredictions(
-        np.stack([part.values for part in parts], axis=1),
-        np.stack([part.n_basis for part in parts], axis=1),
-        problem.n_scored,
-    )
+    n_basis = n_views * np.minimum(steps, path.n_steps[..., None])
+    return GridPredictions(values[:, :, grid], n_basis[..., grid], n_dictionary)
 
 
 def _register(
@@ -676,9 +652,10 @@ def _register(
 
 
 _SQUARED, _BOTH = ("squared_error",), ("disagreement", "squared_error")
-_PURSUIT = _pursuit, PursuitOptions, RIDGE, N_BASIS
-_SEMI = _semi_supervised, SemiSupervisedOptions, RIDGE, NU, N_BASIS
-_CRRP = _combined, CombinedOptions, BETA, RIDGE, N_BASIS
+_RIDGED = _for_each("ridge", _pursuit)
+_PURSUIT = _RIDGED, PursuitOptions, RIDGE, N_BASIS
+_SEMI = _for_each("ridge", _semi_supervised), SemiSupervisedOptions, RIDGE, NU, N_BASIS
+_CRRP = _for_each("beta", _RIDGED), CombinedOptions, BETA, RIDGE, N_BASIS
 _register("rls", "RLS", _least_squares, LeastSquaresOptions, LAMBDA, own=_SQUARED)
 _register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, own=_SQUARED)
 _register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, C)
