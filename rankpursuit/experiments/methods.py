@@ -274,12 +274,6 @@ def find_axis(key: str) -> Axis:
     return next((axis for axis in known if axis.key == key), Axis(key))
 
 
-def result_axes(algorithms: Iterable[MethodOptions]) -> list[Axis]:
-    """Return the axes that are columns of results: `AXES`, then further ones of the algorithms."""
-    keys = dict.fromkeys(key for options in algorithms for key in options.grid())
-    return [*AXES.values(), *(find_axis(key) for key in keys if key not in AXES)]
-
-
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
     """Predict some points of a problem with a method at every point of its grid.
 

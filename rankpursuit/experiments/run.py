@@ -32,7 +32,7 @@ from rankpursuit.experiments.evaluate import (
     evaluate_unit,
 )
 from rankpursuit.experiments.grids import is_number
-from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
+from rankpursuit.experiments.methods import AXES, N_BASIS, find_axis, grid_axes
 from rankpursuit.experiments.names import suggestion
 from rankpursuit.experiments.protocol import (
     Group,
@@ -382,7 +382,8 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
     curves: list[Row] = []
     timings: list[Row] = []
     experiment = run.experiment
-    columns = result_axes(experiment.algorithms.values())
+    own = [find_axis(key) for x in experiment.algorithms.values() for key in x.grid()]
+    columns = dict.fromkeys([*AXES.values(), *own])
     for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
         for label, choices in run.choices(store, cell).items():
             holdout, test = (run.pooled(store, cell, role, label) for role in ROLES)
