@@ -110,10 +110,8 @@ class Task:
 
     user: int
     """Number of the user in the ratings table."""
-    seed: int
-    group: Group
-    repeat: int
-    role: Role
+    key: tuple[int, ...]
+    """What its random choices depend on: seed, group, repeat, role and user."""
     items: NDArray[np.int32]
     """The n items that the user rated, as numbered in the ratings table."""
     reference: NDArray[np.intp]
@@ -141,8 +139,7 @@ class Task:
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Return a fresh generator for a purpose, such as ``"views"``: equal for equal purposes."""
-        role = get_args(Role).index(self.role)
-        return generator(self.seed, *self.group, self.repeat, role, self.user, purpose)
+        return generator(*self.key, purpose)
 
     def folds(self, n_folds: int) -> list[Self]:
         """Return tasks that each test a random part of the scored items and train on the others."""
@@ -239,10 +236,7 @@ def build_task(
     sums = np.nansum(rated, axis=1)
     return Task(
         user=int(user),
-        seed=seed,
-        group=group,
-        repeat=repeat,
-        role=role,
+        key=key,
         items=items,
         reference=reference,
         features=_filled(rated, own[reference], test, protocol),

@@ -134,8 +134,7 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
 
     def broken(problem, spec, rows):
         for task in problem.tasks:
-            of_task = (task.user, task.group, task.repeat, task.role)
-            if spec.method == "rank_rls" and of_task == (user, group, 0, "test"):
+            if spec.method == "rank_rls" and task.key == (experiment.seed, *group, 0, 0, user):
                 stacked.extend(str(task.user) for task in problem.tasks)
                 raise FloatingPointError("made up")
         return real(problem, spec, rows)
