@@ -13,7 +13,7 @@ one with the larger beta. `Axis.precedence` has this order.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -156,9 +156,9 @@ def _add_users(
     failures: dict[str, str],
 ) -> None:
     """Add the errors of users at the chosen points; without choices, over the whole grids."""
-    widths = _widths(experiment, results, choices or {})
-    for stacked in in_stacks(tasks, len(widths)):
-        problem = Problem.of(stacked, widths, experiment.kernel.parameter)
+    kernel = experiment.kernel
+    for stacked in in_stacks(tasks, len(kernel.widths)):
+        problem = Problem.of(stacked, kernel.widths, kernel.parameter)
         for label, result in results.items():
             if label in failures:
                 continue
@@ -167,7 +167,7 @@ def _add_users(
                 if choices is None:
                     _add_holdout_users(experiment, label, problem, result)
                 else:
-                    _add_test_users(experiment, label, problem, widths, choices[label], result)
+                    _add_test_users(experiment, label, problem, choices[label], result)
             except Exception as error:  # of one algorithm; the others go on
                 users = "user " if len(stacked) == 1 else "one of the users "
                 users += ", ".join(str(task.user) for task in stacked)
@@ -180,15 +180,6 @@ def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
     key: dict[str, Any] = {"seed": experiment.seed, "role": unit.role} | vars(unit.cell)
     ratings, protocol = ratings_of(experiment.data), experiment.protocol
     return [build_task(ratings, protocol, **key, user=user) for user in unit.users]
-
-
-def _widths(experiment: Experiment, labels: Iterable[str], choices: Choices) -> tuple[float, ...]:
-    """Return all widths for hold-out users; for test users those chosen for some algorithm."""
-    if not any(experiment.algorithms[label].has_width for label in labels):
-        return experiment.kernel.widths[:1]
-    chosen = [choice for by_metric in choices.values() for choice in by_metric.values()]
-    widths = {choice.values[WIDTH.key] for choice in chosen if WIDTH.key in choice.values}
-    return tuple(sorted(widths)) or experiment.kernel.widths
 
 
 def _add_holdout_users(
@@ -211,14 +202,12 @@ def _add_test_users(
     experiment: Experiment,
     label: str,
     problem: Problem,
-    widths: tuple[float, ...],
     choices: Mapping[str, Choice],
     result: AlgorithmResult,
 ) -> None:
     """Add the users' errors at the chosen point, and the errors along its number of functions."""
     for metric, choice in choices.items():
-        has_width = WIDTH.key in choice.values
-        alone = problem.at_width(widths.index(choice.values[WIDTH.key]) if has_width else 0)
+        alone = problem.at_width(choice.index[0] if WIDTH.key in choice.values else 0)
         point = {k: v for k, v in choice.values.items() if k not in (WIDTH.key, N_BASIS.key)}
         chosen = experiment.algorithms[label].at(point)
         predictions = _predictions(experiment, chosen, alone)
