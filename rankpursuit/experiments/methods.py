@@ -37,7 +37,6 @@ from rankpursuit.experiments.names import closest_match, short_repr, suggestion
 from rankpursuit.experiments.problem import (
     Problem,
     feature_view_kernels,
-    point_view_kernels,
     view_points,
     view_skills,
 )
@@ -594,7 +593,9 @@ def _semi_supervised(
     else:
         split_loss = options.views == "loss"
         points = view_points(problem, n_views, n_dictionary, split_loss=split_loss)
-        kernels = point_view_kernels(problem, points)
+        functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
+        # The values of one function are contiguous in memory.
+        kernels = [functions[stack[:, None], part].swapaxes(1, 2) for part in points]
     # Scored points come first, equally many in all tasks.
     own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
     penalised = []

@@ -196,15 +196,6 @@ def view_points(
     return [np.stack(view)[problem.task_index] for view in zip(*parts, strict=True)]
 
 
-def point_view_kernels(problem: Problem, view_points: list[NDArray[np.intp]]) -> list[Array]:
-    """Return kernels of all points with those of each view, shape (w, rows, N_v).
-
-    The values of one function are contiguous in memory.
-    """
-    functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
-    return [functions[stack[:, None], points].swapaxes(1, 2) for points in view_points]
-
-
 def feature_view_kernels(problem: Problem, n_views: int, n_dictionary: int) -> list[Array]:
     """Return kernels over each view's part of the features, shape (w, rows, n_dictionary)."""
     n_features = problem.features.shape[2]
