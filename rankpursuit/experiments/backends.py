@@ -51,10 +51,7 @@ _RESUME = "finished units are kept: re-run the same command to resume"
 
 
 def make_backend(
-    *,
-    n_jobs: int | None = None,
-    scheduler: str | None = None,
-    tell: Callable[[str], None] = print,
+    *, n_jobs: int | None = None, scheduler: str | None = None, tell: Callable[[str], None] = print
 ) -> Local | Dask:
     """Return a backend, a context manager; raise `ConfigError` if the options do not fit it.
 

@@ -34,12 +34,7 @@ from rankpursuit.experiments.grids import (
     expand,
 )
 from rankpursuit.experiments.names import closest_match, short_repr, suggestion
-from rankpursuit.experiments.problem import (
-    Problem,
-    feature_view_kernels,
-    view_points,
-    view_skills,
-)
+from rankpursuit.experiments.problem import Problem, feature_view_kernels, view_points, view_skills
 from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
