@@ -40,6 +40,7 @@ from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 
 Array = NDArray[np.float64]
+_threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # searched for once in each process
 FOLDS = 5
 """Folds of a user's own scored items, of at least two items each, with ``tuning_on: user``."""
 
@@ -267,12 +268,6 @@ def _errors(
     if np.isnan(errors).any():
         raise ValueError(f"{name}: predictions are not finite numbers")
     return errors
-
-
-@lru_cache(maxsize=1)
-def _threadpools() -> ThreadpoolController:
-    """Find the libraries with threads of their own, once in each process."""
-    return ThreadpoolController()
 
 
 def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import entry_points
 from itertools import chain, product
 from pathlib import Path
@@ -207,26 +208,23 @@ Registered = TypeVar("Registered")
 
 def register_method(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
     """Register the decorated function as the `predict_grid` of a method; see `Method`."""
-    return _registrar(METHODS, Method, name, attributes)
+    return partial(_enter, METHODS, Method, name, attributes)
 
 
 def register_metric(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
     """Register the decorated function as a metric; see `Metric`."""
-    return _registrar(METRICS, Metric, name, attributes)
+    return partial(_enter, METRICS, Metric, name, attributes)
 
 
-def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any]) -> Any:
-    """Return a decorator that enters a function into a registry."""
-
-    def register(function: Registered) -> Registered:
-        taken = known(registry).get(name)
-        if taken and (_loading is None or taken.plugin != _loading):
-            owner = taken.plugin or "rankpursuit"
-            raise ValueError(f"the name {name} is taken by {owner}")
-        registry[name] = kind(name, function, **attributes, plugin=_loading)
-        return function
-
-    return register
+def _enter(
+    registry: Any, kind: Any, name: str, attributes: Mapping[str, Any], function: Registered
+) -> Registered:
+    """Enter a function into a registry, and return it."""
+    taken = known(registry).get(name)
+    if taken and (_loading is None or taken.plugin != _loading):
+        raise ValueError(f"the name {name} is taken by {taken.plugin or 'rankpursuit'}")
+    registry[name] = kind(name, function, **attributes, plugin=_loading)
+    return function
 
 
 def known(registry: Mapping[str, Any]) -> dict[str, Any]:
@@ -392,14 +390,12 @@ register_metric(
 )(squared_error)
 
 
-@register_metric(
+register_metric(
     "ndcg",
     title="NDCG@10 error (one minus NDCG@10)",
     label="NDCG@10 error (1 - NDCG)",
     task="Top of the ranking",
-)
-def _ndcg(scores: Array, predictions: Array) -> Any:
-    return ndcg_error(scores, predictions, k=10, gain="shifted")
+)(partial(ndcg_error, k=10, gain="shifted"))
 
 
 # The paper's methods
