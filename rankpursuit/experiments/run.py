@@ -366,18 +366,16 @@ def _write_files(
     return experiment
 
 
-def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+def _tables(run: Run, store: Store) -> tuple[list[Row], ...]:
     """Return the rows of repeats, users, curves and timings, by group, repeat and algorithm.
 
     A group, repeat and algorithm appears once all its hold-out and test users are done.
     """
-    repeats: list[Row] = []
-    users: list[Row] = []
-    curves: list[Row] = []
-    timings: list[Row] = []
+    tables: tuple[list[Row], ...] = ([], [], [], [])
+    repeats, users, curves, timings = tables
     experiment = run.experiment
-    own = [find_axis(key) for x in experiment.algorithms.values() for key in x.grid()]
-    columns = dict.fromkeys([*AXES.values(), *own])
+    further = [find_axis(key) for x in experiment.algorithms.values() for key in x.grid()]
+    columns = dict.fromkeys([*AXES.values(), *further])
     for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
         for label, choices in run.choices(store, cell).items():
             holdout, test = (run.pooled(store, cell, role, label) for role in ROLES)
@@ -388,20 +386,18 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
             key = {"group": group_name(cell.group), "repeat": cell.repeat + 1, "algorithm": label}
             for metric, choice in choices.items():
                 tested = [user for user in test.users if user.metric == metric]
-                repeats.append(
-                    key
-                    | {
-                        "method": spec.method,
-                        "metric": metric,
-                        "test_error": float(np.mean([user.error for user in tested])),
-                        "holdout_error": choice.holdout_error,
-                        "n_users": len(tested),
-                        **{axis.column: choice.values.get(axis.key, "") for axis in columns},
-                        "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
-                        "basis_functions": float(np.mean([u.n_basis for u in tested])),
-                        "basis_share": float(np.mean([u.n_basis / u.n_points for u in tested])),
-                    }
-                )
+                row = key | {
+                    "method": spec.method,
+                    "metric": metric,
+                    "test_error": float(np.mean([user.error for user in tested])),
+                    "holdout_error": choice.holdout_error,
+                    "n_users": len(tested),
+                    **{axis.column: choice.values.get(axis.key, "") for axis in columns},
+                    "on_edge": " ".join(find_axis(name).column for name in choice.on_edge),
+                    "basis_functions": float(np.mean([user.n_basis for user in tested])),
+                    "basis_share": float(np.mean([x.n_basis / x.n_points for x in tested])),
+                }
+                repeats.append(row)
                 users += [key | {"metric": metric} | user._asdict() for user in tested]
                 for number, (axis, values) in enumerate(axes.items()):
                     # Errors along one axis of the grid, the others as chosen; words have no order.
@@ -410,18 +406,15 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], li
                         continue
                     point: list[Any] = list(choice.index)
                     point[number : number + 1] = [slice(None)]
-                    errors = (
-                        holdout.sums[metric][tuple(point)] if holdout else none,
-                        test.sums[metric] if has_test else none,
-                    )
-                    names = ("metric", "axis", "value", "holdout_error", "test_error")
-                    for along in zip(values, *errors, strict=True):
-                        own = zip(names, (metric, find_axis(axis).column, *along), strict=True)
-                        curves.append(key | dict(own))
+                    found = holdout.sums[metric][tuple(point)] if holdout else none
+                    tried = test.sums[metric] if has_test else none
+                    for value, x, y in zip(values, found, tried, strict=True):
+                        place = {"metric": metric, "axis": find_axis(axis).column, "value": value}
+                        curves.append(key | place | {"holdout_error": x, "test_error": y})
             for role, result in zip(ROLES, (holdout, test), strict=True):
                 seconds = round(result.seconds, 3) if result else 0.0
                 timings.append(key | {"role": role, "seconds": seconds})
-    return repeats, users, curves, timings
+    return tables
 
 
 TIMED_USERS = 6  # of each group and role
