@@ -68,11 +68,6 @@ Facts = tuple[tuple[str, str], ...]
 """Names and values of all that results depend on besides the config: versions, BLAS, data."""
 
 
-def _packed(experiment: Experiment, facts: Facts = ()) -> tuple[Any, ...]:
-    """Return what workers get of an experiment: the arguments of `experiment_from`."""
-    return json.dumps(experiment.resolved()), plugin_sources(), facts
-
-
 @lru_cache(maxsize=1)  # an earlier experiment may have had other plug-ins of the same names
 def experiment_from(
     text: str, plugins: tuple[tuple[str, str], ...] = (), facts: Facts = ()
@@ -91,7 +86,7 @@ def experiment_from(
 
 
 def _evaluate(packed: tuple[Any, ...], job: Job) -> UnitResult:
-    """Evaluate a job in a worker."""
+    """Evaluate a job in a worker, of an experiment given by arguments of `experiment_from`."""
     return evaluate_unit(experiment_from(*packed), *job)
 
 
@@ -116,7 +111,8 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
-        n_workers, packed, waiting = self.count(), _packed(experiment), iter(jobs)
+        packed = json.dumps(experiment.resolved()), plugin_sources()
+        n_workers, waiting = self.count(), iter(jobs)
         if n_workers == 1:
             yield from (_evaluate(packed, job) for job in waiting)
             return
@@ -273,8 +269,8 @@ class Dask:
         """
         from distributed import KilledWorker, as_completed
 
-        waiting = iter(jobs)
-        evaluate = partial(_evaluate, _packed(experiment, _facts(experiment.data)))
+        waiting, text = iter(jobs), json.dumps(experiment.resolved())
+        evaluate = partial(_evaluate, (text, plugin_sources(), _facts(experiment.data)))
 
         def submit(number: int) -> Any:
             return self._client.map(evaluate, list(islice(waiting, number)), key="u", pure=False)

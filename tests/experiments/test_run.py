@@ -13,7 +13,7 @@ import yaml
 from rp_run import RESULTS
 from small_experiment import run_into, run_of, run_small_experiment, small_config
 
-from rankpursuit.errors import ConfigError, RunError, StoreError
+from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import (
@@ -251,6 +251,15 @@ def test_a_smaller_run_leaves_config_and_provenance_true_to_the_tables(tmp_path)
         assert load_experiment(tmp_path / "config.yaml").repeats == 3
         assert json.loads((tmp_path / "provenance.json").read_text())["repeats"] == 3
         assert pd.read_csv(tmp_path / "repeats.csv")["repeat"].max() == 3
+
+
+def test_a_group_runs_though_another_has_too_few_users(tmp_path):
+    config = small_config(repeats=1, algorithms={"rls": {"lambda": 1}})
+    config["protocol"]["groups"] = [[15, 30], [59, 60]]
+    with pytest.raises(TooFewUsersError, match="group 59-60 has"):
+        run_of(config)
+    assert run_into(run_of(config, groups=["15-30"]), tmp_path) == []
+    assert set(pd.read_csv(tmp_path / "repeats.csv")["group"]) == {"15-30"}
 
 
 def test_the_provenance_names_processor_blas_and_packages(whole):
