@@ -6,8 +6,8 @@ import json
 
 import yaml
 
-from rankpursuit.experiments.export import write_csv
 from rankpursuit.experiments.methods import METHODS
+from rankpursuit.experiments.store import write_csv
 from rankpursuit.reporting.published import published_tables
 
 GROUPS = ("20-40", "40-60", "60-80")

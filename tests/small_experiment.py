@@ -12,8 +12,8 @@ import yaml
 from rankpursuit.experiments.backends import Job, Local
 from rankpursuit.experiments.config import parse_experiment
 from rankpursuit.experiments.evaluate import Unit, UnitResult
-from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.run import Run, run_session
+from rankpursuit.experiments.store import RunFolder
 
 CONFIG: dict[str, Any] = yaml.safe_load(
     Path(__file__).with_name("small.yaml").read_text(encoding="utf-8")

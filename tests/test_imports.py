@@ -68,9 +68,8 @@ ROOMS = {
     "config": _DECLARED,
     "evaluate": _DECLARED | {"config"},
     "store": {"protocol", "evaluate"},
-    "export": {"store"},
-    "backends": _DECLARED | {"config", "evaluate", "export"},
-    "run": _DECLARED | {"config", "evaluate", "store", "export", "backends"},
+    "backends": _DECLARED | {"config", "evaluate", "store"},
+    "run": _DECLARED | {"config", "evaluate", "store", "backends"},
 }
 """Which rooms of the experiments each of them may import, besides itself."""
 

@@ -153,7 +153,7 @@ results_argument = click.argument(
 
 def load_all(folders: Sequence[Path]) -> list[Results]:
     """Load the results in folders, each of one run or of several; `load_default` if none."""
-    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.store import RunFolder
     from rankpursuit.reporting.results import load_results
 
     if not folders:
@@ -167,7 +167,7 @@ def load_all(folders: Sequence[Path]) -> list[Results]:
 
 def load_default() -> list[Results]:
     """Load the user's complete run of each published table, otherwise the reference run."""
-    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.store import RunFolder
 
     own, references = RunFolder.below(DEFAULT), RunFolder.below(REFERENCE)
     if not references and not own:
@@ -188,7 +188,7 @@ def load_inferred() -> list[Results]:
 
 def _own_or_reference(own: Path, reference: Path) -> list[Results]:
     """Load each run below a reference, or the one of its name below `own` if it is complete."""
-    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.store import RunFolder
     from rankpursuit.reporting.results import load_results
     from rankpursuit.reporting.tables import config_changes, is_full_size, missing_notes
 

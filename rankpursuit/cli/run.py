@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
-from rankpursuit.experiments.backends import make_backend
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from rankpursuit.experiments.backends import Dask, Local
-    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.experiments.run import Run
+    from rankpursuit.experiments.store import RunFolder
 
 _QUICK_USERS, _QUICK_REPEATS = 30, 2
 
@@ -150,6 +149,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
         raise Failure(*missing, exit_code=2)
     from tqdm import tqdm
 
+    from rankpursuit.experiments.backends import make_backend
     from rankpursuit.experiments.methods import load_plugins
     from rankpursuit.experiments.run import open_store
 
@@ -179,7 +179,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
 
 
 def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
-    from rankpursuit.experiments.export import RunFolder
+    from rankpursuit.experiments.store import RunFolder
 
     return RunFolder(options["output"] / run.experiment.name)
 

@@ -160,14 +160,12 @@ def _read_spreadsheet(archive: Path) -> NDArray[np.float64]:
     """
     import xlrd
 
+    content = read_member(archive, ".xls")
     try:
-        content = read_member(archive, ".xls")
         with open(os.devnull, "w") as log:
             sheet = xlrd.open_workbook(file_contents=content, logfile=log).sheet_by_index(0)
         cells = [sheet.row_values(number) for number in range(sheet.nrows)]
         matrix = np.array(cells, dtype=np.float64).reshape(-1, 101)
-    except DataError:
-        raise
     except Exception as error:  # xlrd fails on damaged files in many ways
         reason = f"not an .xls of 101 columns of numbers ({error})"
         raise DataError(f"{archive}: {reason}; download it again") from error

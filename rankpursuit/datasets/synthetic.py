@@ -69,8 +69,22 @@ def make_ratings(
     if max(n_users, n_tastes) * max(n_items, n_tastes) > LARGEST_TABLE:
         raise DataError(f"make_ratings draws at most {LARGEST_TABLE:,} pairs of a user and an item")
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    liking = _liking(rng, n_users, n_items, n_tastes)
-    rated = _rated(rng, liking, min_ratings, most)
+    # The appeal of an item without noise.
+    places = rng.standard_normal((n_items, n_tastes))
+    tastes = rng.standard_normal((n_tastes, n_tastes))
+    own = rng.standard_normal((n_users, n_tastes))
+    people = 0.8 * tastes[rng.integers(n_tastes, size=n_users)] + 0.6 * own
+    people *= _TASTE / np.linalg.norm(people, axis=1, keepdims=True)
+    liking = _QUALITY * rng.standard_normal(n_items) + people @ places.T
+    # Which items a user rated: the largest of independent Gumbel-shifted weights are a draw without
+    # replacement.
+    share = rng.beta(1.0, 1.2, size=n_users)
+    counts = min_ratings + np.floor((most - min_ratings + 1) * share).astype(int)
+    popularity = -0.7 * np.log1p(rng.permutation(n_items))
+    keys = popularity + 0.3 * liking + rng.gumbel(size=liking.shape)
+    ranks = np.argsort(np.argsort(-keys, axis=1), axis=1)
+    users, items = np.nonzero(ranks < counts[:, None])
+
     appeal = liking + noise * rng.standard_normal(liking.shape)
     appeal /= np.sqrt(_TASTE**2 + _QUALITY**2 + noise**2)
     generosity = 0.35 * rng.standard_normal((n_users, 1))
@@ -80,26 +94,4 @@ def make_ratings(
         values = np.round(10 * np.tanh(0.1 + 0.55 * opinion), 2)
     else:
         values = np.clip(np.round(3.6 + 1.1 * opinion), 1, 5)
-    users, items = np.nonzero(rated)
     return Ratings.from_arrays(users, items, values[users, items], name=name)
-
-
-def _liking(rng: np.random.Generator, n_users: int, n_items: int, n_tastes: int) -> np.ndarray:
-    """Appeal of the items to the users, without noise, shape (n_users, n_items)."""
-    places = rng.standard_normal((n_items, n_tastes))
-    tastes = rng.standard_normal((n_tastes, n_tastes))
-    own = rng.standard_normal((n_users, n_tastes))
-    people = 0.8 * tastes[rng.integers(n_tastes, size=n_users)] + 0.6 * own
-    people *= _TASTE / np.linalg.norm(people, axis=1, keepdims=True)
-    return _QUALITY * rng.standard_normal(n_items) + people @ places.T
-
-
-def _rated(rng: np.random.Generator, liking: np.ndarray, fewest: int, most: int) -> np.ndarray:
-    """Draw which items each user rated, booleans of shape (n_users, n_items)."""
-    n_users, n_items = liking.shape
-    counts = fewest + np.floor((most - fewest + 1) * rng.beta(1.0, 1.2, size=n_users)).astype(int)
-    popularity = -0.7 * np.log1p(rng.permutation(n_items))
-    # The largest of independent Gumbel-shifted weights are a draw without replacement.
-    keys = popularity + 0.3 * liking + rng.gumbel(size=liking.shape)
-    ranks = np.argsort(np.argsort(-keys, axis=1), axis=1)
-    return ranks < counts[:, None]

@@ -74,9 +74,9 @@ def run_experiment(
     from rankpursuit.errors import ConfigError, RunError
     from rankpursuit.experiments.backends import make_backend
     from rankpursuit.experiments.config import load_experiment, parse_experiment
-    from rankpursuit.experiments.export import RunFolder
     from rankpursuit.experiments.methods import load_plugins
     from rankpursuit.experiments.run import Run, run_session
+    from rankpursuit.experiments.store import RunFolder
 
     backend = make_backend(n_jobs=n_jobs)
     load_plugins(plugins)

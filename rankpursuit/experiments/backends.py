@@ -6,8 +6,10 @@ Results do not depend on the backend, nor on the number of workers.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import multiprocessing.resource_tracker
 import os
 import signal
 import threading
@@ -18,17 +20,27 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+import joblib
+import numpy as np
+import scipy
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from threadpoolctl import threadpool_limits
+
+import rankpursuit
+from rankpursuit.datasets.fetch import data_folders
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
+from rankpursuit.experiments.config import DataSpec, Experiment, parse_experiment, ratings_of
+from rankpursuit.experiments.evaluate import Choice, Unit, UnitResult, evaluate_unit
+from rankpursuit.experiments.methods import install_plugins, plugin_sources
+from rankpursuit.experiments.store import blas
 
-if TYPE_CHECKING:
-    from rankpursuit.experiments.config import DataSpec, Experiment
-    from rankpursuit.experiments.evaluate import Choice, Unit, UnitResult
-
-Job = tuple["Unit", tuple[str, ...], dict[str, dict[str, "Choice"]]]
+Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
 """A unit, the algorithms to evaluate, and their choices if it is of test users."""
-Evaluate = Callable[["Experiment", Iterable[Job]], Iterator["UnitResult"]]
+Evaluate = Callable[[Experiment, Iterable[Job]], Iterator[UnitResult]]
 """Evaluates jobs, in any order, and yields their results as they come."""
 
 MOST_JOBS = 256  # each has the data and the libraries in memory
@@ -39,10 +51,7 @@ _RESUME = "finished units are kept: re-run the same command to resume"
 
 
 def make_backend(
-    *,
-    n_jobs: int | None = None,
-    scheduler: str | None = None,
-    tell: Callable[[str], None] = print,
+    *, n_jobs: int | None = None, scheduler: str | None = None, tell: Callable[[str], None] = print
 ) -> Local | Dask:
     """Return a backend, a context manager; raise `ConfigError` if the options do not fit it.
 
@@ -59,13 +68,6 @@ Facts = tuple[tuple[str, str], ...]
 """Names and values of all that results depend on besides the config: versions, BLAS, data."""
 
 
-def _packed(experiment: Experiment, facts: Facts = ()) -> tuple[Any, ...]:
-    """Return what workers get of an experiment: the arguments of `experiment_from`."""
-    from rankpursuit.experiments.methods import plugin_sources
-
-    return json.dumps(experiment.resolved()), plugin_sources(), facts
-
-
 @lru_cache(maxsize=1)  # an earlier experiment may have had other plug-ins of the same names
 def experiment_from(
     text: str, plugins: tuple[tuple[str, str], ...] = (), facts: Facts = ()
@@ -75,11 +77,6 @@ def experiment_from(
     The text is JSON of `Experiment.resolved`, and the plug-ins are those of `plugin_sources`. With
     facts, as in a worker of a cluster, raises a `RunError` if they do not hold here.
     """
-    from threadpoolctl import threadpool_limits
-
-    from rankpursuit.experiments.config import parse_experiment
-    from rankpursuit.experiments.methods import install_plugins
-
     install_plugins(plugins)
     experiment = parse_experiment(json.loads(text))
     if not facts:
@@ -89,9 +86,7 @@ def experiment_from(
 
 
 def _evaluate(packed: tuple[Any, ...], job: Job) -> UnitResult:
-    """Evaluate a job in a worker."""
-    from rankpursuit.experiments.evaluate import evaluate_unit
-
+    """Evaluate a job in a worker, of an experiment given by arguments of `experiment_from`."""
     return evaluate_unit(experiment_from(*packed), *job)
 
 
@@ -109,8 +104,6 @@ class Local:
 
     def count(self) -> int:
         """Return the number of units that are evaluated at the same time."""
-        import joblib
-
         return int(joblib.effective_n_jobs(self._n_jobs))
 
     def check(self, data: DataSpec) -> None:
@@ -118,10 +111,8 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
-        from joblib.externals.loky import get_reusable_executor
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-        n_workers, packed, waiting = self.count(), _packed(experiment), iter(jobs)
+        packed = json.dumps(experiment.resolved()), plugin_sources()
+        n_workers, waiting = self.count(), iter(jobs)
         if n_workers == 1:
             yield from (_evaluate(packed, job) for job in waiting)
             return
@@ -153,16 +144,12 @@ def _start_trackers() -> None:
 
     What they report of a run that was killed, they have cleaned up already.
     """
-    import multiprocessing.resource_tracker
-
-    from joblib.externals.loky.backend import resource_tracker
-
     kept = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere, _signals_deferred():
             os.dup2(nowhere.fileno(), 2)
             multiprocessing.resource_tracker.ensure_running()
-            resource_tracker.ensure_running()
+            loky_tracker.ensure_running()
     finally:
         os.dup2(kept, 2)
         os.close(kept)
@@ -217,8 +204,6 @@ class Dask:
 
     def __enter__(self) -> Self:
         """Connect to the scheduler; raise a `RunError` if there is none."""
-        import asyncio
-
         try:
             from distributed import Client, Security, rpc
         except ImportError as error:
@@ -259,8 +244,6 @@ class Dask:
 
     def check(self, data: DataSpec) -> None:
         """Raise a `ClusterError` if versions, BLAS or data of a worker differ from those here."""
-        from rankpursuit.experiments.export import blas
-
         facts = _facts(data)
         self._wait_for_worker()
         with self._scheduler():
@@ -286,8 +269,8 @@ class Dask:
         """
         from distributed import KilledWorker, as_completed
 
-        waiting = iter(jobs)
-        evaluate = partial(_evaluate, _packed(experiment, _facts(experiment.data)))
+        waiting, text = iter(jobs), json.dumps(experiment.resolved())
+        evaluate = partial(_evaluate, (text, plugin_sources(), _facts(experiment.data)))
 
         def submit(number: int) -> Any:
             return self._client.map(evaluate, list(islice(waiting, number)), key="u", pure=False)
@@ -343,22 +326,12 @@ class Dask:
 
 def _facts(data: DataSpec) -> Facts:
     """Return the facts of this process."""
-    import numpy
-    import scipy
-
-    import rankpursuit
-    from rankpursuit.experiments.config import ratings_of
-    from rankpursuit.experiments.export import blas
-
-    versions = [(module.__name__, module.__version__) for module in (rankpursuit, numpy, scipy)]
+    versions = [(module.__name__, module.__version__) for module in (rankpursuit, np, scipy)]
     return *versions, ("BLAS", blas()), ("data", ratings_of(data).checksum())
 
 
 def _check_worker(data: DataSpec, expected: Facts) -> DataSpec:
     """Return the data where this worker has it; raise a `RunError` if results would differ."""
-    from rankpursuit.datasets.fetch import data_folders
-    from rankpursuit.experiments.config import ratings_of
-
     path = getattr(data, "path", None)
     if path is not None and not Path(path).exists():  # look in the usual places of this machine
         places = [folder / Path(path).name for folder in data_folders()]

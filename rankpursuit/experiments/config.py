@@ -284,9 +284,9 @@ def ratings_of(data: DataSpec) -> Ratings:
     if isinstance(data, NamedSpec):
         return load_named(data.name, data.path)
     options = data.model_dump(exclude={"name", "path"}, exclude_defaults=True)
-    return (
-        make_ratings(**options) if data.name == "synthetic" else load_ratings(data.path, **options)
-    )
+    if isinstance(data, SyntheticSpec):
+        return make_ratings(**options)
+    return load_ratings(data.path, **options)
 
 
 # The experiment
@@ -294,10 +294,6 @@ def ratings_of(data: DataSpec) -> Ratings:
 
 def _data(value: Any) -> Any:
     return value if isinstance(value, Section) else parse_kind(value, "name", _DATA)
-
-
-def _is_lenient(info: ValidationInfo) -> bool:
-    return bool((info.context or {}).get("lenient"))
 
 
 def _algorithms(value: Any, info: ValidationInfo) -> Any:
@@ -308,7 +304,7 @@ def _algorithms(value: Any, info: ValidationInfo) -> Any:
     for label, options in value.items():
         try:
             if not isinstance(options, MethodOptions):
-                options = _algorithm(label, options, lenient=_is_lenient(info))
+                options = _algorithm(label, options, lenient=bool(info.context))
             found[label] = options
         except InvalidValue as error:
             errors += [((str(label), *below), message) for below, message in error.errors]
@@ -337,11 +333,10 @@ def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
 
 
 def _metric(name: str, info: ValidationInfo) -> str:
-    if name not in known(METRICS):
-        if not _is_lenient(info):
-            metrics = known(METRICS)
-            raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, metrics)}")
+    if info.context:
         register_missing(name, METRICS)
+    elif name not in (metrics := known(METRICS)):
+        raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, metrics)}")
     return name
 
 
@@ -399,10 +394,8 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _can_run(self) -> Self:
-        if (
-            self.tuning_on == "user"
-            and self.protocol.sizes(self.protocol.test_user_bounds[0])[1] < 4
-        ):
+        _, n_scored = self.protocol.sizes(self.protocol.test_user_bounds[0])
+        if self.tuning_on == "user" and n_scored < 4:
             message = "expected group: a user needs four scored items or more for cross-validation"
             raise InvalidValue(("tuning_on", message))
         pursuits = [x for x, o in self.algorithms.items() if N_BASIS.key in o.grid()]
@@ -483,7 +476,7 @@ def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Exp
     results.
     """
     try:
-        return parse_section(Experiment, config, {"lenient": lenient})
+        return parse_section(Experiment, config, lenient)
     except InvalidValue as error:
         raise ConfigError(error.lines()) from error
 

@@ -13,10 +13,10 @@ one with the larger beta. `Axis.precedence` has this order.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 
 Array = NDArray[np.float64]
+_threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # searched for once in each process
 FOLDS = 5
 """Folds of a user's own scored items, of at least two items each, with ``tuning_on: user``."""
 
@@ -79,8 +80,7 @@ Choices = Mapping[str, Mapping[str, Choice]]
 """For each algorithm and each metric, the point of the grid chosen on the hold-out users."""
 
 
-@dataclass(frozen=True)
-class UserResult:
+class UserResult(NamedTuple):
     """A test user's error with one algorithm, tuned for one metric.
 
     `n_basis` is the number of basis functions in use, `n_points` the number of training points
@@ -157,9 +157,9 @@ def _add_users(
     failures: dict[str, str],
 ) -> None:
     """Add the errors of users at the chosen points; without choices, over the whole grids."""
-    widths = _widths(experiment, results, choices or {})
-    for stacked in in_stacks(tasks, len(widths)):
-        problem = Problem.of(stacked, widths, experiment.kernel.parameter)
+    kernel = experiment.kernel
+    for stacked in in_stacks(tasks, len(kernel.widths)):
+        problem = Problem.of(stacked, kernel.widths, kernel.parameter)
         for label, result in results.items():
             if label in failures:
                 continue
@@ -168,7 +168,7 @@ def _add_users(
                 if choices is None:
                     _add_holdout_users(experiment, label, problem, result)
                 else:
-                    _add_test_users(experiment, label, problem, widths, choices[label], result)
+                    _add_test_users(experiment, label, problem, choices[label], result)
             except Exception as error:  # of one algorithm; the others go on
                 users = "user " if len(stacked) == 1 else "one of the users "
                 users += ", ".join(str(task.user) for task in stacked)
@@ -181,15 +181,6 @@ def tasks_of(experiment: Experiment, unit: Unit) -> list[Task]:
     key: dict[str, Any] = {"seed": experiment.seed, "role": unit.role} | vars(unit.cell)
     ratings, protocol = ratings_of(experiment.data), experiment.protocol
     return [build_task(ratings, protocol, **key, user=user) for user in unit.users]
-
-
-def _widths(experiment: Experiment, labels: Iterable[str], choices: Choices) -> tuple[float, ...]:
-    """Return all widths for hold-out users; for test users those chosen for some algorithm."""
-    if not any(experiment.algorithms[label].has_width for label in labels):
-        return experiment.kernel.widths[:1]
-    chosen = [choice for by_metric in choices.values() for choice in by_metric.values()]
-    widths = {choice.values[WIDTH.key] for choice in chosen if WIDTH.key in choice.values}
-    return tuple(sorted(widths)) or experiment.kernel.widths
 
 
 def _add_holdout_users(
@@ -212,14 +203,12 @@ def _add_test_users(
     experiment: Experiment,
     label: str,
     problem: Problem,
-    widths: tuple[float, ...],
     choices: Mapping[str, Choice],
     result: AlgorithmResult,
 ) -> None:
     """Add the users' errors at the chosen point, and the errors along its number of functions."""
     for metric, choice in choices.items():
-        has_width = WIDTH.key in choice.values
-        alone = problem.at_width(widths.index(choice.values[WIDTH.key]) if has_width else 0)
+        alone = problem.at_width(choice.index[0] if WIDTH.key in choice.values else 0)
         point = {k: v for k, v in choice.values.items() if k not in (WIDTH.key, N_BASIS.key)}
         chosen = experiment.algorithms[label].at(point)
         predictions = _predictions(experiment, chosen, alone)
@@ -231,16 +220,9 @@ def _add_test_users(
         position = dict(zip(choice.values, choice.index, strict=True)).get(N_BASIS.key, 0)
         for task, line, n_basis in zip(alone.tasks, lines, sizes[:, position], strict=True):
             result.add(metric, line)
-            result.users.append(
-                UserResult(
-                    user=task.user,
-                    metric=metric,
-                    error=float(line[position]),
-                    n_basis=int(n_basis),
-                    n_points=predictions.n_points,
-                    n_test=len(task.test),
-                )
-            )
+            sizes_of_task = int(n_basis), predictions.n_points, len(task.test)
+            own = UserResult(task.user, metric, float(line[position]), *sizes_of_task)
+            result.users.append(own)
 
 
 def _predictions(
@@ -288,12 +270,6 @@ def _errors(
     return errors
 
 
-@lru_cache(maxsize=1)
-def _threadpools() -> ThreadpoolController:
-    """Find the libraries with threads of their own, once in each process."""
-    return ThreadpoolController()
-
-
 def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:
     """Return the errors by which a method's parameters are chosen, to report it on a metric."""
     return (metric,) if tuning == "reported" else METHODS[method].own
@@ -332,7 +308,10 @@ def choose_parameters(
             axes = grid_axes(options, kernel.widths)
             if options.sized_by is not None:
                 size = found[options.sized_by][metric].values[N_BASIS.key]
-                error = _keep_nearest(error, axes, size)
+                distance = np.abs(np.asarray(axes[N_BASIS.key], dtype=float) - size)
+                other = np.arange(len(distance)) != distance.argmin()
+                shape = [-1 if key == N_BASIS.key else 1 for key in axes]
+                error = np.where(other.reshape(shape), np.inf, error)
             choice = choose(error, axes, wide_is_smooth=kernel.parameter == "sigma")
             holdout_error = float(errors[label][metric][choice.index])
             found[label][metric] = replace(choice, holdout_error=holdout_error)
@@ -343,24 +322,16 @@ def _keep_one_width(
     errors: dict[str, Array], algorithms: Mapping[str, MethodOptions], chosen_by: str
 ) -> None:
     """Set the errors of all widths to infinity, except for the one best for several methods."""
-    labels = [label for label in errors if algorithms[label].has_width]
-    deciding = labels
-    if chosen_by == "ranking":
-        deciding = [label for label in labels if METHODS[algorithms[label].method].rank_only]
-    by_width = [errors[label].reshape(len(errors[label]), -1).min(axis=1) for label in deciding]
+    kept = {label: error for label, error in errors.items() if algorithms[label].has_width}
+    by_width = [
+        error.reshape(len(error), -1).min(axis=1)
+        for label, error in kept.items()
+        if chosen_by == "all" or METHODS[algorithms[label].method].rank_only
+    ]
     best = joint_error(by_width).argmin()
-    for label in labels:
-        other = np.arange(len(errors[label])) != best
-        errors[label] = errors[label].copy()
-        errors[label][other] = np.inf
-
-
-def _keep_nearest(errors: Array, axes: Mapping[str, GridValues], size: Any) -> Array:
-    """Return errors with all sizes of the model set to infinity, except for the nearest."""
-    sizes = np.asarray(axes[N_BASIS.key], dtype=float)
-    other = np.arange(len(sizes)) != np.abs(sizes - size).argmin()
-    shape = [-1 if key == N_BASIS.key else 1 for key in axes]
-    return np.where(other.reshape(shape), np.inf, errors)
+    for label, error in kept.items():
+        errors[label] = np.full_like(error, np.inf)
+        errors[label][best] = error[best]
 
 
 def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: bool = True) -> Choice:

@@ -79,10 +79,13 @@ class Section(BaseModel):
 Kind = TypeVar("Kind", bound=Section)
 
 
-def parse_section(section: type[Kind], value: Any, context: Any = None) -> Kind:
-    """Return the section that a mapping declares; raise `InvalidValue` with all errors."""
+def parse_section(section: type[Kind], value: Any, lenient: bool = False) -> Kind:
+    """Return the section that a mapping declares; raise `InvalidValue` with all errors.
+
+    Validators see `lenient` as their context.
+    """
     try:
-        return section.model_validate(value, by_alias=True, by_name=False, context=context)
+        return section.model_validate(value, by_alias=True, by_name=False, context=lenient)
     except ValidationError as error:
         raise InvalidValue(*_translated(error, section.keys())) from error
 

@@ -12,6 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import entry_points
 from itertools import chain, product
 from pathlib import Path
@@ -38,7 +39,6 @@ from rankpursuit.experiments.problem import (
     Problem,
     feature_view_kernels,
     first_of_equals,
-    point_view_kernels,
     view_points,
     view_skills,
 )
@@ -206,6 +206,7 @@ METRICS: dict[str, Metric] = {}
 _ESTIMATORS: dict[str, tuple[Any, str | None]] = {}  # of plug-ins, by dotted name, with the plug-in
 _PLUGINS: dict[str, str] = {}  # source text of every plug-in by its name
 _loading: str | None = None  # name of the plug-in that is being executed
+_ENTRY_POINTS = "rankpursuit.plugins"  # the group of those of installed plug-ins
 MISSING = "missing"  # the plug-in of methods and metrics that are known by name only
 
 Registered = TypeVar("Registered")
@@ -213,26 +214,23 @@ Registered = TypeVar("Registered")
 
 def register_method(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
     """Register the decorated function as the `predict_grid` of a method; see `Method`."""
-    return _registrar(METHODS, Method, name, attributes)
+    return partial(_enter, METHODS, Method, name, attributes)
 
 
 def register_metric(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
     """Register the decorated function as a metric; see `Metric`."""
-    return _registrar(METRICS, Metric, name, attributes)
+    return partial(_enter, METRICS, Metric, name, attributes)
 
 
-def _registrar(registry: Any, kind: Any, name: str, attributes: Mapping[str, Any]) -> Any:
-    """Return a decorator that enters a function into a registry."""
-
-    def register(function: Registered) -> Registered:
-        taken = known(registry).get(name)
-        if taken and (_loading is None or taken.plugin != _loading):
-            owner = taken.plugin or "rankpursuit"
-            raise ValueError(f"the name {name} is taken by {owner}")
-        registry[name] = kind(name, function, **attributes, plugin=_loading)
-        return function
-
-    return register
+def _enter(
+    registry: Any, kind: Any, name: str, attributes: Mapping[str, Any], function: Registered
+) -> Registered:
+    """Enter a function into a registry, and return it."""
+    taken = known(registry).get(name)
+    if taken and (_loading is None or taken.plugin != _loading):
+        raise ValueError(f"the name {name} is taken by {taken.plugin or 'rankpursuit'}")
+    registry[name] = kind(name, function, **attributes, plugin=_loading)
+    return function
 
 
 def known(registry: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,12 +272,6 @@ def find_axis(key: str) -> Axis:
     return next((axis for axis in known if axis.key == key), Axis(key))
 
 
-def result_axes(algorithms: Iterable[MethodOptions]) -> list[Axis]:
-    """Return the axes that are columns of results: `AXES`, then further ones of the algorithms."""
-    keys = dict.fromkeys(key for options in algorithms for key in options.grid())
-    return [*AXES.values(), *(find_axis(key) for key in keys if key not in AXES)]
-
-
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
     """Predict some points of a problem with a method at every point of its grid.
 
@@ -307,9 +299,18 @@ def load_plugins(plugins: Iterable[str | Path]) -> None:
     `ConfigError` if there is no such plug-in, it fails, or a name that it registers is taken.
     """
     sources: dict[str, str] = {}
+    installed = entry_points(group=_ENTRY_POINTS)
     for plugin in map(str, plugins):
-        path = Path(plugin) if plugin.endswith(".py") else _installed(plugin)
-        name = path.name if plugin.endswith(".py") else plugin
+        path, name = Path(plugin), plugin
+        if plugin.endswith(".py"):
+            name = path.name
+        elif plugin in installed.names:
+            spec = importlib.util.find_spec(installed[plugin].module)
+            path = Path(getattr(spec, "origin", None) or "")
+        else:
+            names = f"; {suggestion(plugin, sorted(installed.names))}" if installed else ""
+            message = f"neither a .py file nor an installed plug-in{names}"
+            raise ConfigError([f"--plugin {plugin}: {message}"])
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -339,32 +340,18 @@ def install_plugins(sources: Iterable[tuple[str, str]]) -> None:
         _loading = name
         try:
             if name.endswith(".py"):
-                _execute(name.removesuffix(".py"), source)
+                word = name.removesuffix(".py")
+                if getattr(sys.modules.get(word), "__spec__", None):  # a plug-in has none
+                    raise ImportError(f"{word} is another module: rename the file")
+                module = sys.modules[word] = ModuleType(word)  # pydantic looks types up there
+                exec(compile(source, name, "exec"), module.__dict__)
             else:
-                entry_points(group="rankpursuit.plugins")[name].load()
+                entry_points(group=_ENTRY_POINTS)[name].load()
         except Exception as error:
             raise ConfigError([f"--plugin {name}: {type(error).__name__}: {error}"]) from error
         finally:
             _loading = None
         _PLUGINS[name] = source
-
-
-def _execute(name: str, source: str) -> None:
-    """Execute the source of a file as a module."""
-    if getattr(sys.modules.get(name), "__spec__", None):  # a plug-in has none
-        raise ImportError(f"{name} is another module: rename the file")
-    module = sys.modules[name] = ModuleType(name)  # pydantic looks types up there
-    exec(compile(source, f"{name}.py", "exec"), module.__dict__)
-
-
-def _installed(name: str) -> Path:
-    """Return the file of an installed plug-in."""
-    plugins = entry_points(group="rankpursuit.plugins")
-    if name not in plugins.names:
-        names = f"; {suggestion(name, sorted(plugins.names))}" if plugins.names else ""
-        raise ConfigError([f"--plugin {name}: neither a .py file nor an installed plug-in{names}"])
-    spec = importlib.util.find_spec(plugins[name].module)
-    return Path(spec.origin or "" if spec else "")
 
 
 def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) -> dict[str, str]:
@@ -409,14 +396,12 @@ register_metric(
 )(squared_error)
 
 
-@register_metric(
+register_metric(
     "ndcg",
     title="NDCG@10 error (one minus NDCG@10)",
     label="NDCG@10 error (1 - NDCG)",
     task="Top of the ranking",
-)
-def _ndcg(scores: Array, predictions: Array) -> Any:
-    return ndcg_error(scores, predictions, k=10, gain="shifted")
+)(partial(ndcg_error, k=10, gain="shifted"))
 
 
 # The paper's methods
@@ -515,88 +500,75 @@ class SemiSupervisedOptions(MethodOptions):
         return self
 
 
-def _all_pairs(problem: Problem) -> GroupPreferences:
-    return GroupPreferences.single(problem.n_scored)
-
-
 def _form(problem: Problem, options: MethodOptions) -> Preferences:
-    """Return what a least-squares method fits: all pairs of scored points, or the points."""
-    ranks = METHODS[options.method].rank_only
-    return _all_pairs(problem) if ranks else Pointwise(problem.n_scored)
+    """Return what a least-squares method fits: all pairs of scored points, the points, or both."""
+    pairs = GroupPreferences.single(problem.n_scored)
+    if isinstance(options, CombinedOptions):
+        return Blend(pairs, *options.beta)
+    return pairs if METHODS[options.method].rank_only else Pointwise(problem.n_scored)
 
 
-def _scored_columns(problem: Problem, rows: slice) -> Array:
-    return problem.kernel[:, rows, : problem.n_scored]
+def _for_each(key: str, function: Callable[..., GridPredictions]) -> Any:
+    """Return a function that predicts with one value after another of the first axis of a grid."""
+
+    def predict(problem: Problem, options: Any, rows: slice) -> GridPredictions:
+        points = [options.at({key: value}) for value in getattr(options, key)]
+        parts = [function(problem, point, rows) for point in points]
+        values, n_basis = ([getattr(x, y) for x in parts] for y in ("values", "n_basis"))
+        return GridPredictions(np.stack(values, 1), np.stack(n_basis, 1), parts[0].n_points)
+
+    return predict
 
 
 def _least_squares(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
     form = _form(problem, options)
     coef = rls_path(problem.scored_kernel, problem.scored_scores, options.lambdas, form)
-    values = function_values(_scored_columns(problem, rows), coef)
+    values = function_values(problem.kernel[:, rows, : problem.n_scored], coef)
     return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
 
 
 def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
-    comparable, n_scored = _all_pairs(problem).pairs(), problem.n_scored
+    n_scored = problem.n_scored
+    comparable = GroupPreferences.single(n_scored).pairs()
     task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
     pairs = [task_pairs[task] for task in problem.task_index]
     path = rank_svm_path(problem.scored_kernel, pairs, options.C, loss=options.loss)
-    values = function_values(_scored_columns(problem, rows), path.coefficients)
+    values = function_values(problem.kernel[:, rows, :n_scored], path.coefficients)
     return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), n_scored)
 
 
 def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> GridPredictions:
     n_points = problem.n_scored
-    orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
-    # In this order the first columns, and the first rows and columns, are those of every subset.
     sizes = [min(n_points, count_basis(size, n_points)) for size in options.n_basis]
-    task_starts = np.searchsorted(problem.task_index, np.arange(1, len(orders)))
-
-    def reordered(stack: Array, axis: int) -> Array:
-        parts = zip(np.split(stack, task_starts), orders, strict=True)
-        return np.concatenate([own.take(order[: max(sizes)], axis=axis) for own, order in parts])
-
-    subset_rows = reordered(problem.scored_kernel, 1)
+    # In this order the first columns, and the first rows and columns, are those of every subset.
+    orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
+    subset = np.stack(orders)[problem.task_index, : max(sizes)]
+    subset_rows = np.take_along_axis(problem.scored_kernel, subset[:, :, None], axis=1)
     coef = nested_rls_path(
         subset_rows.swapaxes(1, 2),
-        reordered(subset_rows, 2),
+        np.take_along_axis(subset_rows, subset[:, None], axis=2),
         sizes,
         problem.scored_scores,
         options.lambdas,
-        _all_pairs(problem),
+        GroupPreferences.single(n_points),
     )
-    new = reordered(_scored_columns(problem, rows), 2)
+    new = np.take_along_axis(problem.kernel[:, rows], subset[:, None], axis=2)
     return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
 
 
-def _pursuit(
-    problem: Problem, options: PursuitOptions, rows: slice, form: Preferences | None = None
-) -> GridPredictions:
-    form = form or _form(problem, options)
-    kernel, n_points = problem.scored_kernel, problem.n_scored
+def _pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
+    form, kernel = _form(problem, options), problem.scored_kernel
     dictionary, target = ridge_rows(
         form.root(kernel), form.root_vectors(problem.scored_scores), kernel, options.ridge
     )
-    steps, grid = _distinct_steps(options, n_points)
+    steps, grid = _distinct_steps(options, problem.n_scored)
     path = pursue_stack(
         dictionary, target, steps[-1], fitting=options.fitting, repeat=options.repeat
     )
     reached = np.minimum(steps, path.selected.shape[1])
-    values = path.predict(_for_each_ridge(_scored_columns(problem, rows), options), reached)
-    n_basis = np.minimum(steps, path.n_steps[:, None])[:, grid]
-    return GridPredictions(
-        _by_ridge(values[:, grid], options), _by_ridge(n_basis, options), n_points
-    )
-
-
-def _for_each_ridge(stack: Array, options: Any) -> Array:
-    """Repeat each kernel of a stack once for every ridge."""
-    return stack if len(options.ridge) == 1 else np.repeat(stack, len(options.ridge), axis=0)
-
-
-def _by_ridge(stack: NDArray, options: Any) -> NDArray:
-    """Split the axis of a stack with every ridge into those of kernels and of ridges."""
-    return stack.reshape(-1, len(options.ridge), *stack.shape[1:])
+    values = path.predict(problem.kernel[:, rows, : problem.n_scored], reached)
+    n_basis = np.minimum(steps, path.n_steps[:, None])
+    return GridPredictions(values[:, grid], n_basis[:, grid], problem.n_scored)
 
 
 def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -607,38 +579,39 @@ def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDAr
 def _semi_supervised(
     problem: Problem, options: SemiSupervisedOptions, rows: slice
 ) -> GridPredictions:
-    n_scored, split_loss = problem.n_scored, options.views == "loss"
+    n_scored, n_views = problem.n_scored, options.n_views
     n_dictionary = n_scored if options.dictionary == "scored" else problem.n_train
     agreed = slice(n_scored, problem.n_train)
     if options.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
         agreed = slice(0, n_scored)
     if options.views == "features":
-        kernels = feature_view_kernels(problem, options.n_views, n_dictionary)
-        among = [kernel[:, :n_dictionary] for kernel in kernels]
+        kernels = feature_view_kernels(problem, n_views, n_dictionary)
+        points = [np.arange(n_dictionary)[None]] * n_views
     else:
-        points = view_points(problem, options.n_views, n_dictionary, split_loss=split_loss)
-        kernels = point_view_kernels(problem, points)
-        among = _take(kernels, points) if any(options.ridge) else kernels
-    # Contiguous for each point: means over the points then add one point after the other.
-    rows_of = [np.ascontiguousarray(kernel[:, :n_scored]) for kernel in kernels]
-    scores = [problem.scored_scores] * options.n_views
-    if split_loss:  # scored points come first, equally many in all tasks
-        own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
-        rows_of = _take(rows_of, own)
-        scores = [np.take_along_axis(s, o, axis=1) for s, o in zip(scores, own, strict=True)]
-    common = GroupPreferences.single(agreed.stop - agreed.start)
+        split_loss = options.views == "loss"
+        points = view_points(problem, n_views, n_dictionary, split_loss=split_loss)
+        functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
+        # The values of one function are contiguous in memory.
+        kernels = [functions[stack[:, None], part].swapaxes(1, 2) for part in points]
+    # Scored points come first, equally many in all tasks.
+    own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
     penalised = []
-    for part, target, penalty in zip(rows_of, scores, among, strict=True):
-        form = GroupPreferences.single(part.shape[1])
-        penalised.append(
-            ridge_rows(form.root(part), form.root_vectors(target), penalty, options.ridge)
-        )
+    for kernel, part, fitted in zip(kernels, points, own, strict=True):
+        # Contiguous for each point: means over the points then add one point after the other.
+        scored, target = np.ascontiguousarray(kernel[:, :n_scored]), problem.scored_scores
+        if options.views == "loss":
+            scored = np.take_along_axis(scored, fitted[:, :, None], axis=1)
+            target = np.take_along_axis(target, fitted, axis=1)
+        among = np.take_along_axis(kernel, part[:, :, None], axis=1)
+        form = GroupPreferences.single(scored.shape[1])
+        rows_of_view = form.root(scored), form.root_vectors(target)
+        penalised.append(ridge_rows(*rows_of_view, among, options.ridge))
     size = min(kernel.shape[2] for kernel in kernels)
     steps, grid = _distinct_steps(options, size)
-    agreed_rows = [np.ascontiguousarray(kernel[:, agreed]) for kernel in kernels]
+    common = GroupPreferences.single(agreed.stop - agreed.start)
     path = coregularised_pursuit(
         [dictionary for dictionary, _ in penalised],
-        [_for_each_ridge(common.root(part), options) for part in agreed_rows],
+        [common.root(np.ascontiguousarray(kernel[:, agreed])) for kernel in kernels],
         [target for _, target in penalised],
         options.nu,
         steps[-1],
@@ -648,58 +621,40 @@ def _semi_supervised(
     reached = np.minimum(steps, size)
 
     def predicted(at: slice) -> list[Array]:
-        new = [_for_each_ridge(kernel[:, at], options) for kernel in kernels]
+        new = [kernel[:, at] for kernel in kernels]
         return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(new)]
 
     if options.aggregation == "mean":
-        new = [_for_each_ridge(kernel[:, rows], options) for kernel in kernels]
-        values = path.predict_mean(new, reached)
+        values = path.predict_mean([kernel[:, rows] for kernel in kernels], reached)
     elif options.aggregation == "weighted":
-        at_scored = [_by_ridge(part, options) for part in predicted(slice(0, n_scored))]
-        skills = view_skills(problem, own, at_scored)
-        flat = skills.reshape(len(skills), -1, *skills.shape[3:])
-        values = weighted_mean(predicted(rows), flat)
+        skills = view_skills(problem, own, predicted(slice(0, n_scored)))
+        values = weighted_mean(predicted(rows), skills)
     else:
         values = AGGREGATIONS[options.aggregation](predicted(rows))
-    n_basis = options.n_views * np.minimum(steps, path.n_steps[..., None])[..., grid]
-    return GridPredictions(
-        _by_ridge(values[:, :, grid], options), _by_ridge(n_basis, options), n_dictionary
-    )
+    n_basis = n_views * np.minimum(steps, path.n_steps[..., None])
+    return GridPredictions(values[:, :, grid], n_basis[..., grid], n_dictionary)
 
 
-def _take(kernels: list[Array], points: list[NDArray[np.intp]]) -> list[Array]:
-    """Return the rows of each view's kernels at some points, shape (w, n, N_v)."""
-    pairs = zip(kernels, points, strict=True)
-    return [np.take_along_axis(kernel, part[:, :, None], axis=1) for kernel, part in pairs]
-
-
-def _combined(problem: Problem, options: CombinedOptions, rows: slice) -> GridPredictions:
-    parts = [_pursuit(problem, options, rows, Blend(_all_pairs(problem), b)) for b in options.beta]
-    return GridPredictions(
-        np.stack([part.values for part in parts], axis=1),
-        np.stack([part.n_basis for part in parts], axis=1),
-        problem.n_scored,
-    )
-
-
-def _register(name: str, title: str, *attributes: Any, own: tuple[str, ...] = ()) -> None:
-    """Register one of the paper's methods: its function, options and axes."""
-    function, options, axes = attributes
-    keywords = {"own": own, "rank_only": False} if own else {}
-    register_method(name, title=title, options=options, axes=axes, **keywords)(function)
+def _register(
+    name: str, title: str, function: Any, options: Any, *axes: Axis, own: tuple[str, ...] = ()
+) -> None:
+    """Register one of the paper's methods; `own` if it is not rank-only."""
+    further = {"own": own, "rank_only": False} if own else {}
+    register_method(name, title=title, options=options, axes=axes, **further)(function)
 
 
 _SQUARED, _BOTH = ("squared_error",), ("disagreement", "squared_error")
-_PURSUIT = _pursuit, PursuitOptions, (RIDGE, N_BASIS)
-_register("rls", "RLS", _least_squares, LeastSquaresOptions, (LAMBDA,), own=_SQUARED)
+_RIDGED = _for_each("ridge", _pursuit)
+_PURSUIT = _RIDGED, PursuitOptions, RIDGE, N_BASIS
+_SEMI = _for_each("ridge", _semi_supervised), SemiSupervisedOptions, RIDGE, NU, N_BASIS
+_CRRP = _for_each("beta", _RIDGED), CombinedOptions, BETA, RIDGE, N_BASIS
+_register("rls", "RLS", _least_squares, LeastSquaresOptions, LAMBDA, own=_SQUARED)
 _register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, own=_SQUARED)
-_register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, (C,))
-_register("rank_rls", "RankRLS", _least_squares, LeastSquaresOptions, (LAMBDA,))
-_register("sparse_rank_rls", "Sparse RankRLS", _sparse_rank_rls, SparseOptions, (N_BASIS, LAMBDA))
+_register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, C)
+_register("rank_rls", "RankRLS", _least_squares, LeastSquaresOptions, LAMBDA)
+_register("sparse_rank_rls", "Sparse RankRLS", _sparse_rank_rls, SparseOptions, N_BASIS, LAMBDA)
 _register("ranking_pursuit", "Ranking Pursuit", *_PURSUIT)
-_SEMI = _semi_supervised, SemiSupervisedOptions, (RIDGE, NU, N_BASIS)
 _register("semi_supervised_ranking_pursuit", "SS Ranking Pursuit", *_SEMI)
-_CRRP = _combined, CombinedOptions, (BETA, RIDGE, N_BASIS)
 _register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
 
 

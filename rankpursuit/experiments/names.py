@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -73,10 +72,7 @@ def summary_line(path: Path) -> str:
 
 def resolve_path(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
     """Return the file of a config, given by its name or as a path relative to a folder."""
-    name = os.fspath(word)
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name) and (found := shipped_configs().get(name)):
-        return found
-    return folder / name
+    return shipped_configs().get(os.fspath(word), folder / word)
 
 
 def closest_match(path: Path, pattern: str = "*") -> Path | None:

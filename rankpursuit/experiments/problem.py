@@ -168,12 +168,8 @@ def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
 
 def first_of_equals(rows: Array) -> NDArray[np.intp]:
     """Return, for each row, the first row that equals it."""
-    first: dict[bytes, int] = {}
-    content = (rows + 0.0).tobytes()  # -0.0 becomes 0.0
-    length = len(content) // len(rows)
-    return np.array(
-        [first.setdefault(content[i * length : (i + 1) * length], i) for i in range(len(rows))]
-    )
+    _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first[number.ravel()]
 
 
 def _kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) -> Array:
@@ -198,15 +194,6 @@ def view_points(
     is_scored = np.arange(n_dictionary) < problem.n_scored
     parts = [split_points(is_scored, n_views, t.generator("views")) for t in problem.tasks]
     return [np.stack(view)[problem.task_index] for view in zip(*parts, strict=True)]
-
-
-def point_view_kernels(problem: Problem, view_points: list[NDArray[np.intp]]) -> list[Array]:
-    """Return kernels of all points with those of each view, shape (w, rows, N_v).
-
-    The values of one function are contiguous in memory.
-    """
-    functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
-    return [functions[stack[:, None], points].swapaxes(1, 2) for points in view_points]
 
 
 def feature_view_kernels(problem: Problem, n_views: int, n_dictionary: int) -> list[Array]:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -109,10 +110,8 @@ class Task:
 
     user: int
     """Number of the user in the ratings table."""
-    seed: int
-    group: Group
-    repeat: int
-    role: Role
+    key: tuple[int, ...]
+    """What its random choices depend on: seed, group, repeat, role and user."""
     items: NDArray[np.int32]
     """The n items that the user rated, as numbered in the ratings table."""
     reference: NDArray[np.intp]
@@ -140,8 +139,7 @@ class Task:
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Return a fresh generator for a purpose, such as ``"views"``: equal for equal purposes."""
-        role = get_args(Role).index(self.role)
-        return generator(self.seed, *self.group, self.repeat, role, self.user, purpose)
+        return generator(*self.key, purpose)
 
     def folds(self, n_folds: int) -> list[Self]:
         """Return tasks that each test a random part of the scored items and train on the others."""
@@ -232,18 +230,16 @@ def build_task(
     train, test = np.sort(shuffled[:n_train]), np.sort(shuffled[n_train:])
     mixed = generator(*key, "scored").permutation(train)
     rated = _rated(ratings, items, reference)
+    own = ratings.medians if protocol.fill == "median" else ratings.means
     counts = np.count_nonzero(~np.isnan(rated), axis=1)
     overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
     sums = np.nansum(rated, axis=1)
     return Task(
         user=int(user),
-        seed=seed,
-        group=group,
-        repeat=repeat,
-        role=role,
+        key=key,
         items=items,
         reference=reference,
-        features=_filled(ratings, rated, reference, train, test, protocol),
+        features=_filled(rated, own[reference], test, protocol),
         mean_ratings=np.where(counts > 0, sums / np.maximum(counts, 1), overall),
         scores=scores,
         train=train,
@@ -255,47 +251,24 @@ def build_task(
 
 def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:
     """Return the reference users' ratings of the items, shape (n, d); NaN where there are none."""
-    rated = np.full((len(items), len(reference)), np.nan)
-    # The ratings of all reference users end to end: their places in the table, and their columns.
-    counts = ratings.counts[reference]
-    entries = np.repeat(ratings.offsets[reference] - np.cumsum(counts) + counts, counts)
-    entries += np.arange(len(entries))
-    columns = np.repeat(np.arange(len(reference)), counts)
-    row_start = np.full(ratings.n_items, -1)  # where the row of an item begins
-    row_start[items] = np.arange(0, rated.size, len(reference))
-    places = row_start.take(ratings.items.take(entries))
-    shared = np.flatnonzero(places >= 0)
-    places = places.take(shared) + columns.take(shared)
-    rated.put(places, ratings.values.take(entries.take(shared)))
-    return rated
+    rated = np.full((len(reference), ratings.n_items), np.nan)
+    for row, user in zip(rated, reference, strict=True):
+        row[ratings.user_items(user)] = ratings.user_ratings(user)
+    return np.ascontiguousarray(rated[:, items].T)
 
 
 def _filled(
-    ratings: Ratings,
-    rated: NDArray[np.float64],
-    reference: NDArray[Any],
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    protocol: Protocol,
+    rated: NDArray[np.float64], own: NDArray[np.float64], test: NDArray[np.intp], protocol: Protocol
 ) -> NDArray[np.float64]:
-    """Return ratings with those that are missing filled as the protocol says."""
+    """Return ratings with those that are missing filled; `own` is over all ratings of a user."""
     if protocol.fill == "zero":
         return np.nan_to_num(rated)
-    own = (ratings.medians if protocol.fill == "median" else ratings.means)[reference]
-    if protocol.fill_over == "user":
-        return np.where(np.isnan(rated), own, rated)
-    filled = np.empty_like(rated)
-    for rows in (train, test) if protocol.fill_over == "set" else (slice(None),):
-        part = np.sort(rated[rows], axis=0)  # NaN last
-        counts = np.count_nonzero(~np.isnan(part), axis=0)
-        if protocol.fill == "mean":
-            values = np.nansum(part, axis=0) / np.maximum(counts, 1)
-        else:
-            columns = np.arange(part.shape[1])
-            values = part[np.maximum(counts - 1, 0) // 2, columns] + part[counts // 2, columns]
-            values /= 2
-        filled[rows] = np.where(np.isnan(rated[rows]), np.where(counts, values, own), rated[rows])
-    return filled
+    if protocol.fill_over != "user":
+        sets = np.zeros(len(rated))
+        sets[test] = protocol.fill_over == "set"
+        over = pd.DataFrame(rated).groupby(sets).transform(protocol.fill).to_numpy()
+        own = np.where(np.isnan(over), own, over)
+    return np.where(np.isnan(rated), own, rated)
 
 
 @lru_cache(maxsize=4)

@@ -31,19 +31,11 @@ from rankpursuit.experiments.evaluate import (
     choose_parameters,
     evaluate_unit,
 )
-from rankpursuit.experiments.export import Row, RunFolder, provenance, write_csv
 from rankpursuit.experiments.grids import is_number
-from rankpursuit.experiments.methods import N_BASIS, find_axis, grid_axes, result_axes
+from rankpursuit.experiments.methods import AXES, N_BASIS, find_axis, grid_axes
 from rankpursuit.experiments.names import suggestion
-from rankpursuit.experiments.problem import Array
-from rankpursuit.experiments.protocol import (
-    Group,
-    Role,
-    draw_users,
-    group_name,
-    too_few_users,
-)
-from rankpursuit.experiments.store import Identity, Store
+from rankpursuit.experiments.protocol import Group, Role, draw_users, group_name, too_few_users
+from rankpursuit.experiments.store import Identity, Row, RunFolder, Store, provenance, write_csv
 from rankpursuit.writing import remove_leftovers, write_atomically
 
 # Users of a unit, which is what a killed run loses for each worker: on average half a second of
@@ -153,27 +145,34 @@ class Run:
         """Return what a store of this run belongs to."""
         return Identity(self.experiment.digest(), ratings_of(self.experiment.data).checksum())
 
-    def results(self, store: Store, cell: Cell, role: Role, label: str) -> list[AlgorithmResult]:
-        """Return an algorithm's results on all units of a cell and role; none if one is missing."""
+    def pooled(self, store: Store, cell: Cell, role: Role, label: str) -> AlgorithmResult | None:
+        """Return an algorithm's mean errors, and users, of a cell; None if a unit is missing."""
         found = [store.load(unit, label) for unit in self.plan.units[cell, role]]
-        return [result for result in found if result] if all(found) else []
-
-    def mean_errors(self, results: Sequence[AlgorithmResult], role: Role) -> dict[str, Array]:
-        """Return the mean errors over the users of a cell and role, by metric."""
-        protocol = self.experiment.protocol
-        n_users = protocol.holdout_users if role == "holdout" else protocol.test_users
-        return {
-            metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
-            for metric in results[0].sums
-            if all(metric in result.sums for result in results)  # reused results may have more
+        done = [result for result in found if result]
+        if not done or len(done) < len(found):
+            return None
+        n_users = sum(len(unit.users) for unit in self.plan.units[cell, role])
+        means = {
+            metric: np.sum([result.sums[metric] for result in done], axis=0) / n_users
+            for metric in done[0].sums
+            if all(metric in result.sums for result in done)  # reused results may have more
         }
+        users = [user for result in done for user in result.users]
+        return AlgorithmResult(means, users, sum(result.seconds for result in done))
 
     def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
-        """Return the choices of the algorithms whose hold-out users of a cell are done."""
+        """Return the choices of the algorithms whose hold-out users of a cell are done.
+
+        They are empty if parameters are chosen for each user.
+        """
+        if self.experiment.tuning_on == "user":
+            unchosen = Choice((), {}, math.nan, ())
+            by_metric = dict.fromkeys(self.experiment.metrics, unchosen)
+            return dict.fromkeys(self.labels, by_metric)
         errors = {
-            label: self.mean_errors(results, "holdout")
+            label: result.sums
             for label in self.labels
-            if (results := self.results(store, cell, "holdout", label))
+            if (result := self.pooled(store, cell, "holdout", label))
         }
         if self.experiment.has_joint_choices and len(errors) < len(self.experiment.algorithms):
             return {}
@@ -269,7 +268,6 @@ def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) 
         n_users += len(unit.users)
         n_done += len(unit.users) * all(store.has(unit, label) for label in run.labels)
     failures: list[str] = []
-    by_repeat = [[cell for cell in run.plan.cells if cell.repeat == r] for r in run.plan.repeats]
     with tqdm(
         desc=run.experiment.name,
         total=n_users,
@@ -281,9 +279,9 @@ def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) 
         mininterval=0.2 if stream is not None and stream.isatty() else 15,
         smoothing=0,
     ) as bar:
-        for holdout, test in zip([*by_repeat, []], [[], *by_repeat], strict=True):
+        for number in range(len(run.plan.repeats) + 1):
             # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
-            jobs = list(_jobs(run, store, holdout, test))[::-1]
+            jobs = list(_jobs(run, store, number))[::-1]
             for result in evaluate(run.experiment, jobs):
                 store.save(result)
                 unit = result.unit
@@ -294,17 +292,16 @@ def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) 
     return failures
 
 
-def _jobs(run: Run, store: Store, holdout: list[Cell], test: list[Cell]) -> Iterator[Job]:
-    """Yield units with the algorithms that are missing in the store."""
-    for unit in run.plan.of(holdout, "holdout"):
-        if missing := tuple(label for label in run.labels if not store.has(unit, label)):
-            yield unit, missing, {}
-    for cell in test:
-        by_user = run.experiment.tuning_on == "user"
-        choices = {label: {} for label in run.labels} if by_user else run.choices(store, cell)
-        for unit in run.plan.of([cell], "test"):
-            if missing := tuple(label for label in choices if not store.has(unit, label)):
-                yield unit, missing, {label: choices[label] for label in missing}
+def _jobs(run: Run, store: Store, number: int) -> Iterator[Job]:
+    """Yield the units of a round with the algorithms that are missing in the store."""
+    for (cell, role), units in run.plan.units.items():
+        if cell.repeat != (number if role == "holdout" else number - 1):
+            continue
+        choices = {x: {} for x in run.labels} if role == "holdout" else run.choices(store, cell)
+        for unit in units:
+            missing = {label: x for label, x in choices.items() if not store.has(unit, label)}
+            if missing:
+                yield unit, tuple(missing), missing
 
 
 def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
@@ -369,69 +366,55 @@ def _write_files(
     return experiment
 
 
-def _tables(run: Run, store: Store) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+def _tables(run: Run, store: Store) -> tuple[list[Row], ...]:
     """Return the rows of repeats, users, curves and timings, by group, repeat and algorithm.
 
     A group, repeat and algorithm appears once all its hold-out and test users are done.
     """
-    repeats: list[Row] = []
-    users: list[Row] = []
-    curves: list[Row] = []
-    timings: list[Row] = []
-    columns = result_axes(run.experiment.algorithms.values())
-    by_user = run.experiment.tuning_on == "user"
-    unchosen = Choice((), {}, math.nan, ())
+    tables: tuple[list[Row], ...] = ([], [], [], [])
+    repeats, users, curves, timings = tables
+    experiment = run.experiment
+    further = [find_axis(key) for x in experiment.algorithms.values() for key in x.grid()]
+    columns = dict.fromkeys([*AXES.values(), *further])
     for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
-        choices: dict[str, dict[str, Choice]] = {} if by_user else run.choices(store, cell)
-        for label in run.labels:
-            found = {role: run.results(store, cell, role, label) for role in ROLES}
-            if not found["test"] or not (by_user or label in choices):
+        for label, choices in run.choices(store, cell).items():
+            holdout, test = (run.pooled(store, cell, role, label) for role in ROLES)
+            if not test:
                 continue
-            spec = run.experiment.algorithms[label]
+            spec = experiment.algorithms[label]
+            axes = grid_axes(spec, experiment.kernel.widths)
             key = {"group": group_name(cell.group), "repeat": cell.repeat + 1, "algorithm": label}
-            test_errors = run.mean_errors(found["test"], "test")
-            holdout_errors = {} if by_user else run.mean_errors(found["holdout"], "holdout")
-            for metric in run.experiment.metrics:
-                choice = unchosen if by_user else choices[label][metric]
-                tested = [u for result in found["test"] for u in result.users if u.metric == metric]
-                repeats.append(
-                    key
-                    | {
-                        "method": spec.method,
-                        "metric": metric,
-                        "test_error": float(np.mean([user.error for user in tested])),
-                        "holdout_error": "" if by_user else choice.holdout_error,
-                        "n_users": len(tested),
-                        **{axis.column: choice.values.get(axis.key, "") for axis in columns},
-                        "on_edge": " ".join(find_axis(key).column for key in choice.on_edge),
-                        "basis_functions": float(np.mean([u.n_basis for u in tested])),
-                        "basis_share": float(np.mean([u.n_basis / u.n_points for u in tested])),
-                    }
-                )
-                names = ("metric", "user", "error", "n_basis", "n_points", "n_test")
-                users += [key | {name: getattr(user, name) for name in names} for user in tested]
-                # Errors along one axis of the grid, the others as chosen.
-                axes = grid_axes(spec, run.experiment.kernel.widths)
+            for metric, choice in choices.items():
+                tested = [user for user in test.users if user.metric == metric]
+                row = key | {
+                    "method": spec.method,
+                    "metric": metric,
+                    "test_error": float(np.mean([user.error for user in tested])),
+                    "holdout_error": choice.holdout_error,
+                    "n_users": len(tested),
+                    **{axis.column: choice.values.get(axis.key, "") for axis in columns},
+                    "on_edge": " ".join(find_axis(name).column for name in choice.on_edge),
+                    "basis_functions": float(np.mean([user.n_basis for user in tested])),
+                    "basis_share": float(np.mean([x.n_basis / x.n_points for x in tested])),
+                }
+                repeats.append(row)
+                users += [key | {"metric": metric} | user._asdict() for user in tested]
                 for number, (axis, values) in enumerate(axes.items()):
-                    if not all(map(is_number, values)) or (by_user and axis != N_BASIS.key):
-                        continue  # words have no order
-                    holdout: Any = [""] * len(values)
-                    test: Any = holdout
-                    if not by_user:
-                        point: list[Any] = list(choice.index)
-                        point[number] = slice(None)
-                        holdout = holdout_errors[metric][tuple(point)].tolist()
-                    if axis == N_BASIS.key:
-                        test = test_errors[metric].tolist()
-                    names = ("metric", "axis", "value", "holdout_error", "test_error")
-                    column = find_axis(axis).column
-                    for along in zip(values, holdout, test, strict=True):
-                        own = zip(names, (metric, column, *along), strict=True)
-                        curves.append(key | dict(own))
-            for role, results in found.items():
-                seconds = sum(result.seconds for result in results)
-                timings.append(key | {"role": role, "seconds": round(seconds, 3)})
-    return repeats, users, curves, timings
+                    # Errors along one axis of the grid, the others as chosen; words have no order.
+                    has_test, none = axis == N_BASIS.key, [""] * len(values)
+                    if not all(map(is_number, values)) or not (holdout or has_test):
+                        continue
+                    point: list[Any] = list(choice.index)
+                    point[number : number + 1] = [slice(None)]
+                    found = holdout.sums[metric][tuple(point)] if holdout else none
+                    tried = test.sums[metric] if has_test else none
+                    for value, x, y in zip(values, found, tried, strict=True):
+                        place = {"metric": metric, "axis": find_axis(axis).column, "value": value}
+                        curves.append(key | place | {"holdout_error": x, "test_error": y})
+            for role, result in zip(ROLES, (holdout, test), strict=True):
+                seconds = round(result.seconds, 3) if result else 0.0
+                timings.append(key | {"role": role, "seconds": seconds})
+    return tables
 
 
 TIMED_USERS = 6  # of each group and role

@@ -1,33 +1,48 @@
-"""The store of a run: one SQLite file that is consistent after every transaction.
+"""The folder of a run: its store, the files written from it, and where results come from.
 
-The results of one algorithm on one unit are one row, saved as soon as the unit is evaluated: a run
-that is killed loses the units in progress and nothing else. The file is locked while a run has it
-open, and belongs to one experiment and data set. Every row has a checksum; damaged rows are
-discarded when the store is opened, and computed again.
+The store is one SQLite file that is consistent after every transaction. The results of one
+algorithm on one unit are one row, saved as soon as the unit is evaluated: a run that is killed
+loses the units in progress and nothing else. The file is locked while a run has it open, and
+belongs to one experiment and data set. Every row has a checksum; damaged rows are discarded when
+the store is opened, and computed again.
+
+Of the other files, the same rows give the same bytes. Each is written completely or not at all.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import math
+import os
+import platform
+import re
+import shutil
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_info
 
-from rankpursuit.errors import OutputError, StoreError
+import rankpursuit
+from rankpursuit.errors import StoreError
 from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.experiments.protocol import group_name
-from rankpursuit.writing import check_output
+from rankpursuit.writing import check_output, write_atomically
 
 FORMAT = 5  # raised whenever the same config would give other rows, or rows in another form
 
 Key = tuple[int, str, str, int, str]
 """Repeat, group, role and chunk of a unit, and the label of an algorithm."""
+Row = dict[str, Any]
 
 _TABLES = (
     "CREATE TABLE meta (digest TEXT, data TEXT, seconds REAL)",
@@ -37,6 +52,7 @@ _TABLES = (
 _INSERT = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)"
 _REMEDY = "use --fresh to start over, or --output for another folder"
 _NUMBERS = np.dtype("<f8")
+_PACKAGES = ("numpy", "pandas", "scikit-learn", "scipy")  # that figures depend on
 
 
 class Identity(NamedTuple):
@@ -58,11 +74,10 @@ class Store(AbstractContextManager["Store"]):
     def __init__(self, path: Path, identity: Identity) -> None:
         self._path, self._identity = path, identity
         self._rows: dict[Key, int] = {}
-        self.n_damaged = 0
         with _one_line_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             check_output(path)
-            self._connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+            self._connection = sqlite3.connect(path, timeout=0.0)
             try:
                 self._open()
             except BaseException:
@@ -80,17 +95,13 @@ class Store(AbstractContextManager["Store"]):
         """Lock the file; create the tables of a new store, check those of an existing one."""
         execute = self._connection.execute
         execute("PRAGMA locking_mode = EXCLUSIVE")
-        execute("BEGIN EXCLUSIVE")
-        execute("COMMIT")
-        ((is_new,),) = execute("SELECT count(*) = 0 FROM sqlite_master")
-        if is_new:
-            with self._connection:
-                execute("BEGIN IMMEDIATE")
+        with self._connection:
+            execute("BEGIN EXCLUSIVE")
+            if not execute("SELECT 1 FROM sqlite_master").fetchone():  # a new file
                 for sql in _TABLES:
                     execute(sql)
                 execute("INSERT INTO meta VALUES (?, ?, 0)", self._identity)
                 execute(f"PRAGMA user_version = {FORMAT}")
-            return
         ((version,),) = execute("PRAGMA user_version")
         if version != FORMAT:
             message = f"{self._path} was written by an earlier version of rankpursuit"
@@ -109,11 +120,9 @@ class Store(AbstractContextManager["Store"]):
                 self._rows[tuple(key)] = number
             else:
                 damaged.append((number,))
-        if damaged:
-            self.n_damaged = len(damaged)
-            with self._connection:
-                execute("BEGIN IMMEDIATE")
-                self._connection.executemany("DELETE FROM results WHERE rowid = ?", damaged)
+        self.n_damaged = len(damaged)
+        with self._connection:
+            self._connection.executemany("DELETE FROM results WHERE rowid = ?", damaged)
 
     def _checksum(self, key: Any, content: bytes) -> bytes:
         owner = repr((*self._identity, *key)).encode()
@@ -142,7 +151,6 @@ class Store(AbstractContextManager["Store"]):
         """Save the results of units in one transaction."""
         saved = {}
         with _one_line_errors(self._path), self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
             for unit_result in results:
                 for label, result in unit_result.results.items():
                     key, content = _key(unit_result.unit, label), _packed(result)
@@ -164,11 +172,9 @@ class Store(AbstractContextManager["Store"]):
     def add_seconds(self, seconds: float) -> float:
         """Add to the time that all runs took together, and return the total."""
         with _one_line_errors(self._path), self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            ((before,),) = self._connection.execute("SELECT seconds FROM meta")
-            total = round(seconds + before, 1)
-            self._connection.execute("UPDATE meta SET seconds = ?", (total,))
-        return total
+            self._connection.execute("UPDATE meta SET seconds = seconds + ?", (seconds,))
+            ((total,),) = self._connection.execute("SELECT round(seconds, 1) FROM meta")
+        return float(total)
 
 
 def _key(unit: Unit, label: str) -> Key:
@@ -179,7 +185,7 @@ def _packed(result: AlgorithmResult) -> bytes:
     """Return a line of JSON, then the numbers of all arrays."""
     head = {
         "shapes": {metric: np.shape(sums) for metric, sums in result.sums.items()},
-        "users": [list(vars(user).values()) for user in result.users],
+        "users": result.users,
         "seconds": float(result.seconds),
     }
     arrays = [np.asarray(sums, dtype=_NUMBERS).tobytes() for sums in result.sums.values()]
@@ -211,8 +217,6 @@ def _one_line_errors(path: Path) -> Iterator[None]:
     except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"{path} is not a readable store ({reason}): {_REMEDY}") from error
-    except OutputError as error:
-        raise StoreError(str(error)) from error
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 
@@ -220,3 +224,122 @@ def _one_line_errors(path: Path) -> Iterator[None]:
 def _is_locked(error: sqlite3.Error) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class RunFolder:
+    """Folder of a run: its store, and the files written from it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.store = path / "results.sqlite"  # all results, by unit and algorithm
+        self.repeats = path / "repeats.csv"  # a row for each group, repeat, algorithm and metric
+        self.users = path / "users.csv.gz"  # a row for each test user of those
+        self.curves = path / "curves.csv"  # errors along the axes of the grids
+        self.timings = path / "timings.csv"  # seconds of each algorithm
+        self.config = path / "config.yaml"  # the experiment as it was run
+        self.provenance = path / "provenance.json"  # command, versions, machine, checksums
+        self.tables = (self.repeats, self.users, self.curves)
+        self.written = (*self.tables, self.timings, self.config, self.provenance)
+
+    @property
+    def has_results(self) -> bool:
+        """Whether some group, repeat and algorithm is complete."""
+        return self.repeats.exists()
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store; an empty file is none."""
+        return self.store.exists() and self.store.stat().st_size > 0
+
+    @classmethod
+    def below(cls, folder: Path) -> list[Self]:
+        """Return the folders with results directly below a folder, by name."""
+        found = [cls(path) for path in sorted(folder.iterdir())] if folder.is_dir() else []
+        return [run for run in found if run.has_results]
+
+    def check_store(self) -> None:
+        """Raise a StoreError if there are results without the store they were written from."""
+        if any(path.exists() for path in self.tables) and not self.has_store:
+            raise StoreError(
+                f"{self.path} holds results without their store, {self.store.name}: use --fresh to "
+                "replace them, or --output for another folder"
+            )
+
+    def clear(self) -> None:
+        """Remove the store, unless a run has it open, the files, and the tables of rp-tables."""
+        if self.store.exists():
+            Store.check_unlocked(self.store)
+        journal = self.store.with_name(f"{self.store.name}-journal")
+        for path in (self.store, journal, *self.written, *self.path.glob("tables.*")):
+            path.unlink(missing_ok=True)
+        if (self.path / "tables").is_dir():
+            shutil.rmtree(self.path / "tables")
+
+
+def write_csv(path: Path, rows: Iterable[Row]) -> dict[str, Any]:
+    """Write rows as CSV, compressed if the name ends in ``.gz``; remove the file without rows.
+
+    Returns their number and the file's SHA-256; an empty dict without rows.
+    """
+    rows = list(rows)
+    if not rows:
+        path.unlink(missing_ok=True)
+        return {}
+    text = pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
+    content = text.encode()
+    if path.suffix == ".gz":
+        content = gzip.compress(content, mtime=0)
+    write_atomically(path, content)
+    return {"rows": len(rows), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+@lru_cache(maxsize=1)
+def provenance() -> dict[str, Any]:
+    """Return versions, commit and machine of this process."""
+    cpuinfo = Path("/proc/cpuinfo")
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return {
+        "rankpursuit": rankpursuit.__version__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in _PACKAGES},
+        "machine": {
+            "system": platform.system(),
+            "architecture": platform.machine(),
+            "processor": model[1].strip() if model else platform.processor(),
+            "cores": os.cpu_count(),
+            "blas": blas(),
+        },
+    }
+
+
+def blas() -> str:
+    """Return the BLAS libraries in use, with the kernels that they chose for the processor.
+
+    Kernels differ in how they round.
+    """
+    names = {
+        f"{x['internal_api']} {x.get('version')} {x.get('architecture') or ''}".strip()
+        for x in threadpool_info()
+        if x["user_api"] == "blas"
+    }
+    return ", ".join(sorted(names))
+
+
+def _commit() -> str | None:
+    """Return the commit of the package's working copy, marked if it has changes."""
+    root = Path(rankpursuit.__file__).parents[1]
+    if not (root / ".git").exists():  # installed, perhaps below another repository
+        return None
+    # Not `git describe --dirty`, which locks the index: a killed run would leave the lock behind.
+    git = ["git", "--no-optional-locks", "-C", str(root)]
+    commands = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "-uno"])
+    try:
+        commit, changes = (
+            subprocess.check_output(git + words, text=True, stderr=subprocess.DEVNULL).strip()
+            for words in commands
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{commit}-dirty" if changes else commit

@@ -15,9 +15,9 @@ import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
 from rankpursuit.experiments.config import Experiment, parse_experiment, read_file
-from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.experiments.protocol import group_name
+from rankpursuit.experiments.store import RunFolder
 
 NOTHING_COMPLETE = "no group, repeat and algorithm is complete yet: run rp-run until one is"
 REWRITE = "run rp-run again to write it"

@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError
 from rankpursuit.experiments.config import Experiment, load_experiment, ratings_of
-from rankpursuit.experiments.export import provenance
+from rankpursuit.experiments.store import provenance
 
 SYNTHETIC = "data={name: synthetic, n_users: 3000, n_items: 100}"
 

@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from pages import DATA_TITLES, RESULTS, draw_panels, runs, write_csv, write_part
 
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
-from rankpursuit.experiments.store import Store
+from rankpursuit.experiments.store import RunFolder, Store
 from rankpursuit.metrics import Array
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting.figures import LOOKS
@@ -98,10 +97,10 @@ def load_grids(folder: Path) -> Grids:
     with Store(RunFolder(folder).store, run.identity()) as store:
         run = run.whole(max(1, store.repeats))
         for cell in run.plan.cells:
-            results = {label: run.results(store, cell, "holdout", label) for label in run.labels}
+            results = {label: run.pooled(store, cell, "holdout", label) for label in run.labels}
             if all(results.values()):
-                for label, parts in results.items():
-                    for metric, means in run.mean_errors(parts, "holdout").items():
+                for label, result in results.items():
+                    for metric, means in result.sums.items():
                         key = (metric, group_name(cell.group), label)
                         found.setdefault(key, []).append(means)
     widths, specs = experiment.kernel.widths, experiment.algorithms

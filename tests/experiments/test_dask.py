@@ -52,7 +52,7 @@ def preload(folder, *statements):
 
 
 OTHER_VERSIONS = (
-    "import scipy, rankpursuit.experiments.export",
+    "import scipy, rankpursuit.experiments.store",
     "scipy.__version__ = '1.0'",
     "rankpursuit.__version__ = '0.0.1'",
 )
@@ -132,8 +132,8 @@ def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
 
 
 OTHER_BLAS = (
-    "import rankpursuit.experiments.export",
-    "rankpursuit.experiments.export.blas = lambda: 'of another kind'",
+    "import rankpursuit.experiments.store",
+    "rankpursuit.experiments.store.blas = lambda: 'of another kind'",
 )
 
 

@@ -13,16 +13,16 @@ import yaml
 from rp_run import RESULTS
 from small_experiment import run_into, run_of, run_small_experiment, small_config
 
-from rankpursuit.errors import ConfigError, RunError, StoreError
+from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import (
     choose_parameters,
     evaluate_unit,
 )
-from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.protocol import draw_users
 from rankpursuit.experiments.run import can_reuse, run_session
+from rankpursuit.experiments.store import RunFolder
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
@@ -134,8 +134,7 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
 
     def broken(problem, spec, rows):
         for task in problem.tasks:
-            of_task = (task.user, task.group, task.repeat, task.role)
-            if spec.method == "rank_rls" and of_task == (user, group, 0, "test"):
+            if spec.method == "rank_rls" and task.key == (experiment.seed, *group, 0, 0, user):
                 stacked.extend(str(task.user) for task in problem.tasks)
                 raise FloatingPointError("made up")
         return real(problem, spec, rows)
@@ -252,6 +251,15 @@ def test_a_smaller_run_leaves_config_and_provenance_true_to_the_tables(tmp_path)
         assert load_experiment(tmp_path / "config.yaml").repeats == 3
         assert json.loads((tmp_path / "provenance.json").read_text())["repeats"] == 3
         assert pd.read_csv(tmp_path / "repeats.csv")["repeat"].max() == 3
+
+
+def test_a_group_runs_though_another_has_too_few_users(tmp_path):
+    config = small_config(repeats=1, algorithms={"rls": {"lambda": 1}})
+    config["protocol"]["groups"] = [[15, 30], [59, 60]]
+    with pytest.raises(TooFewUsersError, match="group 59-60 has"):
+        run_of(config)
+    assert run_into(run_of(config, groups=["15-30"]), tmp_path) == []
+    assert set(pd.read_csv(tmp_path / "repeats.csv")["group"]) == {"15-30"}
 
 
 def test_the_provenance_names_processor_blas_and_packages(whole):

@@ -12,9 +12,8 @@ from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import RankpursuitError, StoreError
 from rankpursuit.experiments.evaluate import choose_parameters, evaluate_unit
-from rankpursuit.experiments.export import RunFolder
 from rankpursuit.experiments.run import run_session
-from rankpursuit.experiments.store import Identity, Store
+from rankpursuit.experiments.store import Identity, RunFolder, Store
 
 IDENTITY = Identity("digest", "data")
 
@@ -157,7 +156,7 @@ def test_no_flipped_byte_changes_a_result(tiny, damaged, monkeypatch, quarter):
 
     monkeypatch.setattr(sqlite3, "connect", hasty)
     monkeypatch.setattr("rankpursuit.experiments.run.dump_yaml", lambda experiment: "")
-    for module in ("export", "run"):
+    for module in ("store", "run"):
         name = f"rankpursuit.experiments.{module}.write_atomically"
         monkeypatch.setattr(name, lambda path, content: written.update({path.name: content}))
     masks = np.random.default_rng(0).integers(1, 256, size=len(tiny.store))
