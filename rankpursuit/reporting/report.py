@@ -139,12 +139,12 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
         if inferred:
             setups.append(make_setup("The inferred set-up", inferred))
     of_data = {run.experiment.data.name: run for run in reversed(by_table.values())}
-    lowest = dict(sorted((tab.data_title(run), run) for run in of_data.values()))
+    lowest = sorted((tab.data_title(run), run) for run in of_data.values())
     return Summary(
         setups=setups,
         story=[
             *_why_different(setups),
-            *_lowest_errors(lowest | {run.name: run for run in others}),
+            *_lowest_errors([*lowest, *((run.name, run) for run in others)]),
         ],
         inferred_changes=sorted(
             {key.split(".")[-1] for run in inferred for key in tab.config_changes(run)}
@@ -193,10 +193,10 @@ def _why_different(setups: Sequence[SetUp]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _lowest_errors(runs: dict[str, Results]) -> Iterator[tuple[str, str]]:
+def _lowest_errors(runs: Sequence[tuple[str, Results]]) -> Iterator[tuple[str, str]]:
     """Yield the error of the best method of each run, and of the mean rating if it was run."""
     learned, without = [], []
-    for name, run in runs.items():
+    for name, run in runs:
         metric = run.metrics[0]
         rows = run.repeats[run.repeats["metric"] == metric]
         means = rows.pivot_table(index="group", columns="algorithm", values="test_error").mean()

@@ -44,7 +44,8 @@ def test_each_table_is_a_file_to_input_and_a_document_shows_them_all(call, tmp_p
     document = (folder / "tables.tex").read_text(encoding="utf-8")
     assert document.startswith("\\documentclass")
     assert document.endswith("\\end{document}\n")
-    assert sorted(re.findall(r"\\input\{tables/(.*?)\}", document)) == sorted(files)
+    labels = re.findall(r"\\label\{tab:(.*?)\}", document)
+    assert sorted(f"{label}.tex" for label in labels) == sorted(files)
 
 
 def test_tables_of_a_terminal_fit_its_width(call, tmp_path, monkeypatch):
@@ -76,6 +77,7 @@ def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, 
     for number, name in enumerate(("whole", "partial", "small", "broken", "other"), start=1):
         write_results(results / "reference" / name, table=number)
     write_results(results / "whole", table=1)
+    write_results(results / "other", table=5, baselines={"mean_rating": 0.4})
     write_results(results / "partial", table=2, leave_out=lambda row: row["algorithm"] == "rls")
     write_results(results / "small", table=3, n_users=4)
     (write_results(results / "broken", table=4) / "users.csv.gz").unlink()
@@ -83,12 +85,12 @@ def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     runs = load_default()
     assert capsys.readouterr().err.splitlines() == [
-        "Table 1: results/whole (your run, changed)",
+        "Table 1: results/whole (your run)",
         "Table 2: results/reference/partial (the reference; results/partial is incomplete)",
         "Table 3: results/reference/small (the reference; results/small is incomplete)",
         "not included: results/broken/users.csv.gz: missing; run rp-run again to write it",
         "Table 4: results/reference/broken (the reference; results/broken is incomplete)",
-        "Table 5: results/reference/other (the reference)",
+        "Table 5: results/other (your run, changed)",
         "not included: results/demo; name it to include it",
     ]
     assert [run.table for run in runs] == [1, 2, 3, 4, 5]
@@ -147,10 +149,7 @@ def test_compare_adds_the_published_figures(call, tmp_path):
 
 def test_control_is_the_named_one(call, tmp_path):
     write_results(tmp_path / "one", repeats=2)
-    assert (
-        "RankRLS against the others"
-        in call("one", "--format", "text", "--control", "rank_rls").stdout
-    )
+    assert "\nRankRLS - RLS " in call("one", "--format", "text", "--control", "rank_rls").stdout
 
 
 TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the scores"

@@ -82,7 +82,13 @@ function scrolledTable() {
   return found;
 }
 
-// Luminance of the mark of each outcome.
+// Luminance of the mark of each outcome, whether the page has it or not.
 function lightOfMarks() {
-  return [...document.querySelectorAll(".counts .mark")].map((mark) => luminance(background(mark)));
+  return ["holds", "partly", "does-not-hold", "undecided"].map((outcome) => {
+    const mark = document.body.appendChild(document.createElement("span"));
+    mark.className = `mark ${outcome}`;
+    const light = luminance(background(mark));
+    mark.remove();
+    return light;
+  });
 }

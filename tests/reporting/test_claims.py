@@ -247,7 +247,7 @@ def test_the_size_is_that_of_the_mean_over_comparisons_of_each_repeat(tmp_path):
     )
     second = by_hand[["rls", "kernel_matching_pursuit"]].mean(axis=1)
     differences = (by_hand["ranking_pursuit"] - second).to_numpy()
-    (size,) = found.sizes
+    (size,) = found.sizes.values()
     assert size.mean == pytest.approx(differences.mean())
     assert size.interval == pytest.approx(bootstrap_interval(differences))
 

@@ -1,6 +1,6 @@
 "use strict";
 // A click on a header sorts its table; a second click turns the order round. Empty cells stay last.
-for (const table of document.querySelectorAll("table")) {
+for (const table of document.querySelectorAll(".box table")) {
   const headers = [...table.tHead.rows[0].cells];
   headers.forEach((header, column) => {
     header.querySelector("button").addEventListener("click", () => {
