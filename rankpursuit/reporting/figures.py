@@ -151,12 +151,12 @@ def _draw_panels(
             own = rows[(rows["group"] == group) & (rows["algorithm"] == label)]
             if len(own):
                 draw(axis, own, look[label], place)
-    handles = [
-        Line2D(
-            [], [], color=one.color, marker=one.marker, ls=one.line if lines else "", label=title
-        )
-        for title, one in ((results.algorithms[label], look[label]) for label in drawn)
-    ]
+    handles = []
+    for label in drawn:
+        color, marker, line = look[label]
+        style: Any = {"ls": line} if lines else {"ls": "", "mfc": "none", "mew": 1.5}
+        name = results.algorithms[label]
+        handles.append(Line2D([], [], color=color, marker=marker, label=name, **style))
     legend = figure.legend(handles=handles, loc="outside upper center", ncols=2)
     if results.is_synthetic:
         legend.set_title("SYNTHETIC ratings, drawn from a model")

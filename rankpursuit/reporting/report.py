@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -40,10 +40,9 @@ class SetUp(NamedTuple):
     verdicts: Sequence[Verdict]
 
     @property
-    def counts(self) -> dict[Outcome, int]:
+    def counts(self) -> Counter[Outcome]:
         """Number of claims with each outcome."""
-        counts = Counter(verdict.outcome for verdict in self.verdicts)
-        return {outcome: counts[outcome] for outcome in get_args(Outcome)}
+        return Counter(verdict.outcome for verdict in self.verdicts)
 
 
 class Summary(NamedTuple):
@@ -52,6 +51,11 @@ class Summary(NamedTuple):
     setups: Sequence[SetUp] = ()  # of the paper's tables
     story: Sequence[tuple[str, str]] = ()  # sentences, each with its beginning, in bold
     inferred_changes: Sequence[str] = ()  # options of the inferred set-up that the text's has not
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """Outcomes of at least one claim under any set-up."""
+        return [outcome for outcome in MARKS if any(one.counts[outcome] for one in self.setups)]
 
     @property
     def runs(self) -> dict[str, Sequence[Results]]:
@@ -165,7 +169,7 @@ def finding(run: Results) -> list[str]:
     for metric, own in cells.groupby("metric", sort=False):
         task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
         sentences.append(
-            f"{task}{own['within'].sum()} of {len(own)} published errors are reproduced within "
+            f"{task}{own['within'].sum()} of {len(own)} published errors are reproduced, within "
             f"{tab.tolerance_text([metric])}; measured errors are {_offset(own)} than published."
         )
     return sentences
@@ -204,11 +208,12 @@ def _lowest_errors(runs: Sequence[tuple[str, Results]]) -> Iterator[tuple[str, s
         if methods.empty:
             continue
         best, digits = str(methods.idxmin()), METRICS[metric].decimals
-        found = f"{means[best]:.{digits}f} ({title_of(best)}"
+        lowest, method = f"{means[best]:.{digits}f}", title_of(best)
         if "mean_rating" in means:
-            without.append(f"{means['mean_rating']:.{digits}f} on {name}, best method {found})")
+            mean = f"{means['mean_rating']:.{digits}f}"
+            without.append(f"{mean} on {name} (best method: {lowest}, {method})")
         else:
-            learned.append(f"{found}, {METRICS[metric].title}) on {name}")
+            learned.append(f"{lowest} on {name} ({method}, {METRICS[metric].title})")
     if without:
         yield (
             "A baseline without learning,",

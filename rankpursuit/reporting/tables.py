@@ -243,7 +243,8 @@ def matrix_table(setups: Mapping[str, Sequence[Results]]) -> Table:
         cells = pd.concat([published_cells(run) for run in runs]).dropna(subset="measured")
         for (number, metric, label), own in cells.groupby(["table", "metric", "algorithm"]):
             several = len(paper.published_tables()[number].cells) > 1
-            column = f"Table {number}" + f": {METRICS[metric].task.lower()}" * several
+            task = METRICS[metric].task.removesuffix(" task").lower()
+            column = f"Table {number}" + f": {task}" * several
             columns[column] = None
             rows.setdefault(label, {})[column] = _matrix_value(own)
     order = list(METHODS)
@@ -254,13 +255,7 @@ def matrix_table(setups: Mapping[str, Sequence[Results]]) -> Table:
         }
         for setup, rows in found.items()
     }
-    note = (
-        "Measured error, in brackets the published one, means over the groups of users; then how "
-        f"many groups are within {tolerance_text()} of it: {MARKS['holds']} all of them, "
-        f"{MARKS['partly']} some, {MARKS['does not hold']} none. Errors that an earlier table has "
-        "too are counted there."
-    )
-    return Table("matrix", "Measured and published errors", tuple(columns), blocks, (note,))
+    return Table("matrix", "Measured and published errors", tuple(columns), blocks)
 
 
 def _matrix_value(cells: pd.DataFrame) -> Value:
@@ -271,14 +266,14 @@ def _matrix_value(cells: pd.DataFrame) -> Value:
     measured, published = (
         f"{x:.{METRICS[cells['metric'].iloc[0]].decimals}f}" for x in means.values()
     )
-    spread = f" ({published}) {MARKS[outcome]} {within}/{number}"
+    spread = f" ({published}) {MARKS[outcome]}\N{NO-BREAK SPACE}{within}/{number}"
     return Value(measured, spread, numbers=means | {"within": within}, outcome=outcome)
 
 
 def tolerance_text(metrics: Iterable[str] = ("disagreement", "squared_error")) -> str:
     """Return the tolerances of metrics around the published errors."""
-    return ", ".join(
-        f"{paper.published_tolerance(metric):g} in {METRICS[metric].title}" for metric in metrics
+    return " or ".join(
+        f"{paper.published_tolerance(metric):g} ({METRICS[metric].title})" for metric in metrics
     )
 
 

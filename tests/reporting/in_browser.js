@@ -53,7 +53,7 @@ function contrasts() {
 function cutOff() {
   const wide = document.documentElement.clientWidth;
   return withText().filter((element) => {
-    const scroller = element.closest(".box, nav");
+    const scroller = element.closest(".box, nav ul");
     const box = element.getBoundingClientRect();
     if (!scroller) return box.right > wide + 1 || box.left < -1;
     if (!["auto", "scroll"].includes(getComputedStyle(scroller).overflowX)) return true;

@@ -186,3 +186,14 @@ def contrast(one, two):
 def luminance(color):
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
     return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def test_points_stand_where_they_are_and_bars_end_at_100_percent(full):
+    share = 1 - 0.1 * (full.repeats["repeat"] == 1)
+    results = replace(full, repeats=full.repeats.assign(basis_share=share))
+    axis = error_against_sparsity(results, METRIC).axes[0]
+    centres = [line.get_xdata()[0] for line in axis.lines if line.get_marker() in "oDP"]
+    assert centres == pytest.approx([100 * 2.9 / 3] * 3)
+    bars = [bar.get_segments()[0] for bar in axis.collections]
+    assert max(x for bar in bars for x, _ in bar) == pytest.approx(100)
+    assert min(x for bar in bars for x, _ in bar) < 93

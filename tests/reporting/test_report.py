@@ -237,12 +237,12 @@ def shipped(*overrides):
 
 def test_errors_as_published_are_counted(jester):
     same = with_errors(jester, lambda label, group: CELLS[label][group])
-    assert finding(same)[0].startswith("18 of 18 published errors are reproduced within 0.006 in ")
+    assert finding(same)[0].startswith("18 of 18 published errors are reproduced, within 0.006 (")
     rls_off = with_errors(
         jester, lambda label, group: CELLS[label][group] - 0.018 * (label == "rls")
     )
     assert finding(rls_off) == [
-        "15 of 18 published errors are reproduced within 0.006 in normalised disagreement error; "
+        "15 of 18 published errors are reproduced, within 0.006 (normalised disagreement error); "
         "measured errors are on average 0.003 lower than published.",
     ]
     (setup,) = summarise([rls_off]).setups
@@ -268,7 +268,7 @@ def test_both_set_ups_are_counted_and_what_the_inferred_one_changes_is_said(tmp_
     assert summary.inferred_changes == ["fill_over", "lambda"]
     write_report([own], tmp_path / "report.html", inferred=[inferred])
     text = unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert "The inferred set-up is the text's except for fill_over and lambda." in text
+    assert "the text's except for <code>fill_over</code> and <code>lambda</code>." in text
     assert "The inferred set-up: <span" in text  # next to each claim
 
 
@@ -307,8 +307,8 @@ def test_the_story_says_what_a_baseline_without_learning_gets(tmp_path):
     assert summarise(runs).story == [
         (
             "A baseline without learning,",
-            "the mean rating of an item, has an error of 0.390 on Jester, best method 0.396 "
-            "(Ranking Pursuit); 0.390 on MovieLens, best method 0.468 (Ranking Pursuit).",
+            "the mean rating of an item, has an error of 0.390 on Jester (best method: 0.396, "
+            "Ranking Pursuit); 0.390 on MovieLens (best method: 0.468, Ranking Pursuit).",
         )
     ]
 
@@ -321,13 +321,13 @@ def test_run_about_no_table_tells_its_best_method(tmp_path):
     assert summary.setups == []
     ((start, found),) = summary.story
     assert start == "Lowest error, mean over groups:"
-    assert re.fullmatch(r"0\.\d{3} \(RLS, normalised disagreement error\) on mine\.", found)
+    assert re.fullmatch(r"0\.\d{3} on mine \(RLS, normalised disagreement error\)\.", found)
 
 
 def test_the_best_method_of_a_run_is_no_baseline(tmp_path):
     run = load_results(write_results(tmp_path / "own", table=None, baselines={"mean_rating": 0.1}))
     ((_, found),) = summarise([run]).story
-    assert "0.100 on own, best method 0.396 (Ranking Pursuit)" in found
+    assert "0.100 on own (best method: 0.396, Ranking Pursuit)" in found
 
 
 def test_second_run_of_a_table_is_told_by_itself(jester):

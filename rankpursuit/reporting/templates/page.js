@@ -42,6 +42,7 @@ const watch = new IntersectionObserver((entries) => {
     if (isIntersecting) seen.add(target.id); else seen.delete(target.id);
   }
   const here = [...links.keys()].find((id) => seen.has(id));
+  if (here) links.get(here).closest("ul").scrollLeft = links.get(here).offsetLeft - 16;
   for (const [id, link] of links) {
     if (id === here) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current");
   }
