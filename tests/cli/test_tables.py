@@ -228,7 +228,7 @@ def cut(path):
     ],
 )
 def test_bad_input_is_one_line_and_status_one(call, tmp_path, spoil, said):
-    spoil(write_results(tmp_path / "one", repeats=2, sealed=True))
+    spoil(write_results(tmp_path / "one", repeats=2))
     result = call("one")
     assert result.exit_code == 1
     assert result.stderr.startswith("error: one/")

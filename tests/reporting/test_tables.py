@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from made_up import GROUPS, write_results
+from made_up import GROUPS, seal, write_results
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import load_experiment
@@ -410,7 +410,7 @@ def test_a_method_without_basis_functions_has_no_sparsity(tmp_path):
     folder = write_results(tmp_path / "run", basis={"rls": float("nan")})
     text = (folder / "repeats.csv").read_text(encoding="utf-8")
     (folder / "repeats.csv").write_text(text.replace("nan", ""), encoding="utf-8")
-    results = load_results(folder)
+    results = load_results(seal(folder))
     assert texts(block(sparsity_table(results))["RLS"]) == ["–"] * 5  # noqa: RUF001
     assert results.repeats["basis_share"].isna().sum() == 30
     assert "sparsity-disagreement" in [drawn.name for drawn in draw_figures(results)]
