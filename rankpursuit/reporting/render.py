@@ -227,7 +227,7 @@ def _latex_table(table: Table, *, wide: bool) -> str:
     return rf"""\begin{{{environment}}}[htbp]
 \centering{size}\setlength{{\tabcolsep}}{{{gap}pt}}\setlength{{\belowcaptionskip}}{{6pt}}
 \caption{{{_escape_latex(table.caption)}}}
-\label{{tab:{_latex_label(table)}}}
+\label{{tab:{table.id}}}
 \begin{{adjustbox}}{{max width=\linewidth, max totalheight=0.8\textheight}}
 \begin{{tabular}}{{{align}}}
 \toprule
@@ -252,11 +252,6 @@ def _latex_value(value: Value) -> str:
     return (rf"\textbf{{{text}}}" if value.best else text) + _escape_latex(value.spread)
 
 
-def _latex_label(table: Table) -> str:
-    """Return the id without characters that labels or file names cannot have."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "-", table.id)
-
-
 def _escape_latex(text: str) -> str:
     """Escape special characters; ``2^-3`` becomes a power, ``20-40`` a range."""
     text = text.translate(_LATEX)
@@ -265,12 +260,11 @@ def _escape_latex(text: str) -> str:
     return re.sub(r'"([^"]*)"', r"``\1''", text)
 
 
-FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
-    "md": to_markdown,
-    "tex": to_latex,
-    "csv": to_csv,
-    "text": to_text,
-}
+def render(tables: Sequence[Table], name: str, *, wide: bool = False) -> str:
+    """Return tables in a format: ``md``, ``tex``, ``csv`` or ``text``."""
+    if name == "tex":
+        return to_latex(tables, wide=wide)
+    return {"md": to_markdown, "csv": to_csv, "text": to_text}[name](tables)
 
 
 def write_tables(
@@ -280,12 +274,11 @@ def write_tables(
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in formats:
-        text = to_latex(tables, wide=wide) if name == "tex" else FORMATS[name](tables)
         paths.append(folder / f"tables.{'txt' if name == 'text' else name}")
-        write_atomically(paths[-1], text.encode())
+        write_atomically(paths[-1], render(tables, name, wide=wide).encode())
     if "tex" in formats:
         (folder / "tables").mkdir(exist_ok=True)
         for table in tables:
             text = f"% {_PACKAGES}\n{_latex_table(table, wide=wide)}\n"
-            write_atomically(folder / "tables" / f"{_latex_label(table)}.tex", text.encode())
+            write_atomically(folder / "tables" / f"{table.id}.tex", text.encode())
     return paths

@@ -18,7 +18,7 @@ from rankpursuit.experiments.methods import AXES, METHODS, METRICS, grid_axes
 from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting import published as paper
 from rankpursuit.reporting import statistics as stats
-from rankpursuit.reporting.claims import MARKS, Outcome, Verdict
+from rankpursuit.reporting.claims import MARKS, Outcome, Verdict, judge_claims
 from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
@@ -520,10 +520,9 @@ def _p_text(p: float) -> str:
 
 
 def significance_tables(results: Results, control: str | None = None) -> list[Table]:
-    """Return `significance_table` for each metric, over repeats and over users, if not empty."""
+    """Return `significance_table` for each metric, over repeats and over users."""
     kinds = itertools.product(results.metrics, get_args(Over))
-    tables = [significance_table(results, metric, over, control) for metric, over in kinds]
-    return [table for table in tables if table.blocks]
+    return [significance_table(results, metric, over, control) for metric, over in kinds]
 
 
 # Claims
@@ -548,52 +547,43 @@ def claim_notes() -> tuple[str, ...]:
     )
 
 
-def claims_table(
-    verdicts: Sequence[Verdict], results: Results | None = None, *, brief: bool = False
-) -> Table:
+def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) -> Table:
     """Return verdicts as a table; claims about a table without results are named in a note.
 
-    `results` is the run that the claims are about, for the title; `brief` omits the sentences.
+    With `results`, the run that the claims are about, the findings are also in words.
     """
-    columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
+    columns = ("verdict", "because", "mean difference", "in words")[: 4 if results else 3]
     rows = {}
     for one in verdicts:
         if not one.absent:
             texts = (one.outcome, one.reason, one.size, one.sentence)
             rows[str(one.claim)] = tuple(map(Value, texts[: len(columns)]))
     left_out = (f"Left out, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
-    table = Table(
-        "claims",
-        "Claims of the paper",
-        columns,
-        {"the paper says": rows},
-        (*claim_notes(), *left_out),
-        align="l",
-    )
+    title, blocks, notes = "Claims of the paper", {"the paper says": rows}, claim_notes()
     if results is None:
-        return table
-    subject, number = subject_of(results), results.table
-    return replace(table, id=f"{results.name}-claims", subject=subject, number=number)
+        return Table("claims", title, columns, blocks, (*notes, *left_out), align="l")
+    table = _table(results, "claims", title, columns, blocks, *notes, *left_out)
+    return replace(table, align="l")
 
 
 def all_tables(
     runs: Sequence[Results],
-    verdicts: Sequence[Verdict] = (),
     *,
+    others: Sequence[Results] = (),
     compare: bool = False,
     control: str | None = None,
 ) -> list[Table]:
     """Return every table of runs, each with the verdicts on claims about it.
 
-    A verdict about two runs is shown with the first; `compare` adds the published errors; `control`
-    is the label of the algorithm that the others are tested against.
+    A verdict about two runs is shown with the first; `others` are runs that claims may need too;
+    `compare` adds the published errors; `control` is the label of the algorithm that the others are
+    tested against.
     """
-    tables = []
+    tables, verdicts = [], judge_claims(runs, others=others)
     for run in runs:
-        tables += [error_table(run, compare=compare), sparsity_table(run)]
-        tables += [table for table in (parameter_table(run),) if table.blocks]
+        tables += [error_table(run, compare=compare), sparsity_table(run), parameter_table(run)]
         tables += significance_tables(run, control)
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:
             tables.append(claims_table(own, run))
-    return tables
+    return [table for table in tables if table.blocks]

@@ -1,5 +1,4 @@
 import re
-import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -9,7 +8,6 @@ from rankpursuit.cli import tables
 from rankpursuit.cli._common import load_default
 from rankpursuit.cli.report import main as report
 from rankpursuit.cli.tables import main
-from rankpursuit.reporting import claims
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_summary
 
@@ -155,23 +153,6 @@ def test_control_is_the_named_one(call, tmp_path):
 TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the scores"
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """A folder with two runs that a claim is about, their tables written together."""
-    folder = tmp_path_factory.mktemp("both") / "results"
-    for number in (1, 2):
-        write_results(folder / f"table{number}", table=number)
-    assert CliRunner().invoke(main, [str(folder)]).exit_code == 0
-    return folder
-
-
-@pytest.fixture
-def both(written, tmp_path):
-    """A copy of the two runs, where `call` is."""
-    shutil.copytree(written, tmp_path / "results")
-    return [tmp_path / "results" / f"table{number}" for number in (1, 2)]
-
-
 def test_a_claim_about_a_table_that_is_nowhere_is_left_out_and_said(call, tmp_path):
     folder = write_results(tmp_path / "results" / "one", table=1)
     write_results(tmp_path / "results" / "three", table=3)
@@ -195,18 +176,6 @@ def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
         for name in "ab"
     ]
     assert verdicts == ["holds", "does not hold"]
-
-
-def test_every_claim_is_judged_once(call, both, monkeypatch):
-    judge, judged = claims.judge, []
-
-    def counted(claim, by_table):
-        judged.append(claim.id)
-        return judge(claim, by_table)
-
-    monkeypatch.setattr(claims, "judge", counted)
-    call("results")
-    assert len(judged) == len(set(judged)) == 9
 
 
 def cut(path):

@@ -111,7 +111,7 @@ def test_one_repeat_has_no_standard_deviation_and_does_not_speak_of_one(run):
 
 def test_every_table_of_synthetic_ratings_says_so_in_its_title_and_below(run):
     tables = all_tables([run(data="synthetic")])
-    assert len(tables) == 5
+    assert len(tables) == 6
     for table in tables:
         assert "SYNTHETIC ratings" in table.caption
         assert SYNTHETIC_NOTE in table.notes
@@ -290,7 +290,7 @@ def test_a_partial_run_shows_what_there_is(run):
     results = run(leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40")
     cells = block(error_table(results, compare=True))["RLS"]
     assert [cell.text for cell in cells[:4]] == ["–", "0.425", "–", "0.419"]  # noqa: RUF001
-    assert len(all_tables([results], judge_claims([results]))) == 6
+    assert len(all_tables([results])) == 6
 
 
 def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
@@ -298,7 +298,7 @@ def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
     assert measured_size(results).repeats == 1
     assert "supervised, only 300 users, 1 repeat, changed: " in error_table(results).caption
     assert block(error_table(results))["RLS"][0].spread == ""
-    assert len(all_tables([results], judge_claims([results]))) == 4  # there is nothing to test
+    assert len(all_tables([results])) == 4  # there is nothing to test
 
 
 def test_algorithms_that_were_not_run_have_no_rows(run):
@@ -377,7 +377,7 @@ def test_sparsity_says_who_may_use_points_without_a_score(run):
 def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
     runs = [load_results(write_results(tmp_path / f"t{n}", table=n)) for n in (1, 2)]
     verdicts = judge_claims(runs)
-    claims = {one.id: one for one in all_tables(runs, verdicts) if one.id.endswith("claims")}
+    claims = {one.id: one for one in all_tables(runs) if one.id.endswith("claims")}
     assert list(claims) == ["t1-claims", "t2-claims"]
     told = [name for one in claims.values() for name in block(one)]
     assert sorted(told) == sorted(str(one.claim) for one in verdicts)
@@ -385,7 +385,7 @@ def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
 
 def test_without_claims_there_is_no_table_of_them(run):
     results = run(table=None)
-    ids = [table.id for table in all_tables([results], judge_claims([results]))]
+    ids = [table.id for table in all_tables([results])]
     assert not any("claims" in id for id in ids)
 
 
