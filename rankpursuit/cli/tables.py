@@ -29,7 +29,6 @@ from rankpursuit.cli._common import (
 @click.option(
     "--control", metavar="ALGORITHM", help="Test the others against it; default: the table's last."
 )
-@click.option("--wide", is_flag=True, help="LaTeX: tables that span two columns (table*).")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -40,7 +39,6 @@ def main(
     format_: str | None,
     compare: bool,
     control: str | None,
-    wide: bool,
     output: Path | None,
 ) -> None:
     r"""Make the tables of RESULTS, folders that rp-run wrote.
@@ -62,13 +60,13 @@ def main(
       rp-tables results/jester_* --control rank_rls --output tables
     """
     from rankpursuit.reporting.claims import judge_claims
-    from rankpursuit.reporting.render import render, to_text, write_tables
+    from rankpursuit.reporting.render import FORMATS, to_text, write_tables
     from rankpursuit.reporting.tables import all_tables, claims_table, error_table, sparsity_table
 
     runs = load_all(results)
     tables_of = partial(all_tables, compare=compare, control=control)
     if format_ and output is None:
-        echo(render(tables_of(runs), format_, wide=wide), nl=False)
+        echo(FORMATS[format_](tables_of(runs)), nl=False)
         return
     folders = {output or DEFAULT / "tables": runs}
     if results and output is None:
@@ -76,7 +74,7 @@ def main(
     written = []
     for folder, own in folders.items():
         formats = [format_] if format_ else ["md", "tex", "csv"]
-        written += write_tables(tables_of(own, others=runs), folder, formats, wide=wide)
+        written += write_tables(tables_of(own, others=runs), folder, formats)
     shown = []
     for run in runs:
         shown += [error_table(run, compare=compare), sparsity_table(run)]

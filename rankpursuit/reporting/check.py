@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError, ResultsError, RunError
@@ -80,21 +80,11 @@ class Check:
 
 def load_expectations(folder: Path) -> dict[int, Expectation]:
     """Read the expectations in a folder, by the number of their table."""
-    found: dict[int, Expectation] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        try:
-            one = Expectation.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-        except yaml.YAMLError as error:
-            raise ResultsError(f"{path}: cannot be read: {error}") from error
-        except ValidationError as error:
-            where = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-            raise ResultsError(f"{path}: {'; '.join(where)}") from error
-        if one.table in found:
-            raise ResultsError(f"{path}: Table {one.table} has two files of expectations")
-        found[one.table] = one
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml"))]
+    found = [Expectation.model_validate(yaml.safe_load(text)) for text in texts]
     if not found:
         raise ResultsError(f"{folder}: no files of expectations (NAME.yaml)")
-    return dict(sorted(found.items()))
+    return {one.table: one for one in sorted(found, key=lambda one: one.table)}
 
 
 def expectation_folder(*, inferred: bool = False) -> Path:

@@ -27,9 +27,7 @@ from rankpursuit.writing import replacing
 
 INK = "#1f2933"  # text and axes; on a web page, the colour of the text around it
 GRID = "#d0d5db"
-WIDTH = (
-    3.7  # inches: three figures side by side on a desk, and one on a phone or in a column of text
-)
+WIDTH = 3.7  # inches: three figures side by side on a desk, one on a phone
 BLOW_UP = 2.0  # errors of more than this many times the median may leave the panel
 
 _NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
@@ -92,12 +90,6 @@ def figure_style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
         yield
-
-
-def metric_title(metric: str, *, lines: int = 1) -> str:
-    """Return the label of an axis of errors, with its unit, in one line or two."""
-    title = METRICS[metric].label
-    return title.replace(" (", "\n(") if lines == 2 else title
 
 
 def to_svg(figure: Figure) -> str:

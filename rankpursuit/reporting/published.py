@@ -29,11 +29,11 @@ class PublishedTable(NamedTuple):
         """Return a published error, or None if the table has no such cell."""
         return self.cells.get(metric, {}).get(label, {}).get(group)
 
-    def each_cell(self, *, distinct: bool = True) -> Iterator[tuple[str, str, str, float]]:
-        """Yield metric, algorithm, group and published error; if `distinct`, only new cells."""
+    def each_cell(self) -> Iterator[tuple[str, str, str, float]]:
+        """Yield metric, algorithm, group and error of each cell that no earlier table has."""
         for metric, rows in self.cells.items():
             for label, row in rows.items():
-                if not (distinct and (metric, label) in self.printed_before):
+                if (metric, label) not in self.printed_before:
                     for group, value in row.items():
                         yield metric, label, group, value
 

@@ -199,15 +199,14 @@ _LATEX = str.maketrans(
 )
 
 
-def to_latex(tables: Sequence[Table], *, wide: bool = False) -> str:
-    """Return a LaTeX document that compiles as it is; with `wide`, tables span two columns."""
-    body = "\n\n".join(_latex_table(table, wide=wide) for table in tables)
+def to_latex(tables: Sequence[Table]) -> str:
+    """Return a LaTeX document that compiles as it is."""
+    body = "\n\n".join(map(_latex_table, tables))
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
 
-def _latex_table(table: Table, *, wide: bool) -> str:
+def _latex_table(table: Table) -> str:
     """Return a table in LaTeX, scaled down if it is too large."""
-    environment = "table*" if wide else "table"
     align, size, between = "l" + "r" * len(table.columns), r"\small", "\n"
     if table.align == "l":
         column = r">{\raggedright\arraybackslash}p{%.3f\linewidth}"
@@ -224,7 +223,7 @@ def _latex_table(table: Table, *, wide: bool) -> str:
         blocks.append(f"{header} \\\\\n\\midrule\n{between.join(lines)}")
     body = "\n\\midrule\n".join(blocks)
     notes = "\\par\n".join(map(_escape_latex, table.notes))
-    return rf"""\begin{{{environment}}}[htbp]
+    return rf"""\begin{{table}}[htbp]
 \centering{size}\setlength{{\tabcolsep}}{{{gap}pt}}\setlength{{\belowcaptionskip}}{{6pt}}
 \caption{{{_escape_latex(table.caption)}}}
 \label{{tab:{table.id}}}
@@ -236,7 +235,7 @@ def _latex_table(table: Table, *, wide: bool) -> str:
 \end{{tabular}}
 \end{{adjustbox}}
 \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}
-\end{{{environment}}}"""
+\end{{table}}"""
 
 
 def _latex_widths(table: Table) -> list[float]:
@@ -260,25 +259,19 @@ def _escape_latex(text: str) -> str:
     return re.sub(r'"([^"]*)"', r"``\1''", text)
 
 
-def render(tables: Sequence[Table], name: str, *, wide: bool = False) -> str:
-    """Return tables in a format: ``md``, ``tex``, ``csv`` or ``text``."""
-    if name == "tex":
-        return to_latex(tables, wide=wide)
-    return {"md": to_markdown, "csv": to_csv, "text": to_text}[name](tables)
+FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv, "text": to_text}
 
 
-def write_tables(
-    tables: Sequence[Table], folder: Path, formats: Iterable[str], *, wide: bool = False
-) -> list[Path]:
+def write_tables(tables: Sequence[Table], folder: Path, formats: Iterable[str]) -> list[Path]:
     r"""Write ``tables.md`` and so on; for LaTeX also ``tables/*.tex``, one table each."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in formats:
         paths.append(folder / f"tables.{'txt' if name == 'text' else name}")
-        write_atomically(paths[-1], render(tables, name, wide=wide).encode())
+        write_atomically(paths[-1], FORMATS[name](tables).encode())
     if "tex" in formats:
         (folder / "tables").mkdir(exist_ok=True)
         for table in tables:
-            text = f"% {_PACKAGES}\n{_latex_table(table, wide=wide)}\n"
+            text = f"% {_PACKAGES}\n{_latex_table(table)}\n"
             write_atomically(folder / "tables" / f"{table.id}.tex", text.encode())
     return paths

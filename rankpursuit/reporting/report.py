@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from rankpursuit import __version__
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting import figures as fig
 from rankpursuit.reporting import tables as tab
-from rankpursuit.reporting.claims import MARKS, Outcome, Verdict, judge_claims
+from rankpursuit.reporting.claims import MARKS, Outcome
 from rankpursuit.reporting.published import published_tables
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.writing import check_output, write_atomically
@@ -31,24 +30,10 @@ _FILLS = {  # what the fill of a missing rating is over, by `fill_over` of the p
 }
 
 
-class SetUp(NamedTuple):
-    """Runs of the paper's tables with one set-up, and how they agree with the paper."""
-
-    title: str
-    runs: Sequence[Results]  # one for each table
-    cells: pd.DataFrame  # the distinct cells of the tables, see `published_cells`
-    verdicts: Sequence[Verdict]
-
-    @property
-    def counts(self) -> Counter[Outcome]:
-        """Number of claims with each outcome."""
-        return Counter(verdict.outcome for verdict in self.verdicts)
-
-
 class Summary(NamedTuple):
     """The first section of the report."""
 
-    setups: Sequence[SetUp] = ()  # of the paper's tables
+    setups: Sequence[tab.SetUp] = ()  # of the paper's tables
     story: Sequence[tuple[str, str]] = ()  # sentences, each with its beginning, in bold
     inferred_changes: Sequence[str] = ()  # options of the inferred set-up that the text's has not
 
@@ -56,11 +41,6 @@ class Summary(NamedTuple):
     def outcomes(self) -> list[Outcome]:
         """Outcomes of at least one claim under any set-up."""
         return [outcome for outcome in MARKS if any(one.counts[outcome] for one in self.setups)]
-
-    @property
-    def runs(self) -> dict[str, Sequence[Results]]:
-        """Runs of each set-up, by its title."""
-        return {setup.title: setup.runs for setup in self.setups}
 
 
 def write_report(
@@ -78,23 +58,33 @@ def write_report(
     check_output(path)
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
     progress = tqdm(results, desc="report", unit="run", disable=None, leave=False)
-    drawn = [list(fig.draw_figures(run)) for run in progress]
-    page = render_report(results, drawn, summarise(results, inferred))
+    sections = []
+    for number, run in enumerate(progress, start=1):
+        id = re.sub(r"[^a-z0-9]+", "-", f"run {number} {run.name}".lower()).strip("-")
+        sections.append((id, run, list(fig.draw_figures(run))))
+    page = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in results),
+            version=__version__,
+            summary=summarise(results, inferred),
+            runs=sections,
+            places={run.table: id for id, run, _ in reversed(sections)},
+            titles={number: table.title for number, table in published_tables().items()},
+        )
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode())
-    for run, own in zip(results, drawn, strict=True) if figures is not None else ():
-        folder = Path(figures or "") / run.name
-        folder.mkdir(parents=True, exist_ok=True)
-        for one in own:
-            fig.save(one.figure, folder / one.name)
+    if figures is not None:
+        for _, run, drawn in sections:
+            folder = Path(figures) / run.name
+            folder.mkdir(parents=True, exist_ok=True)
+            for one in drawn:
+                fig.save(one.figure, folder / one.name)
 
 
-def render_report(
-    runs: Sequence[Results], figures: Sequence[Sequence[fig.CaptionedFigure]], summary: Summary
-) -> str:
-    """Return the page: the summary, then the claims, then a section for each run."""
-    names = (f"run {number} {run.name}".lower() for number, run in enumerate(runs, start=1))
-    ids = [re.sub(r"[^a-z0-9]+", "-", name).strip("-") for name in names]
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("rankpursuit.reporting"),
         autoescape=True,
@@ -105,14 +95,7 @@ def render_report(
     )
     environment.filters |= {"drawing": _drawing, "powers": _powers}
     environment.globals |= {"marks": MARKS, "tables": tab, "finding": finding}
-    return environment.get_template("report.html").render(
-        title=TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in runs),
-        version=__version__,
-        summary=summary,
-        runs=list(zip(ids, runs, figures, strict=True)),
-        places={run.table: id for id, run in reversed(list(zip(ids, runs, strict=True)))},
-        titles={number: table.title for number, table in published_tables().items()},
-    )
+    return environment
 
 
 def _drawing(figure: Figure, name: str) -> Markup:
@@ -139,9 +122,9 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
     if by_table:
         changed = any(tab.config_changes(run) for run in by_table.values())
         title = "These runs" if changed else "The text's set-up"
-        setups.append(make_setup(title, list(by_table.values())))
+        setups.append(tab.SetUp(title, list(by_table.values())))
         if inferred:
-            setups.append(make_setup("The inferred set-up", inferred))
+            setups.append(tab.SetUp("The inferred set-up", inferred))
     of_data = {run.experiment.data.name: run for run in reversed(by_table.values())}
     lowest = sorted((tab.data_title(run), run) for run in of_data.values())
     return Summary(
@@ -154,12 +137,6 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
             {key.split(".")[-1] for run in inferred for key in tab.config_changes(run)}
         ),
     )
-
-
-def make_setup(title: str, runs: Sequence[Results]) -> SetUp:
-    """Compare the runs of a set-up, one for each table, with the paper."""
-    cells = pd.concat([tab.published_cells(run) for run in runs]).dropna(subset="measured")
-    return SetUp(title, runs, cells, judge_claims(runs))
 
 
 def finding(run: Results) -> list[str]:
@@ -181,7 +158,7 @@ def _offset(cells: pd.DataFrame) -> str:
     return f"on average {abs(mean):.{digits}f} {'lower' if mean < 0 else 'higher'}"
 
 
-def _why_different(setups: Sequence[SetUp]) -> Iterator[tuple[str, str]]:
+def _why_different(setups: Sequence[tab.SetUp]) -> Iterator[tuple[str, str]]:
     """Yield why MovieLens looked different, if the set-ups differ in the fill of its ratings."""
     parts = {}
     for setup in setups:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, get_args
 
 import pandas as pd
@@ -214,15 +215,15 @@ def _over_repeats(results: Results) -> str:
 # Agreement with the published errors
 
 
-def published_cells(results: Results, *, distinct: bool = True) -> pd.DataFrame:
+def published_cells(results: Results) -> pd.DataFrame:
     """Return the published errors of a run's table next to the measured ones.
 
-    A row for each published cell: `CELL`, ``published``, ``measured`` (NaN if missing),
-    ``difference``, measured minus published, and ``within``, whether it is within the tolerance. If
-    `distinct`, without the cells that an earlier table of the paper has too.
+    A row for each published cell that no earlier table has: `CELL`, ``published``, ``measured``
+    (NaN if missing), ``difference``, measured minus published, and ``within``, whether it is within
+    the tolerance.
     """
     table = published_table(results)
-    found = [] if table is None else table.each_cell(distinct=distinct)
+    found = [] if table is None else table.each_cell()
     cells = pd.DataFrame([(results.table, *cell) for cell in found], columns=[*CELL, "published"])
     means = results.repeats.groupby(CELL[1:])["test_error"].mean().rename("measured")
     cells = cells.merge(means.reset_index(), on=CELL[1:], how="left")
@@ -231,29 +232,50 @@ def published_cells(results: Results, *, distinct: bool = True) -> pd.DataFrame:
     return cells.assign(within=paper.is_within(cells["difference"], tolerance))
 
 
-def matrix_table(setups: Mapping[str, Sequence[Results]]) -> Table:
+@dataclass(frozen=True)
+class SetUp:
+    """Runs of the paper's tables with one set-up, and how they agree with the paper."""
+
+    title: str
+    runs: Sequence[Results]  # one for each table
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Measured cells of all tables, see `published_cells`."""
+        return pd.concat(map(published_cells, self.runs)).dropna(subset="measured")
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the claims about these tables."""
+        return judge_claims(self.runs)
+
+    @cached_property
+    def counts(self) -> Counter[Outcome]:
+        """Number of claims with each outcome."""
+        return Counter(verdict.outcome for verdict in self.verdicts)
+
+
+def matrix_table(setups: Sequence[SetUp]) -> Table:
     """Return measured and published errors: a row for each method, a column for each table.
 
-    Each set-up, with its runs, has a block. Cells are means over groups.
+    Each set-up has a block. Cells are means over groups.
     """
     columns: dict[str, None] = {}
     found: dict[str, dict[str, dict[str, Value]]] = {}  # by set-up, algorithm and column
-    for setup, runs in setups.items():
-        rows = found.setdefault(setup, {})
-        cells = pd.concat([published_cells(run) for run in runs]).dropna(subset="measured")
-        for (number, metric, label), own in cells.groupby(["table", "metric", "algorithm"]):
+    for setup in setups:
+        rows = found.setdefault(setup.title, {})
+        for (number, metric, label), own in setup.cells.groupby(["table", "metric", "algorithm"]):
             several = len(paper.published_tables()[number].cells) > 1
             task = METRICS[metric].task.removesuffix(" task").lower()
             column = f"Table {number}" + f": {task}" * several
             columns[column] = None
             rows.setdefault(label, {})[column] = _matrix_value(own)
-    order = list(METHODS)
     blocks = {
-        setup: {
+        title: {
             title_of(label): tuple(rows[label].get(column, EMPTY) for column in columns)
-            for label in sorted(rows, key=order.index)
+            for label in sorted(rows, key=list(METHODS).index)
         }
-        for setup, rows in found.items()
+        for title, rows in found.items()
     }
     return Table("matrix", "Measured and published errors", tuple(columns), blocks)
 

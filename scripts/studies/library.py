@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rankpursuit.reporting.figures import figure_style, metric_title
+from rankpursuit.experiments.methods import METRICS
+from rankpursuit.reporting.figures import figure_style
 from rankpursuit.writing import write_atomically
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +38,6 @@ def draw_panels(
         for axes, (title, draw) in zip(all_axes, panels.items(), strict=True):
             draw(axes)
             axes.set(title=title, xlabel=xlabel)
-        all_axes[0].set_ylabel(metric_title("disagreement", lines=2))
+        all_axes[0].set_ylabel(METRICS["disagreement"].label.replace(" (", "\n("))
         all_axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         save_figure(figure, path)

@@ -110,13 +110,6 @@ def test_a_run_without_a_complete_repeat_is_one_line_and_status_one(command, tmp
     )
 
 
-def test_wide_tables_of_latex_span_two_columns(call, tmp_path):
-    folder = write_results(tmp_path / "one", repeats=2)
-    assert r"\begin{table*}" in call("one", "--format", "tex", "--wide").stdout
-    assert call("one", "--wide").exit_code == 0
-    assert r"\end{table*}" in (folder / "tables" / "one-errors.tex").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("name", "start"),
     [("md", "### Norm"), ("tex", "\\documentclass"), ("csv", "table,part"), ("text", "Norm")],

@@ -11,6 +11,7 @@ from made_up import write_results
 
 from rankpursuit.cli.tables import main
 from rankpursuit.reporting.render import (
+    FORMATS,
     Table,
     Value,
     to_csv,
@@ -93,7 +94,7 @@ def test_a_bar_in_a_cell_does_not_split_it():
 
 def test_the_command_offers_every_format():
     (option,) = (one for one in main.params if one.name == "format_")
-    assert set(option.type.choices) == {"md", "tex", "csv", "text"}
+    assert set(option.type.choices) == set(FORMATS)
 
 
 def test_latex_is_escaped_with_rules_of_booktabs():
@@ -110,13 +111,6 @@ def test_latex_has_ranges_quotes_and_no_table_wider_than_the_line():
     assert "P & 20--40" in text
     assert r"$2^{-3}$ & ``to'' it \\" in text
     assert "max width=\\linewidth" in text
-
-
-def test_wide_latex_tables_span_two_columns():
-    assert r"\begin{table}[htbp]" in to_latex([TABLE])
-    text = to_latex([TABLE], wide=True)
-    assert r"\begin{table*}[htbp]" in text
-    assert r"\end{table*}" in text
 
 
 def test_columns_of_sentences_share_the_line():
