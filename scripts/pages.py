@@ -20,9 +20,15 @@ from matplotlib.figure import Figure
 
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.check import check_results, load_expectations
-from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
+from rankpursuit.reporting.claims import (
+    Outcome,
+    Verdict,
+    is_within,
+    judge_claims,
+    published_tables,
+    published_tolerance,
+)
 from rankpursuit.reporting.figures import INK, WIDTH, figure_style
-from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.text import duration

@@ -19,8 +19,12 @@ from pages import INFERRED, LOG, REFERENCE, ROOT, runs
 
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.check import load_expectations
-from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.published import is_within, published_tables, published_tolerance
+from rankpursuit.reporting.claims import (
+    is_within,
+    judge_claims,
+    published_tables,
+    published_tolerance,
+)
 from rankpursuit.reporting.results import Results
 from rankpursuit.writing import write_atomically
 

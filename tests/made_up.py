@@ -8,7 +8,7 @@ import yaml
 
 from rankpursuit.experiments.export import write_csv
 from rankpursuit.experiments.methods import METHODS
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.claims import published_tables
 
 GROUPS = ("20-40", "40-60", "60-80")
 SPARSE = {"kernel_matching_pursuit", "sparse_rank_rls", "ranking_pursuit"}

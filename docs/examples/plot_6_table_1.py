@@ -20,7 +20,7 @@ import numpy as np
 from rankpursuit.datasets import load_jester
 from rankpursuit.errors import RankpursuitError
 from rankpursuit.experiments import run_experiment
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.claims import published_tables
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table

@@ -23,10 +23,11 @@ from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment, ratings_of
 from rankpursuit.experiments.methods import AXES, METRICS
 from rankpursuit.experiments.names import shipped_folder
-from rankpursuit.reporting.claims import Outcome, judge_claims
-from rankpursuit.reporting.published import (
+from rankpursuit.reporting.claims import (
+    Outcome,
     claims_about,
     is_within,
+    judge_claims,
     published_tables,
     published_tolerance,
 )

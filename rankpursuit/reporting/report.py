@@ -17,8 +17,7 @@ from rankpursuit import __version__
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting import figures as fig
 from rankpursuit.reporting import tables as tab
-from rankpursuit.reporting.claims import MARKS, Outcome
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.writing import check_output, write_atomically
 

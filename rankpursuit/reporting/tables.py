@@ -17,9 +17,20 @@ from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import Experiment, load_experiment
 from rankpursuit.experiments.methods import AXES, METHODS, METRICS, grid_axes
 from rankpursuit.experiments.names import shipped_experiments
-from rankpursuit.reporting import published as paper
 from rankpursuit.reporting import statistics as stats
-from rankpursuit.reporting.claims import MARKS, Outcome, Verdict, judge_claims
+from rankpursuit.reporting.claims import (
+    MARKS,
+    Outcome,
+    PublishedTable,
+    Size,
+    Verdict,
+    is_within,
+    judge_claims,
+    published_size,
+    published_tables,
+    published_tolerance,
+    small_difference,
+)
 from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
@@ -49,15 +60,15 @@ def _repeats_of_cells(results: Results) -> pd.Series:
     return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
 
 
-def measured_size(results: Results) -> paper.Size:
+def measured_size(results: Results) -> Size:
     """Return the fewest users and repeats of any cell that has results."""
     users, repeats = results.repeats["n_users"].min(), _repeats_of_cells(results).min()
-    return paper.Size(users=int(users), repeats=int(repeats))
+    return Size(users=int(users), repeats=int(repeats))
 
 
 def is_full_size(results: Results) -> bool:
     """Return whether every cell with results has at least the paper's users and repeats."""
-    size, wanted = measured_size(results), paper.published_size()
+    size, wanted = measured_size(results), published_size()
     return size.users >= wanted.users and size.repeats >= wanted.repeats
 
 
@@ -67,7 +78,7 @@ def size_note(results: Results) -> str:
     if is_full_size(results):
         return f"Size: {size}, as in the paper or more."
     least = "" if _repeats_of_cells(results).nunique() == 1 else "at least "
-    return f"NOT the paper's size: {least}{size} (paper: {paper.published_size()})."
+    return f"NOT the paper's size: {least}{size} (paper: {published_size()})."
 
 
 def missing_notes(results: Results) -> tuple[str, ...]:
@@ -159,9 +170,9 @@ def _short(value: Any) -> str:
 # Titles
 
 
-def published_table(results: Results) -> paper.PublishedTable | None:
+def published_table(results: Results) -> PublishedTable | None:
     """Return the published table that a run reproduces, if any."""
-    return None if results.table is None else paper.published_tables()[results.table]
+    return None if results.table is None else published_tables()[results.table]
 
 
 def data_title(results: Results) -> str:
@@ -228,8 +239,8 @@ def published_cells(results: Results) -> pd.DataFrame:
     means = results.repeats.groupby(CELL[1:])["test_error"].mean().rename("measured")
     cells = cells.merge(means.reset_index(), on=CELL[1:], how="left")
     cells["difference"] = (cells["measured"] - cells["published"]).astype(float)
-    tolerance = cells["metric"].map(paper.published_tolerance).astype(float)
-    return cells.assign(within=paper.is_within(cells["difference"], tolerance))
+    tolerance = cells["metric"].map(published_tolerance).astype(float)
+    return cells.assign(within=is_within(cells["difference"], tolerance))
 
 
 @dataclass(frozen=True)
@@ -265,7 +276,7 @@ def matrix_table(setups: Sequence[SetUp]) -> Table:
     for setup in setups:
         rows = found.setdefault(setup.title, {})
         for (number, metric, label), own in setup.cells.groupby(["table", "metric", "algorithm"]):
-            several = len(paper.published_tables()[number].cells) > 1
+            several = len(published_tables()[number].cells) > 1
             task = METRICS[metric].task.removesuffix(" task").lower()
             column = f"Table {number}" + f": {task}" * several
             columns[column] = None
@@ -295,7 +306,7 @@ def _matrix_value(cells: pd.DataFrame) -> Value:
 def tolerance_text(metrics: Iterable[str] = ("disagreement", "squared_error")) -> str:
     """Return the tolerances of metrics around the published errors."""
     return " or ".join(
-        f"{paper.published_tolerance(metric):g} ({METRICS[metric].title})" for metric in metrics
+        f"{published_tolerance(metric):g} ({METRICS[metric].title})" for metric in metrics
     )
 
 
@@ -553,7 +564,7 @@ def significance_tables(results: Results, control: str | None = None) -> list[Ta
 def claim_notes() -> tuple[str, ...]:
     """Return how verdicts on claims come about."""
     small = ", ".join(
-        f"{paper.small_difference(metric):g} for the {METRICS[metric].title}"
+        f"{small_difference(metric):g} for the {METRICS[metric].title}"
         for metric in ("disagreement", "squared_error")
     )
     return (

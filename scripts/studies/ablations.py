@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from pages import write_part
 
 from rankpursuit.experiments.export import RunFolder
-from rankpursuit.reporting.published import small_difference
+from rankpursuit.reporting.claims import small_difference
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare

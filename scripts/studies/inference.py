@@ -32,7 +32,7 @@ from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Store
-from rankpursuit.reporting import published as paper
+from rankpursuit.reporting import claims as paper
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns
 from studies.library import DATA_TITLES, RESULTS, Array, draw_panels, write_csv

@@ -24,8 +24,7 @@ from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.export import RunFolder
 from rankpursuit.reporting.check import check_cells, expectation_folder, load_expectations
-from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.published import is_within, published_claims, published_tables
+from rankpursuit.reporting.claims import is_within, judge_claims, published_claims, published_tables
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.statistics import compare, compare_columns, errors_by

@@ -10,7 +10,7 @@ from rankpursuit.reporting.check import (
     expectation_folder,
     load_expectations,
 )
-from rankpursuit.reporting.published import (
+from rankpursuit.reporting.claims import (
     claims_about,
     published_claims,
     published_tables,

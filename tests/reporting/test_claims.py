@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 from made_up import write_results
 
-from rankpursuit.reporting.claims import RULES, judge_claims
-from rankpursuit.reporting.published import published_claims
+from rankpursuit.reporting.claims import RULES, judge_claims, published_claims
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import bootstrap_interval
 from rankpursuit.reporting.tables import claims_table

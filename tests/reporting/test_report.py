@@ -14,8 +14,7 @@ from made_up_runs import ALGORITHMS, write_run
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.reporting import report as module
-from rankpursuit.reporting.claims import MARKS, Outcome
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
 from rankpursuit.reporting.report import finding, inline_svg, summarise, write_report
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import size_note
