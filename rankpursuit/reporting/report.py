@@ -92,13 +92,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"drawing": _drawing, "powers": _powers}
+    environment.filters |= {"drawing": inline_svg, "powers": _powers}
     environment.globals |= {"marks": MARKS, "tables": tab, "finding": finding}
     return environment
-
-
-def _drawing(figure: Figure, name: str) -> Markup:
-    return Markup(inline_svg(fig.to_svg(figure), str(escape(name))))
 
 
 def _powers(text: str) -> Markup:
@@ -199,12 +195,13 @@ def _lowest_errors(runs: Sequence[tuple[str, Results]]) -> Iterator[tuple[str, s
         yield "Lowest error, mean over groups:", f"{'; '.join(learned)}."
 
 
-def inline_svg(svg: str, name: str) -> str:
-    """Return a drawing to embed in a page, in the colours of the page's text.
+def inline_svg(figure: Figure, name: str) -> Markup:
+    """Return a figure to embed in a page, in the colours of the page's text.
 
     Declarations, metadata and the fixed size are removed, its width becomes the variable
     ``--natural``, and identifiers get a prefix, since those of a page must differ.
     """
+    svg, name = fig.to_svg(figure), str(escape(name))
     svg = svg[svg.index("<svg") :].replace("<svg", '<svg role="img" aria-hidden="true"', 1)
     svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
@@ -212,4 +209,4 @@ def inline_svg(svg: str, name: str) -> str:
     svg = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", svg, count=1)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = svg.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
-    return svg.replace(fig.INK, "currentColor").replace(fig.GRID, "var(--line)")
+    return Markup(svg.replace(fig.INK, "currentColor").replace(fig.GRID, "var(--line)"))

@@ -504,23 +504,20 @@ def significance_table(
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
     blocks: Blocks = {}
     for group in results.groups:
-        best = stats.best_method(results, metric, group)
-        families = [
-            [(control, other) for other in results.methods if other != control],
-            [(best, other) for other in results.baselines if best is not None],
-        ]
         errors = stats.errors_by(results, metric, group, over)
-        blocks[group] = {}
+        means = errors[[label for label in results.methods if label in errors]].mean()
+        families = (
+            [(control, other) for other in results.methods if other != control],
+            [(means.idxmin(), other) for other in results.baselines if len(means)],
+        )
+        rows = blocks[group] = {}
         for pairs in families:
-            found = {pair: stats.compare_columns(errors, *pair) for pair in pairs}
-            corrected = iter(stats.holm([one.p_value for one in found.values() if one]))
-            for pair, one in found.items():
+            found = [(pair, stats.compare_columns(errors, *pair)) for pair in pairs]
+            tested = [(pair, one) for pair, one in found if one is not None]
+            corrected = stats.holm([one.p_value for _, one in tested])
+            for (pair, one), p in zip(tested, corrected, strict=True):
                 name = " - ".join(results.algorithms[label] for label in pair)
-                values = (EMPTY,) * len(_TESTS)
-                if one is not None:
-                    digits = METRICS[metric].decimals + 1
-                    values = _test_values(one, float(next(corrected)), digits)
-                blocks[group][name] = values
+                rows[name] = _test_values(one, float(p), METRICS[metric].decimals + 1)
     error, title = METRICS[metric].title, results.algorithms[control]
     return _table(
         results,

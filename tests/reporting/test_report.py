@@ -10,11 +10,13 @@ from typing import get_args
 import pytest
 from made_up import write_results
 from made_up_runs import ALGORITHMS, write_run
+from matplotlib.figure import Figure
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.reporting import report as module
 from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
+from rankpursuit.reporting.figures import GRID, INK
 from rankpursuit.reporting.report import finding, inline_svg, summarise, write_report
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import size_note
@@ -202,16 +204,21 @@ def test_notes_on_a_run_stand_in_its_section_and_not_under_each_of_its_tables(tm
 
 
 def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
-    svg = (
-        '<?xml version="1.0"?>\n<svg xmlns="http://a" width="9pt" height="9pt" viewBox="0 0 9 9">'
-        '<defs><path id="m"/></defs><use xlink:href="#m" clip-path="url(#m)" '
-        'style="stroke: #1f2933"/></svg>'
-    )
-    assert inline_svg(svg, "f") == (
-        '<svg role="img" aria-hidden="true" style="--natural: 9pt" viewBox="0 0 9 9">'
-        '<defs><path id="f-m"/></defs>'
-        '<use href="#f-m" clip-path="url(#f-m)" style="stroke: currentColor"/></svg>'
-    )
+    figure = Figure(figsize=(1, 2))
+    axis = figure.subplots()
+    axis.plot([1, 2], color=GRID)
+    axis.set_title("<b>", color=INK)
+    svg = inline_svg(figure, "f")
+    assert svg.startswith('<svg role="img" aria-hidden="true" style="--natural: 72pt"')
+    assert not re.search(r"xmlns|xlink|<style|<metadata|height=\"144pt|<b>", svg)
+    assert INK not in svg
+    assert GRID not in svg
+    assert "currentColor" in svg
+    assert "var(--line)" in svg
+    ids = re.findall(r'\bid="([^"]*)"', svg)
+    used = re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', svg)
+    assert all(name.startswith("f-") for name in ids)
+    assert {one or two for one, two in used} <= set(ids)
 
 
 CELLS = published_tables()[1].cells["disagreement"]
