@@ -43,7 +43,9 @@ _SETTINGS: Any = {
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
-    "legend.handlelength": 3.2,
+    "legend.handlelength": 2.2,
+    "legend.handletextpad": 0.4,
+    "legend.columnspacing": 1.0,
     "lines.linewidth": 1.5,
     "svg.fonttype": "none",
     "svg.hashsalt": "rankpursuit",
@@ -149,7 +151,8 @@ def _draw_panels(
         style: Any = {"ls": line} if lines else {"ls": "", "mfc": "none", "mew": 1.5}
         name = results.algorithms[label]
         handles.append(Line2D([], [], color=color, marker=marker, label=name, **style))
-    legend = figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    fits = max(len(results.algorithms[label]) for label in drawn) <= len("SS Ranking Pursuit")
+    legend = figure.legend(handles=handles, loc="outside upper center", ncols=1 + fits)
     if results.is_synthetic:
         legend.set_title("SYNTHETIC ratings, drawn from a model")
         legend.get_title().set(size=10, weight="bold", color=INK)

@@ -98,17 +98,19 @@ def missing_notes(results: Results) -> tuple[str, ...]:
 
 def run_notes(results: Results) -> tuple[list[str], list[str]]:
     """Return warnings about a run, and remarks, on its size, its config and its ratings."""
-    shipped, changes = shipped_experiment(results.experiment), config_changes(results)
-    size, config = size_note(results), "Config: config.yaml in the folder of the results."
-    if changes:
+    warnings: list[str] = []
+    remarks: list[str] = []
+    (remarks if is_full_size(results) else warnings).append(size_note(results))
+    if changes := config_changes(results):
         listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
-        config = f"NOT the config as shipped: {listed}."
-    elif shipped is not None:
-        config = f"Config: {shipped.name}, as shipped; configs/README.md has our interpretations."
-    notes = {size: is_full_size(results), config: not changes}
-    warnings = [note for note, is_remark in notes.items() if not is_remark]
+        warnings.append(f"NOT the config as shipped: {listed}.")
+    elif shipped := shipped_experiment(results.experiment):
+        about = "as shipped; configs/README.md has our interpretations"
+        remarks.append(f"Config: {shipped.name}, {about}.")
+    else:
+        remarks.append("Config: config.yaml in the folder of the results.")
     warnings += [SYNTHETIC_NOTE] * results.is_synthetic
-    return [*warnings, *missing_notes(results)], [note for note in notes if notes[note]]
+    return [*warnings, *missing_notes(results)], remarks
 
 
 # What differs from the shipped config

@@ -172,6 +172,24 @@ def with_methods(results, labels):
     return replace(results, experiment=experiment)
 
 
+@pytest.mark.parametrize(
+    "label", ["semi_supervised_ranking_pursuit", "a_name_longer_than_usual_ones"]
+)
+@pytest.mark.parametrize("name", DRAW)
+def test_names_in_the_legend_are_not_cut(full, name, label):
+    rename = {"own_pursuit": label}
+    results = replace(
+        with_methods(full, ["rls", "rank_rls", "kernel_matching_pursuit", label]),
+        repeats=full.repeats.replace({"algorithm": rename}),
+        curves=full.curves.replace({"algorithm": rename}),
+    )
+    figure = DRAW[name](results, METRIC)
+    to_svg(figure)  # places everything
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
 def test_colours_stand_out_from_light_and_dark(full):
     for look in looks(with_methods(full, METHODS)).values():
         assert contrast(look.color, "#ffffff") > 3
