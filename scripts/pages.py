@@ -20,10 +20,15 @@ import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankpursuit.experiments.methods import METHODS
-from rankpursuit.reporting.claims import Outcome, Verdict, judge_claims
-from rankpursuit.reporting.figures import INK, figure_style, metric_title
-from rankpursuit.reporting.published import published_tables, published_tolerance
+from rankpursuit.experiments.methods import METHODS, METRICS
+from rankpursuit.reporting.claims import (
+    Outcome,
+    Verdict,
+    judge_claims,
+    published_tables,
+    published_tolerance,
+)
+from rankpursuit.reporting.figures import INK, figure_style
 from rankpursuit.reporting.render import markdown_columns
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.tables import published_cells
@@ -284,7 +289,7 @@ def draw_panels(
         for axes, (title, draw) in zip(all_axes, panels.items(), strict=True):
             draw(axes)
             axes.set(title=title, xlabel=xlabel)
-        all_axes[0].set_ylabel(metric_title("disagreement", lines=2))
+        all_axes[0].set_ylabel(METRICS["disagreement"].label.replace(" (", "\n("))
         all_axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         save_figure(figure, path)
 

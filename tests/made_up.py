@@ -8,7 +8,7 @@ import yaml
 
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.experiments.store import write_csv
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.claims import published_tables
 
 GROUPS = ("20-40", "40-60", "60-80")
 SPARSE = {"kernel_matching_pursuit", "sparse_rank_rls", "ranking_pursuit"}
@@ -26,7 +26,6 @@ def write_results(
     basis=None,
     leave_out=lambda row: False,
     data="jester",
-    sealed=False,
     baselines=None,
     config=None,
 ):
@@ -42,7 +41,6 @@ def write_results(
     leave_out: of rows of repeats.csv, those that are not there yet.
     baselines: {label: mean error} of baselines to add.
     config: the resolved config of an experiment, in place of a small one.
-    sealed: whether the provenance has the checksums of the files, as that of every run.
     """
     cells = published_tables()[table or 1].cells
     labels = [*next(iter(cells.values())), *(baselines or {})]
@@ -87,14 +85,19 @@ def write_results(
     keys = [{key: row[key] for key in ("group", "repeat", "algorithm", "metric")} for row in rows]
     point = {"axis": "width", "value": 1, "holdout_error": 0.4}
     write_csv(folder / "curves.csv", [key | point for key in keys])
-    provenance = {"commit": "made up"}
-    if sealed:
-        contents = {path.name: path.read_bytes() for path in folder.iterdir()}
-        provenance["files"] = {
-            name: {"sha256": hashlib.sha256(content).hexdigest()}
-            for name, content in contents.items()
-        }
-    (folder / "provenance.json").write_text(json.dumps(provenance))
+    return seal(folder, {"commit": "made up"})
+
+
+def seal(folder, provenance=None):
+    """Write the checksums of the files into the provenance, as a run does."""
+    path = folder / "provenance.json"
+    provenance = json.loads(path.read_text()) if provenance is None else provenance
+    provenance["files"] = {
+        file.name: {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        for file in sorted(folder.iterdir())
+        if file.is_file() and file != path
+    }
+    path.write_text(json.dumps(provenance))
     return folder
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import yaml
+from made_up import seal
 
 ALGORITHMS = {
     "rls": {"method": "rls", "lambda": [0.5, 1.0]},
@@ -64,8 +64,7 @@ def write_run(
     }
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     provenance = {"rankpursuit": "0.1.0", "packages": {"numpy": "2.0"}, "command": "rp-run <x> & y"}
-    (folder / "provenance.json").write_text(json.dumps(provenance))
-    return folder
+    return seal(folder, provenance)
 
 
 def _add(

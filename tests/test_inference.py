@@ -7,7 +7,7 @@ import pytest
 from studies import inference
 from studies.inference import Features, Grid, Rule, cells_of
 
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.claims import published_tables
 
 WIDTHS, LAMBDAS = (1.0, 2.0, 4.0), tuple(2.0**power for power in (-4, -2, 0, 2, 4, 6))
 N_UNITS = 6

@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import rankpursuit
-from rankpursuit.reporting.published import published_tables, published_tolerance
+from rankpursuit.reporting.claims import published_tables, published_tolerance
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table

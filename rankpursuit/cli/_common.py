@@ -169,14 +169,11 @@ def load_default() -> list[Results]:
     """Load the user's complete run of each published table, otherwise the reference run."""
     from rankpursuit.experiments.store import RunFolder
 
-    own, references = RunFolder.below(DEFAULT), RunFolder.below(REFERENCE)
-    if not references and not own:
-        raise Failure(f"{DEFAULT}/ holds no results: name a folder, or make some with rp-run")
-    if not references:
-        return load_all([DEFAULT])
-    names = {run.path.name for run in references}
     runs = _own_or_reference(DEFAULT, REFERENCE)
-    for folder in (run.path for run in own if run.path.name not in names):
+    if not runs:
+        return load_all([DEFAULT])
+    names = {run.folder.name for run in runs}
+    for folder in (run.path for run in RunFolder.below(DEFAULT) if run.path.name not in names):
         echo(f"not included: {folder}; name it to include it", err=True)
     return runs
 

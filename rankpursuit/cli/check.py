@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rankpursuit.cli._common import REFERENCE, Command, Failure, echo, no_such
+from rankpursuit.cli._common import REFERENCE, Command, echo, no_such
 
 
 @click.command(cls=Command, short_help="Check results against the paper and the record.")
@@ -22,18 +22,8 @@ from rankpursuit.cli._common import REFERENCE, Command, Failure, echo, no_such
 )
 @click.option("--n-jobs", "-j", type=int, default=-1, help="Worker processes of --recompute.")
 @click.option("--inferred", is_flag=True, help="Check the inferred set-up, in RESULTS/inferred.")
-@click.option(
-    "--expected",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of expectations; default: configs/expected.",
-)
 def main(
-    results: Path | None,
-    only: tuple[str, ...],
-    recompute: int,
-    n_jobs: int,
-    inferred: bool,
-    expected: Path | None,
+    results: Path | None, only: tuple[str, ...], recompute: int, n_jobs: int, inferred: bool
 ) -> None:
     r"""Check RESULTS, a folder with the runs of the five tables; by default, results/reference.
 
@@ -57,14 +47,10 @@ def main(
     if not os.path.isdir(folder):  # False for a name that no file can have
         raise no_such("folder of results", folder, "rp-check needs a folder with the five tables")
     folder = folder / "inferred" if inferred else folder
-    where = expected or checking.expectation_folder(inferred=inferred)
-    expectations = checking.load_expectations(where)
-    lacking = checking.published_tables().keys() - expectations.keys()
-    if lacking and not (expected or inferred):
-        raise Failure(f"{where}: no file of expectations for Table {min(lacking)}")
+    expectations = checking.load_expectations(checking.expectation_folder(inferred=inferred))
     check = checking.check_results(folder, expectations, only=only)
     if recompute:
-        checking.recompute(folder, expectations, check, repeats=recompute, only=only, n_jobs=n_jobs)
+        checking.recompute(check, expectations, repeats=recompute, n_jobs=n_jobs)
     echo(checking.check_text(check))
     if not check.passed:
         raise SystemExit(1)

@@ -16,28 +16,16 @@ from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
     shipped_configs,
-    shipped_experiments,
     summary_line,
 )
 from rankpursuit.text import counted, duration, one_line
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from rankpursuit.experiments.backends import Dask, Local
     from rankpursuit.experiments.run import Run
     from rankpursuit.experiments.store import RunFolder
 
 _QUICK_USERS, _QUICK_REPEATS = 30, 2
-
-
-def _complete(ctx: click.Context, _: click.Parameter, word: str) -> list[CompletionItem]:
-    """Complete the names of experiments, and files."""
-    from click.shell_completion import CompletionItem
-
-    names = {name: at for name, at in shipped_experiments().items() if name.startswith(word)}
-    items = [CompletionItem(name, help=summary_line(at)) for name, at in names.items()]
-    return [*items, CompletionItem(word, type="file")]
 
 
 def _show_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -63,12 +51,7 @@ _SHOW: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": Fals
 
 @click.command(cls=Command)
 @click.argument(
-    "configs",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="CONFIG...",
-    shell_complete=_complete,
+    "configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG..."
 )
 @click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster, e.g. tcp://HOST:8786.")

@@ -29,7 +29,6 @@ from rankpursuit.cli._common import (
 @click.option(
     "--control", metavar="ALGORITHM", help="Test the others against it; default: the table's last."
 )
-@click.option("--wide", is_flag=True, help="LaTeX: tables that span two columns (table*).")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -40,7 +39,6 @@ def main(
     format_: str | None,
     compare: bool,
     control: str | None,
-    wide: bool,
     output: Path | None,
 ) -> None:
     r"""Make the tables of RESULTS, folders that rp-run wrote.
@@ -62,32 +60,26 @@ def main(
       rp-tables results/jester_* --control rank_rls --output tables
     """
     from rankpursuit.reporting.claims import judge_claims
-    from rankpursuit.reporting.render import FORMATS, to_latex, to_text, write_tables
+    from rankpursuit.reporting.render import FORMATS, to_text, write_tables
     from rankpursuit.reporting.tables import all_tables, claims_table, error_table, sparsity_table
 
     runs = load_all(results)
-    verdicts = judge_claims(runs)
     tables_of = partial(all_tables, compare=compare, control=control)
     if format_ and output is None:
-        write = FORMATS[format_] if format_ != "tex" else partial(to_latex, wide=wide)
-        echo(write(tables_of(runs, verdicts)), nl=False)
+        echo(FORMATS[format_](tables_of(runs)), nl=False)
         return
-    if output is None and not results:
-        output = DEFAULT / "tables"
-    formats = [format_] if format_ else ["md", "tex", "csv"]
+    folders = {output or DEFAULT / "tables": runs}
+    if results and output is None:
+        folders = {run.folder: [run] for run in runs}
     written = []
-    if output is not None:
-        written += write_tables(tables_of(runs, verdicts), output, formats, wide=wide)
-    else:
-        for run in runs:
-            own = [verdict for verdict in verdicts if run in verdict.runs]
-            if not own:  # another run of its table came first
-                own = judge_claims([run], others=runs)
-            written += write_tables(tables_of([run], own), run.folder, formats, wide=wide)
+    for folder, own in folders.items():
+        formats = [format_] if format_ else ["md", "tex", "csv"]
+        written += write_tables(tables_of(own, others=runs), folder, formats)
     shown = []
     for run in runs:
         shown += [error_table(run, compare=compare), sparsity_table(run)]
-    shown += [claims_table(verdicts, brief=True)] if verdicts else []
+    verdicts = judge_claims(runs)
+    shown += [claims_table(verdicts)] if verdicts else []
     echo(to_text(shown, terminal_width()))
     for path in written:
         each = f", and each table in {path.parent / 'tables'}/" if path.suffix == ".tex" else ""

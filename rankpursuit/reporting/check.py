@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from tabulate import tabulate
 
 from rankpursuit.errors import DataNotFoundError, ResultsError, RunError
@@ -23,10 +23,11 @@ from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment, ratings_of
 from rankpursuit.experiments.methods import AXES, METRICS
 from rankpursuit.experiments.names import shipped_folder
-from rankpursuit.reporting.claims import Outcome, judge_claims
-from rankpursuit.reporting.published import (
+from rankpursuit.reporting.claims import (
+    Outcome,
     claims_about,
     is_within,
+    judge_claims,
     published_tables,
     published_tolerance,
 )
@@ -51,14 +52,19 @@ class Expectation(BaseModel, extra="forbid", frozen=True):
         return Path(self.config).name
 
 
+def _no_rows() -> pd.DataFrame:
+    return pd.DataFrame(columns=[*CELL, "passed"])
+
+
 @dataclass
 class Check:
     """Outcome of a check; every frame has a column ``passed``."""
 
-    cells: pd.DataFrame
+    runs: dict[int, Results] = field(default_factory=dict)  # that were checked, by table
+    cells: pd.DataFrame = field(default_factory=_no_rows)
     """A row for each distinct published cell: `CELL`, ``published``, ``measured``, ``target`` and
     the ``tolerance`` around it, ``status``."""
-    claims: pd.DataFrame
+    claims: pd.DataFrame = field(default_factory=_no_rows)
     """A row for each claim: ``id``, ``table``, ``verdict``, ``expected``, ``because``."""
     recomputed: dict[str, pd.DataFrame] = field(default_factory=dict)
     """For each config, the cells computed again, see `compare_repeats`."""
@@ -75,39 +81,16 @@ class Check:
 
 def load_expectations(folder: Path) -> dict[int, Expectation]:
     """Read the expectations in a folder, by the number of their table."""
-    found: dict[int, Expectation] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        try:
-            one = Expectation.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-        except yaml.YAMLError as error:
-            raise ResultsError(f"{path}: cannot be read: {error}") from error
-        except ValidationError as error:
-            where = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-            raise ResultsError(f"{path}: {'; '.join(where)}") from error
-        if one.table in found:
-            raise ResultsError(f"{path}: Table {one.table} has two files of expectations")
-        found[one.table] = one
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml"))]
+    found = [Expectation.model_validate(yaml.safe_load(text)) for text in texts]
     if not found:
         raise ResultsError(f"{folder}: no files of expectations (NAME.yaml)")
-    return dict(sorted(found.items()))
+    return {one.table: one for one in sorted(found, key=lambda one: one.table)}
 
 
 def expectation_folder(*, inferred: bool = False) -> Path:
     """Return the folder of the expectations that come with the package."""
     return shipped_folder() / ("inferred/expected" if inferred else "expected")
-
-
-def _run_folders(
-    folder: Path, expectations: Mapping[int, Expectation], only: Sequence[str]
-) -> dict[int, Path]:
-    """Return the folder of each table to check: all, or `only` those with these names."""
-    names = {number: one.name for number, one in expectations.items()}
-    for name in only:
-        if name not in names.values():
-            raise ResultsError(
-                f"--only {name}: no such table; there are {', '.join(names.values())}"
-            )
-    return {number: folder / name for number, name in names.items() if not only or name in only}
 
 
 def check_results(
@@ -118,46 +101,51 @@ def check_results(
     `folder` has a folder for each config, such as ``results/reference``. Every table of
     `expectations` must be there; `only` narrows the check to these configs.
     """
-    problems: list[str] = []
-    runs: dict[int, Results] = {}
-    paths = _run_folders(folder, expectations, only)
-    for number, path in paths.items():
+    names = {number: one.name for number, one in expectations.items()}
+    for name in only:
+        if name not in names.values():
+            known = ", ".join(names.values())
+            raise ResultsError(f"--only {name}: no such table; there are {known}")
+    wanted = {number: name for number, name in names.items() if not only or name in only}
+    check = Check()
+    for number, name in wanted.items():
+        path = folder / name
         if not path.is_dir():
-            problems.append(f"Table {number}: no results in {path}")
+            check.problems.append(f"Table {number}: no results in {path}")
             continue
         run = load_results(path)
         if run.table != number:
-            problems.append(f"{path}: of Table {run.table}, expected Table {number}")
+            check.problems.append(f"{path}: of Table {run.table}, expected Table {number}")
         elif not is_full_size(run):
-            problems.append(f"{path}: too small to check. {size_note(run)}")
+            check.problems.append(f"{path}: too small to check. {size_note(run)}")
         else:
-            runs[number] = run
+            check.runs[number] = run
     on_record = {name: v for one in expectations.values() for name, v in one.claims.items()}
-    verdicts = [one for one in judge_claims(list(runs.values())) if not one.absent]
+    verdicts = [one for one in judge_claims(list(check.runs.values())) if not one.absent]
     judged = {one.claim.id for one in verdicts}
     for claim in claims_about(expectations):
         if not set(claim.tables) <= expectations.keys():
             continue
         if claim.id not in on_record:
-            problems.append(f"claim {claim.id}: no verdict on record")
-        elif claim.id not in judged and len(paths) == len(expectations):
-            problems.append(f"claim {claim.id}: not judged, since results are missing")
-    cells = [check_cells(run, expectations[number]) for number, run in runs.items()]
-    claims = pd.DataFrame(
-        {
-            "id": one.claim.id,
-            "table": one.claim.tables[-1],
-            "verdict": one.outcome,
-            "expected": on_record.get(one.claim.id),
-            "because": one.reason,
-            "passed": one.outcome == on_record.get(one.claim.id),
-        }
-        for one in verdicts
-    )
-    nothing = pd.DataFrame(columns=[*CELL, "passed"])
-    return Check(
-        pd.concat(cells) if cells else nothing, claims if verdicts else nothing, problems=problems
-    )
+            check.problems.append(f"claim {claim.id}: no verdict on record")
+        elif claim.id not in judged and wanted == names:
+            check.problems.append(f"claim {claim.id}: not judged, since results are missing")
+    if check.runs:
+        cells = [check_cells(run, expectations[number]) for number, run in check.runs.items()]
+        check.cells = pd.concat(cells)
+    if verdicts:
+        check.claims = pd.DataFrame(
+            {
+                "id": one.claim.id,
+                "table": one.claim.tables[-1],
+                "verdict": one.outcome,
+                "expected": on_record.get(one.claim.id),
+                "because": one.reason,
+                "passed": one.outcome == on_record.get(one.claim.id),
+            }
+            for one in verdicts
+        )
+    return check
 
 
 def check_cells(run: Results, expected: Expectation) -> pd.DataFrame:
@@ -180,40 +168,31 @@ def check_cells(run: Results, expected: Expectation) -> pd.DataFrame:
 
 
 def recompute(
-    folder: Path,
-    expectations: Mapping[int, Expectation],
-    check: Check,
-    *,
-    repeats: int,
-    only: Sequence[str] = (),
-    n_jobs: int = -1,
+    check: Check, expectations: Mapping[int, Expectation], *, repeats: int, n_jobs: int = -1
 ) -> None:
-    """Run the first repeats of each table again, from the data, and compare them with a reference.
+    """Run the first repeats of each checked table again, from the data, and compare them.
 
-    `check` gets the comparisons, and a note for each table whose data is not there; the other
-    parameters are those of `check_results` and ``rp-run``.
+    `check` gets the comparisons, and a note for each table whose data is not there.
     """
-    for number, path in _run_folders(folder, expectations, only).items():
-        if not (path / "config.yaml").is_file():
-            continue  # reported by `check_results`
+    for number, run in check.runs.items():
         expected = expectations[number]
         config = shipped_folder() / f"{expected.config}.yaml"
         experiment = load_experiment(config)
-        if load_experiment(path / "config.yaml").digest() != experiment.digest():
-            check.problems.append(f"{path}: not of the config {expected.config}, as it is now")
+        if run.experiment.digest() != experiment.digest():
+            check.problems.append(
+                f"{run.folder}: not of the config {expected.config}, as it is now"
+            )
             continue
-        # Read to the last digit, to compare with numbers that were never written.
-        reference = pd.read_csv(path / "repeats.csv", float_precision="round_trip")
-        again = reference[:0]
         try:
             ratings_of(experiment.data)
             again = run_experiment(config, repeats=repeats, n_jobs=n_jobs, quiet=False)
         except DataNotFoundError as error:
             check.notes.append(f"Table {number}: not computed again: {error}")
-            continue
         except RunError as error:
             check.problems.append(f"{expected.config}: {error}")
-        check.recomputed[expected.config] = compare_repeats(reference, again, expected, repeats)
+        else:
+            frame = compare_repeats(run.repeats, again, expected, repeats)
+            check.recomputed[expected.config] = frame
 
 
 def compare_repeats(

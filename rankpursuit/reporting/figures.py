@@ -27,9 +27,7 @@ from rankpursuit.writing import replacing
 
 INK = "#1f2933"  # text and axes; on a web page, the colour of the text around it
 GRID = "#d0d5db"
-WIDTH = (
-    3.7  # inches: three figures side by side on a desk, and one on a phone or in a column of text
-)
+WIDTH = 3.7  # inches: three figures side by side on a desk, one on a phone
 BLOW_UP = 2.0  # errors of more than this many times the median may leave the panel
 
 _NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
@@ -45,7 +43,9 @@ _SETTINGS: Any = {
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
-    "legend.handlelength": 3.2,
+    "legend.handlelength": 2.2,
+    "legend.handletextpad": 0.4,
+    "legend.columnspacing": 1.0,
     "lines.linewidth": 1.5,
     "svg.fonttype": "none",
     "svg.hashsalt": "rankpursuit",
@@ -92,12 +92,6 @@ def figure_style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
         yield
-
-
-def metric_title(metric: str, *, lines: int = 1) -> str:
-    """Return the label of an axis of errors, with its unit, in one line or two."""
-    title = METRICS[metric].label
-    return title.replace(" (", "\n(") if lines == 2 else title
 
 
 def to_svg(figure: Figure) -> str:
@@ -151,13 +145,14 @@ def _draw_panels(
             own = rows[(rows["group"] == group) & (rows["algorithm"] == label)]
             if len(own):
                 draw(axis, own, look[label], place)
-    handles = [
-        Line2D(
-            [], [], color=one.color, marker=one.marker, ls=one.line if lines else "", label=title
-        )
-        for title, one in ((results.algorithms[label], look[label]) for label in drawn)
-    ]
-    legend = figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    handles = []
+    for label in drawn:
+        color, marker, line = look[label]
+        style: Any = {"ls": line} if lines else {"ls": "", "mfc": "none", "mew": 1.5}
+        name = results.algorithms[label]
+        handles.append(Line2D([], [], color=color, marker=marker, label=name, **style))
+    fits = max(len(results.algorithms[label]) for label in drawn) <= len("SS Ranking Pursuit")
+    legend = figure.legend(handles=handles, loc="outside upper center", ncols=1 + fits)
     if results.is_synthetic:
         legend.set_title("SYNTHETIC ratings, drawn from a model")
         legend.get_title().set(size=10, weight="bold", color=INK)

@@ -199,15 +199,14 @@ _LATEX = str.maketrans(
 )
 
 
-def to_latex(tables: Sequence[Table], *, wide: bool = False) -> str:
-    """Return a LaTeX document that compiles as it is; with `wide`, tables span two columns."""
-    body = "\n\n".join(_latex_table(table, wide=wide) for table in tables)
+def to_latex(tables: Sequence[Table]) -> str:
+    """Return a LaTeX document that compiles as it is."""
+    body = "\n\n".join(map(_latex_table, tables))
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 
 
-def _latex_table(table: Table, *, wide: bool) -> str:
+def _latex_table(table: Table) -> str:
     """Return a table in LaTeX, scaled down if it is too large."""
-    environment = "table*" if wide else "table"
     align, size, between = "l" + "r" * len(table.columns), r"\small", "\n"
     if table.align == "l":
         column = r">{\raggedright\arraybackslash}p{%.3f\linewidth}"
@@ -224,10 +223,10 @@ def _latex_table(table: Table, *, wide: bool) -> str:
         blocks.append(f"{header} \\\\\n\\midrule\n{between.join(lines)}")
     body = "\n\\midrule\n".join(blocks)
     notes = "\\par\n".join(map(_escape_latex, table.notes))
-    return rf"""\begin{{{environment}}}[htbp]
+    return rf"""\begin{{table}}[htbp]
 \centering{size}\setlength{{\tabcolsep}}{{{gap}pt}}\setlength{{\belowcaptionskip}}{{6pt}}
 \caption{{{_escape_latex(table.caption)}}}
-\label{{tab:{_latex_label(table)}}}
+\label{{tab:{table.id}}}
 \begin{{adjustbox}}{{max width=\linewidth, max totalheight=0.8\textheight}}
 \begin{{tabular}}{{{align}}}
 \toprule
@@ -236,7 +235,7 @@ def _latex_table(table: Table, *, wide: bool) -> str:
 \end{{tabular}}
 \end{{adjustbox}}
 \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}
-\end{{{environment}}}"""
+\end{{table}}"""
 
 
 def _latex_widths(table: Table) -> list[float]:
@@ -252,11 +251,6 @@ def _latex_value(value: Value) -> str:
     return (rf"\textbf{{{text}}}" if value.best else text) + _escape_latex(value.spread)
 
 
-def _latex_label(table: Table) -> str:
-    """Return the id without characters that labels or file names cannot have."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "-", table.id)
-
-
 def _escape_latex(text: str) -> str:
     """Escape special characters; ``2^-3`` becomes a power, ``20-40`` a range."""
     text = text.translate(_LATEX)
@@ -265,27 +259,19 @@ def _escape_latex(text: str) -> str:
     return re.sub(r'"([^"]*)"', r"``\1''", text)
 
 
-FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
-    "md": to_markdown,
-    "tex": to_latex,
-    "csv": to_csv,
-    "text": to_text,
-}
+FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv, "text": to_text}
 
 
-def write_tables(
-    tables: Sequence[Table], folder: Path, formats: Iterable[str], *, wide: bool = False
-) -> list[Path]:
+def write_tables(tables: Sequence[Table], folder: Path, formats: Iterable[str]) -> list[Path]:
     r"""Write ``tables.md`` and so on; for LaTeX also ``tables/*.tex``, one table each."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in formats:
-        text = to_latex(tables, wide=wide) if name == "tex" else FORMATS[name](tables)
         paths.append(folder / f"tables.{'txt' if name == 'text' else name}")
-        write_atomically(paths[-1], text.encode())
+        write_atomically(paths[-1], FORMATS[name](tables).encode())
     if "tex" in formats:
         (folder / "tables").mkdir(exist_ok=True)
         for table in tables:
-            text = f"% {_PACKAGES}\n{_latex_table(table, wide=wide)}\n"
-            write_atomically(folder / "tables" / f"{_latex_label(table)}.tex", text.encode())
+            text = f"% {_PACKAGES}\n{_latex_table(table)}\n"
+            write_atomically(folder / "tables" / f"{table.id}.tex", text.encode())
     return paths

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,8 +17,7 @@ from rankpursuit import __version__
 from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting import figures as fig
 from rankpursuit.reporting import tables as tab
-from rankpursuit.reporting.claims import MARKS, Outcome, Verdict, judge_claims
-from rankpursuit.reporting.published import published_tables
+from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.writing import check_output, write_atomically
 
@@ -31,32 +29,17 @@ _FILLS = {  # what the fill of a missing rating is over, by `fill_over` of the p
 }
 
 
-class SetUp(NamedTuple):
-    """Runs of the paper's tables with one set-up, and how they agree with the paper."""
-
-    title: str
-    runs: Sequence[Results]  # one for each table
-    cells: pd.DataFrame  # the distinct cells of the tables, see `published_cells`
-    verdicts: Sequence[Verdict]
-
-    @property
-    def counts(self) -> dict[Outcome, int]:
-        """Number of claims with each outcome."""
-        counts = Counter(verdict.outcome for verdict in self.verdicts)
-        return {outcome: counts[outcome] for outcome in get_args(Outcome)}
-
-
 class Summary(NamedTuple):
     """The first section of the report."""
 
-    setups: Sequence[SetUp] = ()  # of the paper's tables
+    setups: Sequence[tab.SetUp] = ()  # of the paper's tables
     story: Sequence[tuple[str, str]] = ()  # sentences, each with its beginning, in bold
     inferred_changes: Sequence[str] = ()  # options of the inferred set-up that the text's has not
 
     @property
-    def runs(self) -> dict[str, Sequence[Results]]:
-        """Runs of each set-up, by its title."""
-        return {setup.title: setup.runs for setup in self.setups}
+    def outcomes(self) -> list[Outcome]:
+        """Outcomes of at least one claim under any set-up."""
+        return [outcome for outcome in MARKS if any(one.counts[outcome] for one in self.setups)]
 
 
 def write_report(
@@ -74,23 +57,33 @@ def write_report(
     check_output(path)
     results = sorted(results, key=lambda run: (run.table is None, run.table or 0, run.name))
     progress = tqdm(results, desc="report", unit="run", disable=None, leave=False)
-    drawn = [list(fig.draw_figures(run)) for run in progress]
-    page = render_report(results, drawn, summarise(results, inferred))
+    sections = []
+    for number, run in enumerate(progress, start=1):
+        id = re.sub(r"[^a-z0-9]+", "-", f"run {number} {run.name}".lower()).strip("-")
+        sections.append((id, run, list(fig.draw_figures(run))))
+    page = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in results),
+            version=__version__,
+            summary=summarise(results, inferred),
+            runs=sections,
+            places={run.table: id for id, run, _ in reversed(sections)},
+            titles={number: table.title for number, table in published_tables().items()},
+        )
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode())
-    for run, own in zip(results, drawn, strict=True) if figures is not None else ():
-        folder = Path(figures or "") / run.name
-        folder.mkdir(parents=True, exist_ok=True)
-        for one in own:
-            fig.save(one.figure, folder / one.name)
+    if figures is not None:
+        for _, run, drawn in sections:
+            folder = Path(figures) / run.name
+            folder.mkdir(parents=True, exist_ok=True)
+            for one in drawn:
+                fig.save(one.figure, folder / one.name)
 
 
-def render_report(
-    runs: Sequence[Results], figures: Sequence[Sequence[fig.CaptionedFigure]], summary: Summary
-) -> str:
-    """Return the page: the summary, then the claims, then a section for each run."""
-    names = (f"run {number} {run.name}".lower() for number, run in enumerate(runs, start=1))
-    ids = [re.sub(r"[^a-z0-9]+", "-", name).strip("-") for name in names]
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("rankpursuit.reporting"),
         autoescape=True,
@@ -99,20 +92,9 @@ def render_report(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"drawing": _drawing, "powers": _powers}
+    environment.filters |= {"drawing": inline_svg, "powers": _powers}
     environment.globals |= {"marks": MARKS, "tables": tab, "finding": finding}
-    return environment.get_template("report.html").render(
-        title=TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in runs),
-        version=__version__,
-        summary=summary,
-        runs=list(zip(ids, runs, figures, strict=True)),
-        places={run.table: id for id, run in reversed(list(zip(ids, runs, strict=True)))},
-        titles={number: table.title for number, table in published_tables().items()},
-    )
-
-
-def _drawing(figure: Figure, name: str) -> Markup:
-    return Markup(inline_svg(fig.to_svg(figure), str(escape(name))))
+    return environment
 
 
 def _powers(text: str) -> Markup:
@@ -135,27 +117,21 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
     if by_table:
         changed = any(tab.config_changes(run) for run in by_table.values())
         title = "These runs" if changed else "The text's set-up"
-        setups.append(make_setup(title, list(by_table.values())))
+        setups.append(tab.SetUp(title, list(by_table.values())))
         if inferred:
-            setups.append(make_setup("The inferred set-up", inferred))
+            setups.append(tab.SetUp("The inferred set-up", inferred))
     of_data = {run.experiment.data.name: run for run in reversed(by_table.values())}
-    lowest = dict(sorted((tab.data_title(run), run) for run in of_data.values()))
+    lowest = sorted((tab.data_title(run), run) for run in of_data.values())
     return Summary(
         setups=setups,
         story=[
             *_why_different(setups),
-            *_lowest_errors(lowest | {run.name: run for run in others}),
+            *_lowest_errors([*lowest, *((run.name, run) for run in others)]),
         ],
         inferred_changes=sorted(
             {key.split(".")[-1] for run in inferred for key in tab.config_changes(run)}
         ),
     )
-
-
-def make_setup(title: str, runs: Sequence[Results]) -> SetUp:
-    """Compare the runs of a set-up, one for each table, with the paper."""
-    cells = pd.concat([tab.published_cells(run) for run in runs]).dropna(subset="measured")
-    return SetUp(title, runs, cells, judge_claims(runs))
 
 
 def finding(run: Results) -> list[str]:
@@ -165,7 +141,7 @@ def finding(run: Results) -> list[str]:
     for metric, own in cells.groupby("metric", sort=False):
         task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
         sentences.append(
-            f"{task}{own['within'].sum()} of {len(own)} published errors are reproduced within "
+            f"{task}{own['within'].sum()} of {len(own)} published errors are reproduced, within "
             f"{tab.tolerance_text([metric])}; measured errors are {_offset(own)} than published."
         )
     return sentences
@@ -177,7 +153,7 @@ def _offset(cells: pd.DataFrame) -> str:
     return f"on average {abs(mean):.{digits}f} {'lower' if mean < 0 else 'higher'}"
 
 
-def _why_different(setups: Sequence[SetUp]) -> Iterator[tuple[str, str]]:
+def _why_different(setups: Sequence[tab.SetUp]) -> Iterator[tuple[str, str]]:
     """Yield why MovieLens looked different, if the set-ups differ in the fill of its ratings."""
     parts = {}
     for setup in setups:
@@ -193,10 +169,10 @@ def _why_different(setups: Sequence[SetUp]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _lowest_errors(runs: dict[str, Results]) -> Iterator[tuple[str, str]]:
+def _lowest_errors(runs: Sequence[tuple[str, Results]]) -> Iterator[tuple[str, str]]:
     """Yield the error of the best method of each run, and of the mean rating if it was run."""
     learned, without = [], []
-    for name, run in runs.items():
+    for name, run in runs:
         metric = run.metrics[0]
         rows = run.repeats[run.repeats["metric"] == metric]
         means = rows.pivot_table(index="group", columns="algorithm", values="test_error").mean()
@@ -204,11 +180,12 @@ def _lowest_errors(runs: dict[str, Results]) -> Iterator[tuple[str, str]]:
         if methods.empty:
             continue
         best, digits = str(methods.idxmin()), METRICS[metric].decimals
-        found = f"{means[best]:.{digits}f} ({title_of(best)}"
+        lowest, method = f"{means[best]:.{digits}f}", title_of(best)
         if "mean_rating" in means:
-            without.append(f"{means['mean_rating']:.{digits}f} on {name}, best method {found})")
+            mean = f"{means['mean_rating']:.{digits}f}"
+            without.append(f"{mean} on {name} (best method: {lowest}, {method})")
         else:
-            learned.append(f"{found}, {METRICS[metric].title}) on {name}")
+            learned.append(f"{lowest} on {name} ({method}, {METRICS[metric].title})")
     if without:
         yield (
             "A baseline without learning,",
@@ -218,12 +195,13 @@ def _lowest_errors(runs: dict[str, Results]) -> Iterator[tuple[str, str]]:
         yield "Lowest error, mean over groups:", f"{'; '.join(learned)}."
 
 
-def inline_svg(svg: str, name: str) -> str:
-    """Return a drawing to embed in a page, in the colours of the page's text.
+def inline_svg(figure: Figure, name: str) -> Markup:
+    """Return a figure to embed in a page, in the colours of the page's text.
 
     Declarations, metadata and the fixed size are removed, its width becomes the variable
     ``--natural``, and identifiers get a prefix, since those of a page must differ.
     """
+    svg, name = fig.to_svg(figure), str(escape(name))
     svg = svg[svg.index("<svg") :].replace("<svg", '<svg role="img" aria-hidden="true"', 1)
     svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
@@ -231,4 +209,4 @@ def inline_svg(svg: str, name: str) -> str:
     svg = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", svg, count=1)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = svg.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
-    return svg.replace(fig.INK, "currentColor").replace(fig.GRID, "var(--line)")
+    return Markup(svg.replace(fig.INK, "currentColor").replace(fig.GRID, "var(--line)"))

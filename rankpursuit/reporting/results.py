@@ -1,16 +1,13 @@
-"""Read the results of a run from its folder, and check them."""
+"""Read the results of a run from its folder, as the run wrote them."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
@@ -23,18 +20,7 @@ NOTHING_COMPLETE = "no group, repeat and algorithm is complete yet: run rp-run u
 REWRITE = "run rp-run again to write it"
 
 KEY = ["group", "repeat", "algorithm", "metric"]
-_TEXT = ("group", "algorithm", "metric", "method", "on_edge", "axis")
-_COUNTS = ("repeat", "n_users")  # positive integers
-# Of each table: the key, which identifies a row, the columns of numbers, and others.
-_COLUMNS: dict[str, tuple[list[str], list[str], list[str]]] = {
-    "repeats": (
-        KEY,
-        ["repeat", "test_error", "n_users"],
-        ["basis_functions", "basis_share", "on_edge"],
-    ),
-    "users": ([*KEY, "user"], ["repeat", "user", "error"], []),
-    "curves": ([*KEY, "axis", "value"], ["repeat", "value"], []),
-}
+_TEXT = dict.fromkeys(["group", "algorithm", "metric", "method", "on_edge", "axis"], str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,82 +115,32 @@ def load_results(folder: str | Path) -> Results:
         raise ResultsError(f"{folder}: no such folder of results; rp-run makes one")
     if not run.has_results:
         raise ResultsError(f"{folder}: {NOTHING_COMPLETE}")
-    contents = {}
-    for path in (*run.tables, run.config, run.provenance):
-        try:
-            contents[path] = path.read_bytes()
-        except FileNotFoundError as error:
-            raise ResultsError(f"{path}: missing; {REWRITE}") from error
     try:
-        provenance = json.loads(contents.pop(run.provenance))
-        has_checksums = "files" in provenance  # older runs have none
-        checksums = {name: one["sha256"] for name, one in provenance.get("files", {}).items()}
+        provenance = json.loads(_read(run.provenance))
+        checksums = {name: one["sha256"] for name, one in provenance["files"].items()}
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
         raise ResultsError(f"{run.provenance}: not readable: {error!r}; {REWRITE}") from error
-    for path, content in contents.items():
-        checksum = hashlib.sha256(content).hexdigest()
-        if has_checksums and checksums.get(path.name) != checksum:
+    for path in (run.config, *run.tables):
+        if checksums.get(path.name) != hashlib.sha256(_read(path)).hexdigest():
             where = run.provenance.name
             raise ResultsError(
                 f"{path}: not what the run wrote: its SHA-256 is not in {where}; {REWRITE}"
             )
     try:
         experiment = parse_experiment(read_file(run.config), lenient=True)
-    except ConfigError as error:
+    except ConfigError as error:  # of another version
         prefix = f"{run.config}: "
         faults = [prefix + fault.removeprefix(prefix) for fault in error.faults]
         raise ResultsError(f"{'; '.join(faults)}; {REWRITE}") from error
-    declared = {
-        "group": [group_name(group) for group in experiment.protocol.groups],
-        "algorithm": experiment.algorithms,
-        "metric": experiment.metrics,
-    }
-    frames = {}
-    for name, path in zip(_COLUMNS, run.tables, strict=True):
-        frames[name] = _parse_table(path, contents[path], *_COLUMNS[name])
-        for column, names in declared.items():
-            unknown = ~frames[name][column].isin(names)
-            _refuse(path, unknown, f"its {column} is not in config.yaml")
-    return Results(experiment=experiment, provenance=provenance, folder=run.path, **frames)
+    repeats, users, curves = (  # an algorithm may be called NA
+        pd.read_csv(path, dtype=_TEXT, keep_default_na=False, na_values=[""], low_memory=False)
+        for path in run.tables
+    )
+    return Results(experiment, repeats, users, curves, provenance, run.path)
 
 
-def _parse_table(
-    path: Path, content: bytes, key: list[str], numbers: list[str], others: list[str]
-) -> pd.DataFrame:
-    """Parse a table of a run and check its columns of numbers."""
+def _read(path: Path) -> bytes:
     try:
-        frame = pd.read_csv(
-            io.BytesIO(content),
-            compression="gzip" if path.suffix == ".gz" else None,
-            dtype=dict.fromkeys(_TEXT, str),
-            keep_default_na=False,  # an algorithm may be called NA
-            na_values=[""],
-            low_memory=False,
-            skip_blank_lines=False,
-        )
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = " ".join(str(error).split())
-        raise ResultsError(f"{path}: not readable as a table: {reason}; {REWRITE}") from error
-    missing = sorted({*key, *numbers, *others} - set(frame.columns))
-    if missing:
-        raise ResultsError(f"{path}: lacks the columns {', '.join(missing)}; {REWRITE}")
-    if frame.empty:
-        raise ResultsError(f"{path}: has no rows; {REWRITE}")
-    for column in numbers:
-        found = pd.to_numeric(frame[column], errors="coerce").astype(float)
-        bad, kind = ~(np.isfinite(found) & (found >= 0)), "a number of at least 0"
-        if column in _COUNTS:
-            bad, kind = bad | (found < 1) | (found % 1 != 0), "a positive integer"
-        _refuse(path, bad, f"{column} is not {kind}", frame[column])
-        frame[column] = found.astype(np.int64) if column in _COUNTS else found
-    _refuse(path, frame.duplicated(key), f"an earlier line has the same {', '.join(key)}")
-    return frame
-
-
-def _refuse(path: Path, bad: Any, problem: str, values: pd.Series | None = None) -> None:
-    """Raise an error that names the line of the first bad row, if there is one."""
-    bad = np.asarray(bad, dtype=bool)
-    if bad.any():
-        row = int(np.argmax(bad))
-        got = "" if values is None else f", got {str(values.iloc[row])[:40]!r}"
-        raise ResultsError(f"{path}, line {row + 2}: {problem}{got}; {REWRITE}")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ResultsError(f"{path}: missing; {REWRITE}") from error

@@ -128,13 +128,6 @@ def proposed_algorithm(results: Results) -> str:
     return list(results.methods or results.algorithms)[-1]
 
 
-def best_method(results: Results, metric: str, group: str) -> str | None:
-    """Return the label of the method with the lowest mean error; baselines are none."""
-    errors = errors_by(results, metric, group)
-    means = errors[[label for label in results.methods if label in errors]].mean()
-    return str(means.idxmin()) if len(means) else None
-
-
 def savings(results: Results, metric: str, label: str, other: str) -> pd.Series | None:
     """Return the fraction of basis functions that an algorithm saves, by repeat, mean over groups.
 

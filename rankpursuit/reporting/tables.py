@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, get_args
 
 import pandas as pd
@@ -16,9 +17,20 @@ from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import Experiment, load_experiment
 from rankpursuit.experiments.methods import AXES, METHODS, METRICS, grid_axes
 from rankpursuit.experiments.names import shipped_experiments
-from rankpursuit.reporting import published as paper
 from rankpursuit.reporting import statistics as stats
-from rankpursuit.reporting.claims import MARKS, Outcome, Verdict
+from rankpursuit.reporting.claims import (
+    MARKS,
+    Outcome,
+    PublishedTable,
+    Size,
+    Verdict,
+    is_within,
+    judge_claims,
+    published_size,
+    published_tables,
+    published_tolerance,
+    small_difference,
+)
 from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
@@ -48,15 +60,15 @@ def _repeats_of_cells(results: Results) -> pd.Series:
     return results.repeats.groupby(["metric", "group", "algorithm"])["repeat"].nunique()
 
 
-def measured_size(results: Results) -> paper.Size:
+def measured_size(results: Results) -> Size:
     """Return the fewest users and repeats of any cell that has results."""
     users, repeats = results.repeats["n_users"].min(), _repeats_of_cells(results).min()
-    return paper.Size(users=int(users), repeats=int(repeats))
+    return Size(users=int(users), repeats=int(repeats))
 
 
 def is_full_size(results: Results) -> bool:
     """Return whether every cell with results has at least the paper's users and repeats."""
-    size, wanted = measured_size(results), paper.published_size()
+    size, wanted = measured_size(results), published_size()
     return size.users >= wanted.users and size.repeats >= wanted.repeats
 
 
@@ -66,7 +78,7 @@ def size_note(results: Results) -> str:
     if is_full_size(results):
         return f"Size: {size}, as in the paper or more."
     least = "" if _repeats_of_cells(results).nunique() == 1 else "at least "
-    return f"NOT the paper's size: {least}{size} (paper: {paper.published_size()})."
+    return f"NOT the paper's size: {least}{size} (paper: {published_size()})."
 
 
 def missing_notes(results: Results) -> tuple[str, ...]:
@@ -86,17 +98,19 @@ def missing_notes(results: Results) -> tuple[str, ...]:
 
 def run_notes(results: Results) -> tuple[list[str], list[str]]:
     """Return warnings about a run, and remarks, on its size, its config and its ratings."""
-    shipped, changes = shipped_experiment(results.experiment), config_changes(results)
-    size, config = size_note(results), "Config: config.yaml in the folder of the results."
-    if changes:
+    warnings: list[str] = []
+    remarks: list[str] = []
+    (remarks if is_full_size(results) else warnings).append(size_note(results))
+    if changes := config_changes(results):
         listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
-        config = f"NOT the config as shipped: {listed}."
-    elif shipped is not None:
-        config = f"Config: {shipped.name}, as shipped; configs/README.md has our interpretations."
-    notes = {size: is_full_size(results), config: not changes}
-    warnings = [note for note, is_remark in notes.items() if not is_remark]
+        warnings.append(f"NOT the config as shipped: {listed}.")
+    elif shipped := shipped_experiment(results.experiment):
+        about = "as shipped; configs/README.md has our interpretations"
+        remarks.append(f"Config: {shipped.name}, {about}.")
+    else:
+        remarks.append("Config: config.yaml in the folder of the results.")
     warnings += [SYNTHETIC_NOTE] * results.is_synthetic
-    return [*warnings, *missing_notes(results)], [note for note in notes if notes[note]]
+    return [*warnings, *missing_notes(results)], remarks
 
 
 # What differs from the shipped config
@@ -158,9 +172,9 @@ def _short(value: Any) -> str:
 # Titles
 
 
-def published_table(results: Results) -> paper.PublishedTable | None:
+def published_table(results: Results) -> PublishedTable | None:
     """Return the published table that a run reproduces, if any."""
-    return None if results.table is None else paper.published_tables()[results.table]
+    return None if results.table is None else published_tables()[results.table]
 
 
 def data_title(results: Results) -> str:
@@ -214,53 +228,69 @@ def _over_repeats(results: Results) -> str:
 # Agreement with the published errors
 
 
-def published_cells(results: Results, *, distinct: bool = True) -> pd.DataFrame:
+def published_cells(results: Results) -> pd.DataFrame:
     """Return the published errors of a run's table next to the measured ones.
 
-    A row for each published cell: `CELL`, ``published``, ``measured`` (NaN if missing),
-    ``difference``, measured minus published, and ``within``, whether it is within the tolerance. If
-    `distinct`, without the cells that an earlier table of the paper has too.
+    A row for each published cell that no earlier table has: `CELL`, ``published``, ``measured``
+    (NaN if missing), ``difference``, measured minus published, and ``within``, whether it is within
+    the tolerance.
     """
     table = published_table(results)
-    found = [] if table is None else table.each_cell(distinct=distinct)
+    found = [] if table is None else table.each_cell()
     cells = pd.DataFrame([(results.table, *cell) for cell in found], columns=[*CELL, "published"])
     means = results.repeats.groupby(CELL[1:])["test_error"].mean().rename("measured")
     cells = cells.merge(means.reset_index(), on=CELL[1:], how="left")
     cells["difference"] = (cells["measured"] - cells["published"]).astype(float)
-    tolerance = cells["metric"].map(paper.published_tolerance).astype(float)
-    return cells.assign(within=paper.is_within(cells["difference"], tolerance))
+    tolerance = cells["metric"].map(published_tolerance).astype(float)
+    return cells.assign(within=is_within(cells["difference"], tolerance))
 
 
-def matrix_table(setups: Mapping[str, Sequence[Results]]) -> Table:
+@dataclass(frozen=True)
+class SetUp:
+    """Runs of the paper's tables with one set-up, and how they agree with the paper."""
+
+    title: str
+    runs: Sequence[Results]  # one for each table
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Measured cells of all tables, see `published_cells`."""
+        return pd.concat(map(published_cells, self.runs)).dropna(subset="measured")
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the claims about these tables."""
+        return judge_claims(self.runs)
+
+    @cached_property
+    def counts(self) -> Counter[Outcome]:
+        """Number of claims with each outcome."""
+        return Counter(verdict.outcome for verdict in self.verdicts)
+
+
+def matrix_table(setups: Sequence[SetUp]) -> Table:
     """Return measured and published errors: a row for each method, a column for each table.
 
-    Each set-up, with its runs, has a block. Cells are means over groups.
+    Each set-up has a block. Cells are means over groups.
     """
     columns: dict[str, None] = {}
     found: dict[str, dict[str, dict[str, Value]]] = {}  # by set-up, algorithm and column
-    for setup, runs in setups.items():
-        rows = found.setdefault(setup, {})
-        cells = pd.concat([published_cells(run) for run in runs]).dropna(subset="measured")
-        for (number, metric, label), own in cells.groupby(["table", "metric", "algorithm"]):
-            several = len(paper.published_tables()[number].cells) > 1
-            column = f"Table {number}" + f": {METRICS[metric].task.lower()}" * several
+    for setup in setups:
+        rows = found.setdefault(setup.title, {})
+        for (number, metric, label), own in setup.cells.groupby(["table", "metric", "algorithm"]):
+            several = len(published_tables()[number].cells) > 1
+            task = METRICS[metric].task.removesuffix(" task").lower()
+            column = f"Table {number}" + f": {task}" * several
             columns[column] = None
             rows.setdefault(label, {})[column] = _matrix_value(own)
-    order = list(METHODS)
     blocks = {
-        setup: {
+        title: {
             title_of(label): tuple(rows[label].get(column, EMPTY) for column in columns)
-            for label in sorted(rows, key=order.index)
+            for label in sorted(rows, key=list(METHODS).index)
         }
-        for setup, rows in found.items()
+        for title, rows in found.items()
     }
-    note = (
-        "Measured error, in brackets the published one, means over the groups of users; then how "
-        f"many groups are within {tolerance_text()} of it: {MARKS['holds']} all of them, "
-        f"{MARKS['partly']} some, {MARKS['does not hold']} none. Errors that an earlier table has "
-        "too are counted there."
-    )
-    return Table("matrix", "Measured and published errors", tuple(columns), blocks, (note,))
+    return Table("matrix", "Measured and published errors", tuple(columns), blocks)
 
 
 def _matrix_value(cells: pd.DataFrame) -> Value:
@@ -271,14 +301,14 @@ def _matrix_value(cells: pd.DataFrame) -> Value:
     measured, published = (
         f"{x:.{METRICS[cells['metric'].iloc[0]].decimals}f}" for x in means.values()
     )
-    spread = f" ({published}) {MARKS[outcome]} {within}/{number}"
+    spread = f" ({published}) {MARKS[outcome]}\N{NO-BREAK SPACE}{within}/{number}"
     return Value(measured, spread, numbers=means | {"within": within}, outcome=outcome)
 
 
 def tolerance_text(metrics: Iterable[str] = ("disagreement", "squared_error")) -> str:
     """Return the tolerances of metrics around the published errors."""
-    return ", ".join(
-        f"{paper.published_tolerance(metric):g} in {METRICS[metric].title}" for metric in metrics
+    return " or ".join(
+        f"{published_tolerance(metric):g} ({METRICS[metric].title})" for metric in metrics
     )
 
 
@@ -476,23 +506,20 @@ def significance_table(
         raise ResultsError(f"{results.folder}: no algorithm {control}; it has {has}")
     blocks: Blocks = {}
     for group in results.groups:
-        best = stats.best_method(results, metric, group)
-        families = [
-            [(control, other) for other in results.methods if other != control],
-            [(best, other) for other in results.baselines if best is not None],
-        ]
         errors = stats.errors_by(results, metric, group, over)
-        blocks[group] = {}
+        means = errors[[label for label in results.methods if label in errors]].mean()
+        families = (
+            [(control, other) for other in results.methods if other != control],
+            [(means.idxmin(), other) for other in results.baselines if len(means)],
+        )
+        rows = blocks[group] = {}
         for pairs in families:
-            found = {pair: stats.compare_columns(errors, *pair) for pair in pairs}
-            corrected = iter(stats.holm([one.p_value for one in found.values() if one]))
-            for pair, one in found.items():
+            found = [(pair, stats.compare_columns(errors, *pair)) for pair in pairs]
+            tested = [(pair, one) for pair, one in found if one is not None]
+            corrected = stats.holm([one.p_value for _, one in tested])
+            for (pair, one), p in zip(tested, corrected, strict=True):
                 name = " - ".join(results.algorithms[label] for label in pair)
-                values = (EMPTY,) * len(_TESTS)
-                if one is not None:
-                    digits = METRICS[metric].decimals + 1
-                    values = _test_values(one, float(next(corrected)), digits)
-                blocks[group][name] = values
+                rows[name] = _test_values(one, float(p), METRICS[metric].decimals + 1)
     error, title = METRICS[metric].title, results.algorithms[control]
     return _table(
         results,
@@ -525,10 +552,9 @@ def _p_text(p: float) -> str:
 
 
 def significance_tables(results: Results, control: str | None = None) -> list[Table]:
-    """Return `significance_table` for each metric, over repeats and over users, if not empty."""
+    """Return `significance_table` for each metric, over repeats and over users."""
     kinds = itertools.product(results.metrics, get_args(Over))
-    tables = [significance_table(results, metric, over, control) for metric, over in kinds]
-    return [table for table in tables if table.blocks]
+    return [significance_table(results, metric, over, control) for metric, over in kinds]
 
 
 # Claims
@@ -537,7 +563,7 @@ def significance_tables(results: Results, control: str | None = None) -> list[Ta
 def claim_notes() -> tuple[str, ...]:
     """Return how verdicts on claims come about."""
     small = ", ".join(
-        f"{paper.small_difference(metric):g} for the {METRICS[metric].title}"
+        f"{small_difference(metric):g} for the {METRICS[metric].title}"
         for metric in ("disagreement", "squared_error")
     )
     return (
@@ -553,52 +579,43 @@ def claim_notes() -> tuple[str, ...]:
     )
 
 
-def claims_table(
-    verdicts: Sequence[Verdict], results: Results | None = None, *, brief: bool = False
-) -> Table:
+def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) -> Table:
     """Return verdicts as a table; claims about a table without results are named in a note.
 
-    `results` is the run that the claims are about, for the title; `brief` omits the sentences.
+    With `results`, the run that the claims are about, the findings are also in words.
     """
-    columns = ("verdict", "because", "mean difference", "in words")[: 3 if brief else 4]
+    columns = ("verdict", "because", "mean difference", "in words")[: 4 if results else 3]
     rows = {}
     for one in verdicts:
         if not one.absent:
             texts = (one.outcome, one.reason, one.size, one.sentence)
             rows[str(one.claim)] = tuple(map(Value, texts[: len(columns)]))
     left_out = (f"Left out, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
-    table = Table(
-        "claims",
-        "Claims of the paper",
-        columns,
-        {"the paper says": rows},
-        (*claim_notes(), *left_out),
-        align="l",
-    )
+    title, blocks, notes = "Claims of the paper", {"the paper says": rows}, claim_notes()
     if results is None:
-        return table
-    subject, number = subject_of(results), results.table
-    return replace(table, id=f"{results.name}-claims", subject=subject, number=number)
+        return Table("claims", title, columns, blocks, (*notes, *left_out), align="l")
+    table = _table(results, "claims", title, columns, blocks, *notes, *left_out)
+    return replace(table, align="l")
 
 
 def all_tables(
     runs: Sequence[Results],
-    verdicts: Sequence[Verdict] = (),
     *,
+    others: Sequence[Results] = (),
     compare: bool = False,
     control: str | None = None,
 ) -> list[Table]:
     """Return every table of runs, each with the verdicts on claims about it.
 
-    A verdict about two runs is shown with the first; `compare` adds the published errors; `control`
-    is the label of the algorithm that the others are tested against.
+    A verdict about two runs is shown with the first; `others` are runs that claims may need too;
+    `compare` adds the published errors; `control` is the label of the algorithm that the others are
+    tested against.
     """
-    tables = []
+    tables, verdicts = [], judge_claims(runs, others=others)
     for run in runs:
-        tables += [error_table(run, compare=compare), sparsity_table(run)]
-        tables += [table for table in (parameter_table(run),) if table.blocks]
+        tables += [error_table(run, compare=compare), sparsity_table(run), parameter_table(run)]
         tables += significance_tables(run, control)
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:
             tables.append(claims_table(own, run))
-    return tables
+    return [table for table in tables if table.blocks]

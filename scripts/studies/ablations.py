@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from pages import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv, write_part
 
 from rankpursuit.experiments.store import RunFolder
-from rankpursuit.reporting.published import small_difference
+from rankpursuit.reporting.claims import small_difference
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare

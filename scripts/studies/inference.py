@@ -32,7 +32,7 @@ from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import RunFolder, Store
 from rankpursuit.metrics import Array
-from rankpursuit.reporting import published as paper
+from rankpursuit.reporting import claims as paper
 from rankpursuit.reporting.figures import LOOKS
 from rankpursuit.reporting.render import markdown_columns
 

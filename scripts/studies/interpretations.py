@@ -22,7 +22,7 @@ from pages import EXPERIMENTS, RESULTS, ROOT, write_csv, write_part
 from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.store import RunFolder
-from rankpursuit.reporting import published as paper
+from rankpursuit.reporting import claims as paper
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import Results, load_results

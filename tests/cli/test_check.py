@@ -65,13 +65,3 @@ def test_without_the_data_the_rest_is_checked_and_the_command_says_so(tmp_path, 
     result = call(ROOT / "results/reference", *words)
     assert "note: Table 1: not computed again: jester: not found" in result.stdout
     assert result.exit_code == 0
-
-
-def test_a_table_without_expectations_is_refused(tmp_path, monkeypatch):
-    expected = tmp_path / "expected"
-    shutil.copytree(ROOT / "configs/expected", expected)
-    (expected / "jester_crrp.yaml").unlink()
-    monkeypatch.setattr("rankpursuit.reporting.check.expectation_folder", lambda **_: expected)
-    result = call(ROOT / "results/reference")
-    assert result.exit_code == 1
-    assert "no file of expectations for Table 5" in result.stderr

@@ -98,20 +98,3 @@ def test_the_list_fits_80_columns_and_has_every_experiment():
     output = invoke("run", "--list").output
     assert max(map(len, output.splitlines())) <= 80
     assert [line.split()[0] for line in output.splitlines()[1:]] == list(shipped_configs())
-
-
-def test_shells_complete_names_and_files():
-    environment = {"_RP_RUN_COMPLETE": "bash_complete", "COMP_WORDS": "rp-run jester_s"}
-    code = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={"COMP_CWORD": "1", "PYTHONPATH": str(ROOT), **environment},
-    )
-    completed = result.stdout.splitlines()
-    assert completed == [
-        "plain,jester_supervised",
-        "plain,jester_semi_supervised",
-        "file,jester_s",
-    ]

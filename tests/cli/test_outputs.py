@@ -6,7 +6,7 @@ import stat
 import pytest
 import yaml
 from click.testing import CliRunner
-from made_up import write_results
+from made_up import seal, write_results
 from made_up_runs import write_run
 from rp_run import write_config
 
@@ -60,6 +60,7 @@ def test_a_name_in_the_config_of_results_is_never_a_path(tmp_path, name):
     folder = write_run(tmp_path / "results")
     config = yaml.safe_load((folder / "config.yaml").read_text())
     (folder / "config.yaml").write_text(yaml.safe_dump(config | {"name": name}))
+    seal(folder)
     before = sorted(tmp_path.rglob("*"))
     words = (folder, "-o", tmp_path / "page.html", "--figures", tmp_path / "figures")
     assert_one_line(invoke(report, *words), "config.yaml: name: expected letters, digits, _ and -")

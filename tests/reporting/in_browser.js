@@ -53,7 +53,7 @@ function contrasts() {
 function cutOff() {
   const wide = document.documentElement.clientWidth;
   return withText().filter((element) => {
-    const scroller = element.closest(".box, nav");
+    const scroller = element.closest(".box, nav ul");
     const box = element.getBoundingClientRect();
     if (!scroller) return box.right > wide + 1 || box.left < -1;
     if (!["auto", "scroll"].includes(getComputedStyle(scroller).overflowX)) return true;
@@ -82,7 +82,13 @@ function scrolledTable() {
   return found;
 }
 
-// Luminance of the mark of each outcome.
+// Luminance of the mark of each outcome, whether the page has it or not.
 function lightOfMarks() {
-  return [...document.querySelectorAll(".counts .mark")].map((mark) => luminance(background(mark)));
+  return ["holds", "partly", "does-not-hold", "undecided"].map((outcome) => {
+    const mark = document.body.appendChild(document.createElement("span"));
+    mark.className = `mark ${outcome}`;
+    const light = luminance(background(mark));
+    mark.remove();
+    return light;
+  });
 }

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 from made_up import write_results
 
-from rankpursuit.reporting.claims import RULES, judge_claims
-from rankpursuit.reporting.published import published_claims
+from rankpursuit.reporting.claims import RULES, judge_claims, published_claims
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import bootstrap_interval
 from rankpursuit.reporting.tables import claims_table
@@ -247,7 +246,7 @@ def test_the_size_is_that_of_the_mean_over_comparisons_of_each_repeat(tmp_path):
     )
     second = by_hand[["rls", "kernel_matching_pursuit"]].mean(axis=1)
     differences = (by_hand["ranking_pursuit"] - second).to_numpy()
-    (size,) = found.sizes
+    (size,) = found.sizes.values()
     assert size.mean == pytest.approx(differences.mean())
     assert size.interval == pytest.approx(bootstrap_interval(differences))
 
@@ -278,7 +277,7 @@ def test_every_rule_is_used_and_every_one_has_a_case_that_fails():
 
 def test_table_of_claims_has_a_row_for_each_sentence_of_the_paper(tmp_path):
     verdicts = judge_claims([load_results(write_results(tmp_path / "a", table=3))])
-    full, brief = claims_table(verdicts), claims_table(verdicts, brief=True)
+    full, brief = claims_table(verdicts, verdicts[0].runs[0]), claims_table(verdicts)
     assert [len(row) for row in full.blocks["the paper says"].values()] == [4] * 4
     assert [len(row) for row in brief.blocks["the paper says"].values()] == [3] * 4
     assert list(full.blocks["the paper says"]) == [f"Table 3: {one.claim.says}" for one in verdicts]

@@ -10,15 +10,12 @@ from matplotlib.colors import to_rgb
 
 from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.figures import (
-    GRID,
-    INK,
     WIDTH,
     draw_figures,
     error_against_basis,
     error_against_sparsity,
     error_against_width,
     looks,
-    overview,
     save,
     to_svg,
 )
@@ -33,8 +30,8 @@ DRAW = {
 }
 LABELS = {
     "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
-    "basis": ["Basis functions: share of training points (%)", "Hold-out, 20-40", "Test, 60-80"],
-    "width": ["Kernel width sigma (no unit, log2 scale)", "own pursuit"],
+    "basis": ["Basis functions (% of points)", "20-40 ratings", "60-80 ratings"],
+    "width": ["Kernel width sigma (log2 scale)", "own pursuit"],
 }
 
 
@@ -79,13 +76,12 @@ def test_svg_is_the_same_each_time_and_has_no_date(full):
     assert "metadata" not in first
 
 
-def test_files_are_svg_for_light_and_dark_and_png_and_the_same_each_time(full, tmp_path):
+def test_files_are_svg_and_png_and_the_same_each_time(full, tmp_path):
     for name in ("a", "b"):
         save(error_against_width(full, METRIC), tmp_path / name)
     svg, png = ((tmp_path / f"a.{kind}").read_bytes() for kind in ("svg", "png"))
     assert svg.startswith(b"<?xml")
     assert png.startswith(b"\x89PNG")
-    assert (tmp_path / "a-dark.svg").read_bytes() == (tmp_path / "b-dark.svg").read_bytes()
     assert svg == (tmp_path / "b.svg").read_bytes()
     assert png == (tmp_path / "b.png").read_bytes()
 
@@ -100,7 +96,7 @@ def test_all_figures_of_all_metrics_are_drawn(tmp_path):
 def test_counts_of_basis_functions_are_not_called_shares(full):
     curves = full.curves.assign(value=full.curves["value"] * 40)
     said = texts(error_against_basis(replace(full, curves=curves), METRIC))
-    assert "Basis functions: number" in said
+    assert "Basis functions" in said
 
 
 def test_errors_that_blow_up_do_not_flatten_the_others(full):
@@ -116,7 +112,7 @@ def test_ring_marks_where_the_holdout_error_is_lowest(full):
     curves.loc[at_half, "holdout_error"] = 0.1
     axes = error_against_basis(replace(full, curves=curves), METRIC).axes
     rings = [line for axis in axes for line in axis.lines if line.get_markerfacecolor() == "none"]
-    assert len(rings) == 8  # two pursuits, two groups, hold-out and test
+    assert len(rings) == 4  # two pursuits, two groups
     assert {float(ring.get_xdata()[0]) for ring in rings} == {50.0}
 
 
@@ -142,26 +138,6 @@ def test_each_group_has_its_own_scale_of_errors(full):
     shifted.loc[shifted["group"] == "60-80", "test_error"] += 0.2
     one, two = error_against_sparsity(replace(full, repeats=shifted), METRIC).axes
     assert two.get_ylim()[0] > one.get_ylim()[1]
-
-
-def test_overview_has_a_point_for_every_published_cell_and_the_diagonal(full):
-    figure = overview([full]).figure
-    axis = figure.axes[0]
-    diagonal, *points = axis.lines
-    assert list(diagonal.get_xdata()) == list(diagonal.get_ydata())
-    assert sum(len(line.get_xdata()) for line in points) == 6  # three methods, two groups
-    assert {"Table 1", "Jester, supervised", "Published error"} <= set(texts(figure))
-    without = full.experiment.model_copy(update={"table": None})
-    assert overview([replace(full, experiment=without)]) is None
-
-
-def test_dark_variant_has_light_text_and_no_background(full, tmp_path):
-    save(error_against_sparsity(full, METRIC), tmp_path / "a")
-    dark = (tmp_path / "a-dark.svg").read_text(encoding="utf-8")
-    assert INK in (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert INK not in dark
-    assert GRID not in dark
-    assert "#ffffff" not in dark
 
 
 def test_control_is_the_last_of_the_paper_that_has_results(full):
@@ -196,6 +172,24 @@ def with_methods(results, labels):
     return replace(results, experiment=experiment)
 
 
+@pytest.mark.parametrize(
+    "label", ["semi_supervised_ranking_pursuit", "a_name_longer_than_usual_ones"]
+)
+@pytest.mark.parametrize("name", DRAW)
+def test_names_in_the_legend_are_not_cut(full, name, label):
+    rename = {"own_pursuit": label}
+    results = replace(
+        with_methods(full, ["rls", "rank_rls", "kernel_matching_pursuit", label]),
+        repeats=full.repeats.replace({"algorithm": rename}),
+        curves=full.curves.replace({"algorithm": rename}),
+    )
+    figure = DRAW[name](results, METRIC)
+    to_svg(figure)  # places everything
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
 def test_colours_stand_out_from_light_and_dark(full):
     for look in looks(with_methods(full, METHODS)).values():
         assert contrast(look.color, "#ffffff") > 3
@@ -210,3 +204,14 @@ def contrast(one, two):
 def luminance(color):
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
     return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def test_points_stand_where_they_are_and_bars_end_at_100_percent(full):
+    share = 1 - 0.1 * (full.repeats["repeat"] == 1)
+    results = replace(full, repeats=full.repeats.assign(basis_share=share))
+    axis = error_against_sparsity(results, METRIC).axes[0]
+    centres = [line.get_xdata()[0] for line in axis.lines if line.get_marker() in "oDP"]
+    assert centres == pytest.approx([100 * 2.9 / 3] * 3)
+    bars = [bar.get_segments()[0] for bar in axis.collections]
+    assert max(x for bar in bars for x, _ in bar) == pytest.approx(100)
+    assert min(x for bar in bars for x, _ in bar) < 93

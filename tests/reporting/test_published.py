@@ -5,8 +5,7 @@ import inspect
 import pytest
 
 from rankpursuit.experiments.methods import METHODS
-from rankpursuit.reporting.claims import RULES
-from rankpursuit.reporting.published import published_claims, published_size, published_tables
+from rankpursuit.reporting.claims import RULES, published_claims, published_size, published_tables
 
 SUPERVISED = [
     "rls",

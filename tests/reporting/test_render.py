@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from made_up import write_results
 
 from rankpursuit.cli.tables import main
-from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.render import (
     FORMATS,
     Table,
@@ -114,13 +113,6 @@ def test_latex_has_ranges_quotes_and_no_table_wider_than_the_line():
     assert "max width=\\linewidth" in text
 
 
-def test_wide_latex_tables_span_two_columns():
-    assert r"\begin{table}[htbp]" in to_latex([TABLE])
-    text = to_latex([TABLE], wide=True)
-    assert r"\begin{table*}[htbp]" in text
-    assert r"\end{table*}" in text
-
-
 def test_columns_of_sentences_share_the_line():
     cells = (Value("holds"), Value("a sentence of some length, and of some more"))
     table = Table("t", "T", ("verdict", "words"), {"P": {"name": cells}}, align="l")
@@ -152,7 +144,7 @@ def test_all_tables_compile_with_a_real_latex(tmp_path):
         load_results(write_results(tmp_path / f"all_of_{table}", table=table))
         for table in (1, 2, 3, 4, 5)
     ]
-    write_tables(all_tables(runs, judge_claims(runs), compare=True), tmp_path, ["tex"])
+    write_tables(all_tables(runs, compare=True), tmp_path, ["tex"])
     options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
     done = subprocess.run(
         [program, *options, "tables.tex"], cwd=tmp_path, capture_output=True, text=True, check=False

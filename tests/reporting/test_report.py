@@ -13,22 +13,11 @@ from made_up_runs import ALGORITHMS, write_run
 from matplotlib.figure import Figure
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.experiments.config import load_experiment
 from rankpursuit.reporting import report as module
-from rankpursuit.reporting.claims import Outcome
-from rankpursuit.reporting.figures import CaptionedFigure, draw_figures
-from rankpursuit.reporting.published import published_tables
-from rankpursuit.reporting.render import EMPTY, Table, Value
-from rankpursuit.reporting.report import (
-    RunSection,
-    Summary,
-    Topic,
-    finding,
-    inline_svg,
-    render_report,
-    run_section,
-    summarise,
-    write_report,
-)
+from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
+from rankpursuit.reporting.figures import GRID, INK
+from rankpursuit.reporting.report import finding, inline_svg, summarise, write_report
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import size_note
 
@@ -89,19 +78,20 @@ def test_identifiers_differ(text):
     assert len(set(ids)) == len(ids)
 
 
-def test_summary_comes_first_then_claims_then_runs_in_the_order_of_the_tables(text):
+def test_summary_comes_first_then_errors_claims_and_runs_in_the_order_of_the_tables(text):
     places = [
         text.index(f'<section id="{name}"')
-        for name in ("summary", "claims", "run-1-two", "run-2-one")
+        for name in ("summary", "matrix", "claims", "run-1-two", "run-2-one")
     ]
     assert places == sorted(places)
 
 
 def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
-    assert "What the paper says, and whether it holds" in text
-    n_figures = 3 * 3 + 1  # of three metrics of runs, and the overview
-    assert Page(text).tags.count("svg") == n_figures
-    for title in ("How sparse", "Chosen parameters", "Significance tests", "packages numpy"):
+    assert Page(text).tags.count("svg") == 3 * 3  # of three metrics of runs
+    for title in (
+        *("Claims of the paper", "Measured and published errors", "Sparsity", "Chosen parameters"),
+        *("Significance tests", "Provenance", "<dt>packages</dt><dd>numpy 2.0</dd>"),
+    ):
         assert title in text
 
 
@@ -117,23 +107,11 @@ def test_claims_are_sentences_with_a_mark_and_the_numbers_behind_them(tmp_path):
     before = text[: text.index(claim)]
     assert before.rindex('aria-label="does not hold">✗') > before.rindex('aria-label="partly">≈')
     assert text.count("jester-pursuit-beats-regression") == 1  # in a link or a target only
-    assert re.search(r'aria-label="undecided">\?</span> <b>1</b> undecided', text)
-
-
-def test_claims_of_the_abstract_stand_on_the_first_screen(tmp_path):
-    text = report(tmp_path, write_results(tmp_path / "jester", table=1))
-    summary = text[text.index('<section id="summary"') : text.index('<section id="claims"')]
-    links = re.findall(r'href="#(claim-[^"]*)"', summary)
-    assert links == ["claim-jester-pursuit-comparable", "claim-jester-pursuit-sparser"]
-    assert re.search(
-        r"Jester, supervised, changed: .* \(Table 1 of the paper\): 6 methods", summary
-    )
-
-
-def test_every_figure_of_a_run_has_its_place_in_the_report(tmp_path):
-    results = load_results(write_run(tmp_path, table=1))
-    shown = {drawn.name for topic in run_section(results).topics for drawn in topic.figures}
-    assert shown == {drawn.name for drawn in draw_figures(results)}
+    counts = text[: text.index("</tbody>")]
+    outcomes = re.findall(r'class="mark [^"]*" role="img" aria-label="([^"]*)"', counts)
+    found = dict(zip(outcomes, re.findall(r"<td>(\d+)</td>", counts), strict=True))
+    assert found["undecided"] == "1"
+    assert sum(map(int, found.values())) == 7
 
 
 def test_headings_stand_once(text):
@@ -147,8 +125,8 @@ def test_headings_stand_once(text):
 
 def test_mark_and_words_are_there_for_every_outcome():
     for outcome in get_args(Outcome):
-        assert f'{outcome}": ' in (TEMPLATES / "parts.html").read_text(encoding="utf-8")
-        assert f".{outcome.replace(' ', '-')} {{" in (TEMPLATES / "page.css").read_text()
+        assert MARKS[outcome]
+        assert f".mark.{outcome.replace(' ', '-')} {{" in (TEMPLATES / "page.css").read_text()
 
 
 def test_small_run_is_marked_at_the_top_and_in_its_section(text):
@@ -169,13 +147,13 @@ def test_synthetic_ratings_are_named_in_the_title_the_section_and_every_figure(t
     real = report(tmp_path, write_run(tmp_path, name="real"))
     assert "SYNTHETIC" not in real
     text = report(tmp_path, write_run(tmp_path, name="drawn", data="synthetic"))
-    title = "what was measured, with SYNTHETIC ratings"
+    title = "results, with SYNTHETIC ratings"
     assert f"{title}</title>" in text
     assert f"{title}</h1>" in text
     assert re.search(r"<h2>drawn, SYNTHETIC ratings", text)
     figures = re.findall(r"<figure.*?</figure>", text, flags=re.DOTALL)
     assert len(figures) == 3
-    assert all("SYNTHETIC ratings: drawn from a model" in figure for figure in figures)
+    assert all("SYNTHETIC ratings, drawn from a model" in figure for figure in figures)
 
 
 def test_partial_run_says_what_is_missing(tmp_path):
@@ -209,50 +187,38 @@ def test_names_that_are_no_names_are_refused(tmp_path):
         load_results(folder)
 
 
-def test_cell_is_sorted_by_its_number_and_bold_if_best():
-    rows = {"A & B": (Value("0.4", " ± 0.1", True, {"mean": 0.4}), EMPTY)}
-    table = Table("id", "T", ("x", "y"), {"method": rows}, ("said", "new"))
-    found = render_report(
-        [RunSection("a", "A", notes=("said",), topics=[Topic("Errors", [table])])], []
-    )
-    assert '<th scope="row">A &amp; B</th><td data-sort="0.4"><b>0.4</b> ± 0.1</td>' in found
-    assert f"<td>{EMPTY.text}</td>" in found
-    assert found.count('<p class="note">new</p>') == 1
-    assert found.count('<p class="note">said</p>') == 1  # in the section, not under its table
+def test_cells_are_sorted_by_their_number_and_the_best_is_bold(tmp_path):
+    text = report(tmp_path, write_results(tmp_path / "jester", noise=0))
+    section = text[text.index('<section id="run-1') :]
+    row = section[section.index('<th scope="row">RankSVM</th>') :]
+    cells = re.findall(r"<td.*?</td>", row)
+    assert cells[3] == '<td data-sort="0.404"><b>0.404</b><span> ± 0.002</span></td>'
+    assert cells[4] == '<td data-sort="0.404">0.404</td>'
+    assert cells[5].endswith(">0.000</td>")
 
 
-def test_section_without_tables_and_figures_says_so():
-    found = render_report([RunSection("a", "A")], [])
-    assert "<p>Nothing to show yet.</p>" in found
-    assert "Significance tests" not in found
-
-
-def test_only_the_drawing_itself_is_not_escaped():
-    figure = Figure()
-    figure.text(0.5, 0.5, "<i>drawn</i>")
-    drawn = CaptionedFigure('<i>"name', '<i>"caption', figure)
-    hostile = "</style><i>'\"&"
-    table = Table(hostile, hostile, (hostile,), {hostile: {hostile: (Value(hostile),)}})
-    words = (hostile,)
-    topics = [Topic(hostile, [table]), Topic(hostile, [table], [drawn])]
-    section = RunSection(hostile, hostile, 1, words, words, words, topics, [(hostile, hostile)])
-    page = Page(render_report([section], [], Summary(words, words)))
-    assert page.tags.count("svg") == 1
-    assert page.tags.count("style") == 1
-    assert "i" not in page.tags
+def test_notes_on_a_run_stand_in_its_section_and_not_under_each_of_its_tables(tmp_path):
+    text = report(tmp_path, write_results(tmp_path / "jester", config=shipped()))
+    assert text.count("Config: jester_supervised, as shipped") == 1
+    assert text.count("the best method is marked") == 1
 
 
 def test_drawing_takes_the_colours_of_the_page_and_identifiers_of_its_own():
-    svg = (
-        '<?xml version="1.0"?>\n<svg xmlns="http://a" width="9pt" height="9pt" viewBox="0 0 9 9">'
-        '<defs><path id="m"/></defs><use xlink:href="#m" clip-path="url(#m)" '
-        'style="stroke: #1f2933"/></svg>'
-    )
-    assert inline_svg(svg, "f") == (
-        '<svg role="img" aria-hidden="true" style="--natural: 9pt" viewBox="0 0 9 9">'
-        '<defs><path id="f-m"/></defs>'
-        '<use href="#f-m" clip-path="url(#f-m)" style="stroke: currentColor"/></svg>'
-    )
+    figure = Figure(figsize=(1, 2))
+    axis = figure.subplots()
+    axis.plot([1, 2], color=GRID)
+    axis.set_title("<b>", color=INK)
+    svg = inline_svg(figure, "f")
+    assert svg.startswith('<svg role="img" aria-hidden="true" style="--natural: 72pt"')
+    assert not re.search(r"xmlns|xlink|<style|<metadata|height=\"144pt|<b>", svg)
+    assert INK not in svg
+    assert GRID not in svg
+    assert "currentColor" in svg
+    assert "var(--line)" in svg
+    ids = re.findall(r'\bid="([^"]*)"', svg)
+    used = re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', svg)
+    assert all(name.startswith("f-") for name in ids)
+    assert {one or two for one, two in used} <= set(ids)
 
 
 CELLS = published_tables()[1].cells["disagreement"]
@@ -270,77 +236,107 @@ def jester(tmp_path):
     return load_results(write_results(tmp_path / "jester", table=1))
 
 
+def shipped(*overrides):
+    """Return the config of Table 1 as shipped, with overrides, as plain values."""
+    return load_experiment("jester_supervised", overrides).resolved()
+
+
 def test_errors_as_published_are_counted(jester):
     same = with_errors(jester, lambda label, group: CELLS[label][group])
-    assert finding(same)[0].startswith("18 of 18 published errors are reproduced (within 0.006 ")
+    assert finding(same)[0].startswith("18 of 18 published errors are reproduced, within 0.006 (")
     rls_off = with_errors(
         jester, lambda label, group: CELLS[label][group] - 0.018 * (label == "rls")
     )
     assert finding(rls_off) == [
-        "15 of 18 published errors are reproduced (within 0.006 in normalised disagreement error). "
-        "On average, the error is 0.003 lower than published.",
+        "15 of 18 published errors are reproduced, within 0.006 (normalised disagreement error); "
+        "measured errors are on average 0.003 lower than published.",
     ]
-    assert summarise([rls_off]).found == [
-        "15 of 18 published errors are reproduced (within 0.006 in normalised disagreement error). "
-        "3 of the 18 are lower than published.",
-    ]
+    (setup,) = summarise([rls_off]).setups
+    assert (setup.cells["within"].sum(), len(setup.cells)) == (15, 18)
 
 
 def test_errors_that_an_earlier_table_has_are_counted_once(tmp_path):
     runs = [load_results(write_results(tmp_path / str(n), table=n, noise=0)) for n in (1, 5)]
-    found = summarise(runs).found
-    assert found[0].startswith(
-        "42 of 42 published errors are reproduced (within 0.006 in normalised "
-        "disagreement error, 1.4 in mean squared error)."
-    )
+    (setup,) = summarise(runs).setups
+    assert (setup.cells["within"].sum(), len(setup.cells)) == (42, 42)
     assert finding(runs[1])[0].startswith("Ranking task: 3 of 3 published errors")
 
 
-def test_every_run_is_named_with_its_methods_and_its_size(tmp_path):
-    folders = [write_run(tmp_path, name=f"run_{n}", table=n) for n in (1, None)]
-    of_table, own = summarise([load_results(folder) for folder in folders]).tried
-    assert own == (
-        "Jester, experiment run_None, only 4 users, 3 repeats: 4 methods, 4 users, 3 repeats in "
-        "each group of users."
+def test_both_set_ups_are_counted_and_what_the_inferred_one_changes_is_said(tmp_path):
+    own = load_results(write_results(tmp_path / "own", config=shipped()))
+    changes = ("protocol.fill_over=set", "algorithms.rls.lambda=[1]")
+    inferred = load_results(write_results(tmp_path / "inferred", config=shipped(*changes)))
+    summary = summarise([own], [with_errors(inferred, lambda *_: 0.9)])
+    assert [setup.title for setup in summary.setups] == [
+        *("The text's set-up", "The inferred set-up")
+    ]
+    assert [setup.cells["within"].sum() for setup in summary.setups] == [18, 0]
+    assert summary.inferred_changes == ["fill_over", "lambda"]
+    write_report([own], tmp_path / "report.html", inferred=[inferred])
+    text = unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "the text's except for <code>fill_over</code> and <code>lambda</code>." in text
+    assert "The inferred set-up: <span" in text  # next to each claim
+
+
+def test_a_changed_run_is_not_called_the_text_s_set_up(jester):
+    assert [setup.title for setup in summarise([jester]).setups] == ["These runs"]
+
+
+def test_the_story_says_what_the_fill_of_missing_ratings_changes_on_movielens(tmp_path):
+    def movielens(name, fill, error):
+        config = load_experiment("movielens_supervised", [f"protocol.fill_over={fill}"])
+        folder = write_results(tmp_path / name, table=3, config=config.resolved(), errors=error)
+        return load_results(folder)
+
+    far = dict.fromkeys(published_tables()[3].cells["disagreement"], 0.1)
+    near = {
+        ("disagreement", label, group): error + 0.001
+        for _, label, group, error in published_tables()[3].each_cell()
+    }
+    summary = summarise([movielens("own", "user", far)], [movielens("inferred", "set", near)])
+    assert summary.story[0] == (
+        "MovieLens looked different because of the fill of missing ratings.",
+        "With the reference user's median over all ratings, 0 of 18 errors are within tolerance "
+        "(on average 0.377 lower than published); over the items at hand, training and test items "
+        "apart, 18 of 18 errors are within tolerance (on average 0.001 higher than published).",
     )
-    assert of_table.startswith("Jester, supervised, only 4 users, 3 repeats, changed: protocol.")
-    assert "(Table 1 of the paper): 4 methods, 4 users" in of_table
+    assert not any("fill" in start for start, _ in summarise([movielens("a", "set", {})]).story)
 
 
-def test_the_summary_says_in_one_sentence_what_baselines_get(tmp_path):
-    baselines = {"mean_rating": 0.39, "linear_rank_rls": 0.45}  # of 0.409, 0.404 and 0.372
+def test_the_story_says_what_a_baseline_without_learning_gets(tmp_path):
+    baselines = {"mean_rating": 0.39, "linear_rank_rls": 0.45}
     runs = [
         load_results(write_results(tmp_path / str(table), table=table, baselines=baselines))
-        for table in (1, 3, 5)  # the ranking errors of Table 5 are those of Table 1
+        for table in (1, 3, 5)
     ]
-    summary = summarise(runs)
-    assert summary.found[-1] == (
-        "Baselines that are not in the paper have a lower error than its best method as follows: "
-        "Mean rating in 5 of 6 groups of users (significantly in 5), Linear RankRLS in 3 of 6 "
-        "groups of users (significantly in 3); Wilcoxon's test over repeats."
-    )
-    assert "6 methods, 2 baselines, 300 users" in summary.tried[0]
-    assert "aseline" not in " ".join(summarise([jester_run(tmp_path)]).found)
+    runs[1] = replace(runs[1], experiment=runs[1].experiment.model_copy(update=MOVIELENS))
+    assert summarise(runs).story == [
+        (
+            "A baseline without learning,",
+            "the mean rating of an item, has an error of 0.390 on Jester (best method: 0.396, "
+            "Ranking Pursuit); 0.390 on MovieLens (best method: 0.468, Ranking Pursuit).",
+        )
+    ]
 
 
-def jester_run(folder):
-    return load_results(write_results(folder / "plain", table=1))
+MOVIELENS = {"data": load_experiment("movielens_supervised").data}
 
 
 def test_run_about_no_table_tells_its_best_method(tmp_path):
     summary = summarise([load_results(write_run(tmp_path, name="mine"))])
-    (found,) = summary.found
-    assert found.startswith("mine: the lowest normalised disagreement error, mean over groups, is")
-    assert found.endswith("(RLS).")
-    assert summary.figure is None
+    assert summary.setups == []
+    ((start, found),) = summary.story
+    assert start == "Lowest error, mean over groups:"
+    assert re.fullmatch(r"0\.\d{3} on mine \(RLS, normalised disagreement error\)\.", found)
 
 
 def test_the_best_method_of_a_run_is_no_baseline(tmp_path):
     run = load_results(write_results(tmp_path / "own", table=None, baselines={"mean_rating": 0.1}))
-    assert "(Ranking Pursuit)" in summarise([run]).found[0]
+    ((_, found),) = summarise([run]).story
+    assert "0.100 on own (best method: 0.396, Ranking Pursuit)" in found
 
 
 def test_second_run_of_a_table_is_told_by_itself(jester):
-    summary = summarise([jester, replace(jester)])
-    assert len(summary.found) == 2
-    assert summary.figure is not None
+    summary = summarise([jester, replace(jester), replace(jester)])
+    assert len(summary.setups) == 1
+    assert summary.story[0][1].count("(Ranking Pursuit, ") == 3

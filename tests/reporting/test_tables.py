@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from made_up import GROUPS, write_results
+from made_up import GROUPS, seal, write_results
 
 from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import load_experiment
@@ -13,19 +13,18 @@ from rankpursuit.reporting.statistics import savings
 from rankpursuit.reporting.tables import (
     SYNTHETIC_NOTE,
     all_tables,
-    baseline_table,
     claims_table,
     config_changes,
-    control_table,
     error_summary,
     error_table,
     is_full_size,
     measured_size,
     missing_notes,
     parameter_table,
+    significance_table,
+    significance_tables,
     size_note,
     sparsity_table,
-    wilcoxon_tables,
 )
 
 
@@ -112,7 +111,7 @@ def test_one_repeat_has_no_standard_deviation_and_does_not_speak_of_one(run):
 
 def test_every_table_of_synthetic_ratings_says_so_in_its_title_and_below(run):
     tables = all_tables([run(data="synthetic")])
-    assert len(tables) == 5
+    assert len(tables) == 6
     for table in tables:
         assert "SYNTHETIC ratings" in table.caption
         assert SYNTHETIC_NOTE in table.notes
@@ -143,9 +142,9 @@ def test_a_run_of_the_shipped_config_says_so_and_nothing_else(run):
         (
             "kernel.widths=[1, 2, 4, 8, 16]",
             "kernel.widths",
-            "[2^-15, 2^-14, ..., 2^15] (31 values) -> [1, 2, ..., 16] (5 values)",
+            "31 values from 2^-15 to 2^15 -> 5 values from 1 to 16",
         ),
-        ("algorithms.rls.lambda=[1.5]", "algorithms.rls.lambda", "2^15] (31 values) -> [1.5]"),
+        ("algorithms.rls.lambda=[1.5]", "algorithms.rls.lambda", "from 2^-15 to 2^15 -> [1.5]"),
         ("protocol.reference_users=20", "protocol.reference_users", "300 -> 20"),
         ("protocol.fill=mean", "protocol.fill", "median -> mean"),
         ("algorithms.rank_svm.loss=hinge", "algorithms.rank_svm.loss", "squared_hinge -> hinge"),
@@ -223,27 +222,24 @@ def test_a_baseline_does_not_take_the_mark_of_the_best_method(run):
 
 def test_the_best_method_is_tested_against_each_baseline(run):
     results = run(baselines=BASELINES, noise=1e-6)
-    names = [table.id for table in wilcoxon_tables(results)]
-    assert [name for name in names if "baselines" in name] == [
-        "run-disagreement-baselines-repeats",
-        "run-disagreement-baselines-users",
+    assert [table.id for table in significance_tables(results)] == [
+        "run-disagreement-tests-repeats",
+        "run-disagreement-tests-users",
     ]
-    rows = block(baseline_table(results, "disagreement"))
-    assert list(rows) == ["RankRLS against Mean rating", "RankRLS against Linear RankRLS"]
-    pairs, difference, _, p_value, _ = rows["RankRLS against Mean rating"]
+    table = significance_table(results, "disagreement")
+    rows = block(table)
+    assert list(rows)[-2:] == ["RankRLS - Mean rating", "RankRLS - Linear RankRLS"]
+    pairs, difference, _, p_value, _ = rows["RankRLS - Mean rating"]
     assert pairs.text == "10"
     assert difference.numbers["difference"] == pytest.approx(0.409 - 0.35, abs=1e-4)
     assert p_value.numbers["p"] < 0.01
-    assert list(baseline_table(results, "disagreement").blocks) == list(GROUPS)
+    assert list(table.blocks) == list(GROUPS)
 
 
 def test_baselines_are_neither_the_control_nor_tested_against_it(run):
-    results = run(baselines=BASELINES)
-    table = control_table(results, "disagreement")
-    assert table.title.startswith("Ranking Pursuit against the others")
-    assert list(block(table)) == [
-        *("RLS", "Matching Pursuit", "RankSVM", "RankRLS", "Sparse RankRLS"),
-    ]
+    others = ("RLS", "Matching Pursuit", "RankSVM", "RankRLS", "Sparse RankRLS")
+    rows = block(significance_table(run(baselines=BASELINES), "disagreement"))
+    assert list(rows)[:-2] == [f"Ranking Pursuit - {other}" for other in others]
 
 
 def test_no_verdict_depends_on_a_baseline(run):
@@ -294,7 +290,7 @@ def test_a_partial_run_shows_what_there_is(run):
     results = run(leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40")
     cells = block(error_table(results, compare=True))["RLS"]
     assert [cell.text for cell in cells[:4]] == ["–", "0.425", "–", "0.419"]  # noqa: RUF001
-    assert len(all_tables([results], judge_claims([results]))) == 6
+    assert len(all_tables([results])) == 6
 
 
 def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
@@ -302,7 +298,7 @@ def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
     assert measured_size(results).repeats == 1
     assert "supervised, only 300 users, 1 repeat, changed: " in error_table(results).caption
     assert block(error_table(results))["RLS"][0].spread == ""
-    assert len(all_tables([results], judge_claims([results]))) == 4  # there is nothing to test
+    assert len(all_tables([results])) == 4  # there is nothing to test
 
 
 def test_algorithms_that_were_not_run_have_no_rows(run):
@@ -311,7 +307,7 @@ def test_algorithms_that_were_not_run_have_no_rows(run):
         assert list(block(make(results))) == ["RLS", "RankRLS"]
         note = "Not run: Matching Pursuit, RankSVM, Sparse RankRLS, Ranking Pursuit."
         assert note in make(results).notes
-    assert list(block(control_table(results, "disagreement"))) == ["RLS"]
+    assert list(block(significance_table(results, "disagreement"))) == ["RankRLS - RLS"]
 
 
 def test_sparsity_is_the_share_and_what_is_saved(run):
@@ -337,9 +333,9 @@ def test_chosen_parameters_are_medians_and_edges_are_counted(run):
 
 
 def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
-    table = control_table(run(table=2, noise=1e-5), "disagreement")
-    assert table.title.startswith("SS Ranking Pursuit against the others, over repeats")
-    pairs, difference, _, p_value, corrected = block(table)["RLS"]
+    table = significance_table(run(table=2, noise=1e-5), "disagreement")
+    assert "SS Ranking Pursuit is compared with the other methods" in table.notes[0]
+    pairs, difference, _, p_value, corrected = block(table)["SS Ranking Pursuit - RLS"]
     assert pairs.text == "10"
     assert difference.numbers["difference"] == pytest.approx(0.419 - 0.449)
     assert corrected.best
@@ -348,18 +344,18 @@ def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
 
 def test_control_of_a_partial_run_is_one_that_has_results(run):
     results = run(table=2, leave_out=lambda row: row["algorithm"].startswith("semi"))
-    title = control_table(results, "disagreement").title
-    assert title.startswith("Ranking Pursuit against the others")
+    first, *_ = block(significance_table(results, "disagreement"))
+    assert first == "Ranking Pursuit - RLS"
 
 
 def test_users_are_pairs_of_their_own(run):
-    table = control_table(run(), "disagreement", over="users", control="rls")
-    assert block(table)["RankSVM"][0].text == "30"  # three users of ten repeats
+    table = significance_table(run(), "disagreement", over="users", control="rls")
+    assert block(table)["RLS - RankSVM"][0].text == "30"  # three users of ten repeats
 
 
 def test_an_unknown_control_is_refused_with_the_choice(run):
     with pytest.raises(ResultsError, match="no algorithm svm; it has rls, "):
-        control_table(run(), "disagreement", control="svm")
+        significance_table(run(), "disagreement", control="svm")
 
 
 def test_claims_that_need_a_table_without_results_are_named_in_a_note(run):
@@ -381,7 +377,7 @@ def test_sparsity_says_who_may_use_points_without_a_score(run):
 def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
     runs = [load_results(write_results(tmp_path / f"t{n}", table=n)) for n in (1, 2)]
     verdicts = judge_claims(runs)
-    claims = {one.id: one for one in all_tables(runs, verdicts) if one.id.endswith("claims")}
+    claims = {one.id: one for one in all_tables(runs) if one.id.endswith("claims")}
     assert list(claims) == ["t1-claims", "t2-claims"]
     told = [name for one in claims.values() for name in block(one)]
     assert sorted(told) == sorted(str(one.claim) for one in verdicts)
@@ -389,7 +385,7 @@ def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
 
 def test_without_claims_there_is_no_table_of_them(run):
     results = run(table=None)
-    ids = [table.id for table in all_tables([results], judge_claims([results]))]
+    ids = [table.id for table in all_tables([results])]
     assert not any("claims" in id for id in ids)
 
 
@@ -414,7 +410,7 @@ def test_a_method_without_basis_functions_has_no_sparsity(tmp_path):
     folder = write_results(tmp_path / "run", basis={"rls": float("nan")})
     text = (folder / "repeats.csv").read_text(encoding="utf-8")
     (folder / "repeats.csv").write_text(text.replace("nan", ""), encoding="utf-8")
-    results = load_results(folder)
+    results = load_results(seal(folder))
     assert texts(block(sparsity_table(results))["RLS"]) == ["–"] * 5  # noqa: RUF001
     assert results.repeats["basis_share"].isna().sum() == 30
     assert "sparsity-disagreement" in [drawn.name for drawn in draw_figures(results)]

@@ -1,6 +1,6 @@
 "use strict";
 // A click on a header sorts its table; a second click turns the order round. Empty cells stay last.
-for (const table of document.querySelectorAll("table")) {
+for (const table of document.querySelectorAll(".box table")) {
   const headers = [...table.tHead.rows[0].cells];
   headers.forEach((header, column) => {
     header.querySelector("button").addEventListener("click", () => {
@@ -42,6 +42,7 @@ const watch = new IntersectionObserver((entries) => {
     if (isIntersecting) seen.add(target.id); else seen.delete(target.id);
   }
   const here = [...links.keys()].find((id) => seen.has(id));
+  if (here) links.get(here).closest("ul").scrollLeft = links.get(here).offsetLeft - 16;
   for (const [id, link] of links) {
     if (id === here) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current");
   }
