@@ -104,13 +104,9 @@ def to_svg(figure: Figure) -> str:
 
 def save(figure: Figure, path: Path) -> None:
     """Write ``path.svg`` and ``path.png``."""
-    options: dict[str, dict[str, Any]] = {
-        "svg": {"metadata": _NO_METADATA},
-        "png": {"metadata": {"Software": None}, "dpi": 150},
-    }
-    for kind, own in options.items():
+    for kind, metadata in (("svg", _NO_METADATA), ("png", {"Software": None})):
         with figure_style(), replacing(path.with_name(f"{path.name}.{kind}")) as file:
-            figure.savefig(file, format=kind, facecolor="white", **own)
+            figure.savefig(file, format=kind, facecolor="white", dpi=150, metadata=metadata)
 
 
 class CaptionedFigure(NamedTuple):
@@ -168,16 +164,12 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
         return None
 
     def draw(axis: Axes, own: pd.DataFrame, look: Look, place: int) -> None:
-        share = 100 * own["basis_share"]
-        spread = share.std() if len(own) > 1 else 0.0
-        # Bars end at 0 and 100%.
-        bars = np.array([[min(spread, share.mean())], [min(spread, max(100 - share.mean(), 0.0))]])
+        points = own[["basis_share", "test_error"]] * [100, 1]
+        x, y = points.mean()
+        x_spread, y_spread = points.std().fillna(0.0)  # none of a single repeat
+        bars = [[min(x_spread, x)], [min(x_spread, max(100 - x, 0.0))]]  # end at 0 and 100%
         style: Any = {"color": look.color, "marker": look.marker, "mfc": "none", "mew": 1.5}
-        error = own["test_error"]
-        half = error.std() if len(own) > 1 else 0.0
-        axis.errorbar(
-            share.mean(), error.mean(), half, bars, **style, ms=8, elinewidth=1, capsize=2
-        )
+        axis.errorbar(x, y, y_spread, bars, **style, ms=8, elinewidth=1, capsize=2)
 
     titles = ("Training points used as basis functions (%)", f"Test {METRICS[metric].label}")
     with figure_style():
