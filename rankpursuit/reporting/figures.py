@@ -147,7 +147,7 @@ def _draw_panels(
         style: Any = {"ls": line} if lines else {"ls": "", "mfc": "none", "mew": 1.5}
         name = results.algorithms[label]
         handles.append(Line2D([], [], color=color, marker=marker, label=name, **style))
-    fits = max(len(results.algorithms[label]) for label in drawn) <= len("SS Ranking Pursuit")
+    fits = all(len(results.algorithms[label]) <= len("SS Ranking Pursuit") for label in drawn)
     legend = figure.legend(handles=handles, loc="outside upper center", ncols=1 + fits)
     if results.is_synthetic:
         legend.set_title("SYNTHETIC ratings, drawn from a model")
