@@ -29,6 +29,7 @@ from rankpursuit.cli._common import (
 @click.option(
     "--control", metavar="ALGORITHM", help="Test the others against it; default: the table's last."
 )
+@click.option("--wide", is_flag=True, help="LaTeX: tables that span two columns (table*).")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -39,6 +40,7 @@ def main(
     format_: str | None,
     compare: bool,
     control: str | None,
+    wide: bool,
     output: Path | None,
 ) -> None:
     r"""Make the tables of RESULTS, folders that rp-run wrote.
@@ -64,7 +66,7 @@ def main(
     from rankpursuit.reporting.tables import all_tables, claims_table, error_table, sparsity_table
 
     runs = load_all(results)
-    tables_of = partial(all_tables, compare=compare, control=control)
+    tables_of = partial(all_tables, compare=compare, control=control, wide=wide)
     if format_ and output is None:
         echo(FORMATS[format_](tables_of(runs)), nl=False)
         return

@@ -50,6 +50,7 @@ class Table:
     align: Literal["r", "l"] = "r"  # ``"l"`` if the cells are sentences
     subject: str = ""  # the data, such as ``Jester, supervised``
     number: int | None = None  # number of the published table that it reproduces
+    wide: bool = False  # whether it spans two columns in LaTeX
 
     @property
     def caption(self) -> str:
@@ -207,6 +208,7 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 def _latex_table(table: Table) -> str:
     """Return a table in LaTeX, scaled down if it is too large."""
+    environment = "table*" if table.wide else "table"
     align, size, between = "l" + "r" * len(table.columns), r"\small", "\n"
     if table.align == "l":
         column = r">{\raggedright\arraybackslash}p{%.3f\linewidth}"
@@ -223,7 +225,7 @@ def _latex_table(table: Table) -> str:
         blocks.append(f"{header} \\\\\n\\midrule\n{between.join(lines)}")
     body = "\n\\midrule\n".join(blocks)
     notes = "\\par\n".join(map(_escape_latex, table.notes))
-    return rf"""\begin{{table}}[htbp]
+    return rf"""\begin{{{environment}}}[htbp]
 \centering{size}\setlength{{\tabcolsep}}{{{gap}pt}}\setlength{{\belowcaptionskip}}{{6pt}}
 \caption{{{_escape_latex(table.caption)}}}
 \label{{tab:{table.id}}}
@@ -235,7 +237,7 @@ def _latex_table(table: Table) -> str:
 \end{{tabular}}
 \end{{adjustbox}}
 \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}
-\end{{table}}"""
+\end{{{environment}}}"""
 
 
 def _latex_widths(table: Table) -> list[float]:

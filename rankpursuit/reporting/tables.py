@@ -604,12 +604,13 @@ def all_tables(
     others: Sequence[Results] = (),
     compare: bool = False,
     control: str | None = None,
+    wide: bool = False,
 ) -> list[Table]:
     """Return every table of runs, each with the verdicts on claims about it.
 
     A verdict about two runs is shown with the first; `others` are runs that claims may need too;
     `compare` adds the published errors; `control` is the label of the algorithm that the others are
-    tested against.
+    tested against; `wide` tables span two columns in LaTeX.
     """
     tables, verdicts = [], judge_claims(runs, others=others)
     for run in runs:
@@ -618,4 +619,4 @@ def all_tables(
         own = [one for one in verdicts if next(r for r in runs if r in one.runs) is run]
         if own:
             tables.append(claims_table(own, run))
-    return [table for table in tables if table.blocks]
+    return [replace(table, wide=wide) for table in tables if table.blocks]

@@ -221,3 +221,10 @@ def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path
     assert refused.stderr == (
         "error: results/dmo: no such folder of results; did you mean results/demo?\n"
     )
+
+
+def test_wide_tables_of_latex_span_two_columns(call, tmp_path):
+    folder = write_results(tmp_path / "one", repeats=2)
+    assert r"\begin{table*}" in call("one", "--format", "tex", "--wide").stdout
+    assert call("one", "--wide").exit_code == 0
+    assert r"\end{table*}" in (folder / "tables" / "one-errors.tex").read_text(encoding="utf-8")
