@@ -120,7 +120,7 @@ class Local:
         executor = get_reusable_executor(
             n_workers, timeout=300, initializer=_end_with, initargs=(os.getpid(),)
         )
-        finished = False
+        pending, finished = set(), False
         try:
             with _signals_deferred():
                 some = islice(waiting, 2 * n_workers)
@@ -136,6 +136,10 @@ class Local:
             raise RunError(message) from error
         finally:
             if not finished:  # units in progress are lost
+                for _ in range(100):  # a thread of loky fails if it has not passed all of them on
+                    if all(future.running() or future.done() for future in pending):
+                        break
+                    time.sleep(0.01)
                 executor.shutdown(wait=True, kill_workers=True)
 
 

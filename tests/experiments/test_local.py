@@ -1,11 +1,15 @@
 """Worker processes of this machine: what they give, and when they end."""
 
+import threading
 import time
+from contextlib import contextmanager
 
 import pytest
+from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from small_experiment import few_jobs, run_of, small_config, sums
 
 from rankpursuit.errors import RunError
+from rankpursuit.experiments import backends
 from rankpursuit.experiments.backends import Local
 from rankpursuit.experiments.evaluate import evaluate_unit
 
@@ -78,3 +82,36 @@ def test_an_exception_here_ends_workers_in_the_middle_of_units_at_once(run):
             begun = time.monotonic()
             raise SystemExit
     assert time.monotonic() - begun < 50
+
+
+def test_a_stop_before_workers_have_all_first_units_leaves_no_traceback(run, monkeypatch):
+    wait, defer, failed = (
+        _ExecutorManagerThread.wait_result_broken_or_wakeup,
+        backends._signals_deferred,
+        [],
+    )
+
+    def wait_long(thread):
+        found = wait(thread)
+        time.sleep(0.3)
+        return found
+
+    @contextmanager
+    def stop_after():
+        with defer():
+            yield
+        raise KeyboardInterrupt
+
+    def late_jobs():
+        for number, job in enumerate(few_jobs(run, 4)):
+            if number == 2:  # the thread waits for more by then
+                time.sleep(1.0)
+            yield job
+
+    monkeypatch.setattr(_ExecutorManagerThread, "wait_result_broken_or_wakeup", wait_long)
+    monkeypatch.setattr(threading, "excepthook", lambda thrown: failed.append(thrown.exc_value))
+    monkeypatch.setattr(backends, "_start_trackers", lambda: None)
+    monkeypatch.setattr(backends, "_signals_deferred", stop_after)
+    with pytest.raises(KeyboardInterrupt), Local(2) as local:
+        list(local.evaluate(run.experiment, late_jobs()))
+    assert failed == []
