@@ -9,6 +9,7 @@ alone changes.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -101,10 +102,12 @@ INTERPRETATIONS = [
 ]
 
 
-def results_of(interpretation: Interpretation, folder: Path) -> tuple[dict[int, Results], set[int]]:
-    """Return the results of each table in an interpretation, and which tables it changes."""
+def results_of(
+    interpretation: Interpretation, folder: Path, tables: Collection[int]
+) -> tuple[dict[int, Results], set[int]]:
+    """Return the results of some tables in an interpretation, and which of them it changes."""
     found, changed = {}, set()
-    for number, name in EXPERIMENTS.items():
+    for number, name in ((number, EXPERIMENTS[number]) for number in tables):
         if not RunFolder(folder / name).has_results:
             continue
         runs = [load_results(folder / name)]
@@ -126,9 +129,11 @@ def results_of(interpretation: Interpretation, folder: Path) -> tuple[dict[int, 
     return found, changed
 
 
-def describe(interpretation: Interpretation, folder: Path) -> tuple[list[Any], pd.DataFrame]:
+def describe(
+    interpretation: Interpretation, folder: Path, tables: Collection[int] = EXPERIMENTS
+) -> tuple[list[Any], pd.DataFrame]:
     """Return a row of the table of interpretations, and the cells behind it."""
-    runs, changed = results_of(interpretation, folder)
+    runs, changed = results_of(interpretation, folder, tables)
     cells = pd.concat(published_cells(run) for run in runs.values())
     off, within = cells.pop("difference"), cells.pop("within")
     ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
@@ -153,26 +158,30 @@ def _mean_and_size(off: pd.Series, digits: int) -> str:
 
 @click.command("interpretations")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "interpretations")
-def main(folder: Path) -> None:
+@click.option("--table", "tables", type=click.IntRange(1, 5), multiple=True, help="Of the paper.")
+def main(folder: Path, tables: tuple[int, ...]) -> None:
     """Run all interpretations of the paper, resuming earlier runs in FOLDER, and compare them.
 
     Writes results/interpretations.md and interpretations.csv.
     """
+    tables = tables or tuple(EXPERIMENTS)
     common = {"output": folder, "n_jobs": -1, "quiet": False}
-    for number, name in EXPERIMENTS.items():
+    for number, name in ((number, EXPERIMENTS[number]) for number in tables):
         run_experiment(CONFIGS / "interpretations" / f"{name}.yaml", **common)
         for one in INTERPRETATIONS:
             if one.run and number in one.tables:
                 config = CONFIGS / f"{name}.yaml"
                 run_experiment(config, overrides=one.overrides(number), **common)
-    rows, cells = zip(*(describe(one, folder) for one in INTERPRETATIONS), strict=True)
-    headers = ["interpretation", "tables", f"cells within tolerance, of {len(cells[0])}"]
-    headers += [f"claims that hold, of {len(paper.published_claims())}", "comparisons that agree"]
+    described = [describe(one, folder, tables) for one in INTERPRETATIONS]
+    rows = [row for row, _ in described if row[1] != "none" or row is described[0][0]]
+    judged = [one for one in paper.published_claims() if {*one.tables} <= {*tables}]
+    headers = ["interpretation", "tables", f"cells within tolerance, of {len(described[0][1])}"]
+    headers += [f"claims that hold, of {len(judged)}", "comparisons that agree"]
     headers += ["Jester, ranking", "MovieLens, ranking", "Jester, squared error"]
     text = markdown_columns(headers, rows, "llrrrrrr")
     click.echo(text)
     write_part(RESULTS / "interpretations.md", "interpretations", text)
-    write_csv(RESULTS / "interpretations.csv", pd.concat(cells))
+    write_csv(RESULTS / "interpretations.csv", pd.concat(cells for _, cells in described))
 
 
 @click.command("by-user")
