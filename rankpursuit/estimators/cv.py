@@ -36,7 +36,6 @@ from rankpursuit.estimators._base import (
     Kernel,
     KernelEstimator,
     RandomState,
-    RankerMixin,
     choice,
     count_groups,
     draw_candidates,
@@ -419,7 +418,6 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
         "scoring": (_METRIC_NAME, CALLABLE),
         "dictionary": (choice("auto"), *PARAMETERS["dictionary"]),
     }
-    _min_samples = 2
 
     gammas: Numbers | None
     cv: Any
@@ -460,7 +458,7 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
         -------
         self
         """
-        X, y = self._check_data(X, y)
+        X, y = self._check_data(X, y, min_samples=2)
         labels = resolve_groups(groups, qid, group, len(X))
         plain = self._plain()
         plain._check_parameters()
@@ -495,7 +493,7 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
             self.X_basis_ = model.X_basis_
             if self.scaler_ is not None and model.X_basis_ is not None:
                 self.X_basis_ = self.scaler_.inverse_transform(model.X_basis_)
-        if isinstance(model, RankerMixin):
+        if model._ranks:
             self.n_groups_ = model.n_groups_
 
     def _plain(self) -> Any:
@@ -609,7 +607,7 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
 def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
     """Raise a ValueError if no scores differ, inside a group for a ranker."""
     scored = ~np.isnan(y)
-    if isinstance(plain, RankerMixin):
+    if plain._ranks:
         count_groups(plain._preferences(labels[scored]))
         if not np.any(GroupPreferences(labels[scored]).root(y[scored])):
             raise ValueError(
@@ -743,7 +741,7 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
     def gram(rows: Indices) -> GramSums:
         return GramSums.of(columns[:, rows], data.y[rows], data.form(model, rows))
 
-    labels = data.labels if isinstance(model, RankerMixin) else np.arange(len(data.y))
+    labels = data.labels if model._ranks else np.arange(len(data.y))
     blocks = common_blocks(data.splits, labels)
     if blocks is None:
         yield from (gram(train) for train, _ in data.splits)
@@ -824,6 +822,7 @@ class RLSCV(_PathCV):
     """
 
     _estimator = RLS
+    _ranks = False
     _grid, _held_out = _alpha_grid, _alpha_paths
 
     def __init__(
@@ -843,7 +842,7 @@ class RLSCV(_PathCV):
         self._set_parameters(locals())
 
 
-class RankRLSCV(_PathCV, RankerMixin):
+class RankRLSCV(_PathCV):
     """RankRLS with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -901,7 +900,7 @@ class RankRLSCV(_PathCV, RankerMixin):
         self._set_parameters(locals())
 
 
-class SparseRankRLSCV(_PathCV, RankerMixin):
+class SparseRankRLSCV(_PathCV):
     """RankRLS on a random subset of regressors, with its size and the rest by cross-validation.
 
     Parameters
@@ -1006,6 +1005,7 @@ class KernelMatchingPursuitCV(_PathCV):
     """
 
     _estimator = KernelMatchingPursuit
+    _ranks = False
     _grid, _held_out = _pursuit_grid, _pursuit_paths
 
     def __init__(
@@ -1030,7 +1030,7 @@ class KernelMatchingPursuitCV(_PathCV):
         self._set_parameters(locals())
 
 
-class RankingPursuitCV(_PathCV, RankerMixin):
+class RankingPursuitCV(_PathCV):
     """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
 
     All numbers of functions are judged from one path a fold.
@@ -1144,7 +1144,7 @@ class RankingPursuitCV(_PathCV, RankerMixin):
         self._set_parameters(locals())
 
 
-class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
+class CombinedRankingRegressionPursuitCV(_PathCV):
     """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
 
     Parameters
@@ -1211,7 +1211,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
         self._set_parameters(locals())
 
 
-class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
+class SemiSupervisedRankingPursuitCV(_PathCV):
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
     Folds are of the scored points; all unscored points stay in every training part.

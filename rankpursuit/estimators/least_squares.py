@@ -15,7 +15,6 @@ from rankpursuit.estimators._base import (
     Kernel,
     KernelEstimator,
     RandomState,
-    RankerMixin,
     random_generator,
 )
 from rankpursuit.preferences import Preferences
@@ -115,8 +114,11 @@ class RLS(_LeastSquares):
     array([0.23, 0.94])
     """
 
+    _ranks = False
+    _not_taken = ("pairs", "weights")
 
-class RankRLS(RankerMixin, _LeastSquares):
+
+class RankRLS(_LeastSquares):
     """Regularised least squares on the differences of all pairs inside a group.
 
     Solves ``(L K + alpha I) a = L s``, with the Laplacian L of the preference graph.
@@ -175,7 +177,7 @@ class RankRLS(RankerMixin, _LeastSquares):
         self._set_parameters(locals())
 
 
-class SparseRankRLS(RankerMixin):
+class SparseRankRLS(KernelEstimator):
     """RankRLS on a random subset of regressors.
 
     Solves ``(K_R' L K_R + alpha K_RR) a = K_R' L s`` for a random subset R of the points.

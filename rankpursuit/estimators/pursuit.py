@@ -30,7 +30,6 @@ from rankpursuit.estimators._base import (
     Kernel,
     KernelEstimator,
     RandomState,
-    RankerMixin,
     RunningVariance,
     check_finite,
     draw_candidates,
@@ -289,7 +288,6 @@ class _Pursuit(KernelEstimator):
         self.coef_ = np.array(staged[-1] if reached else np.empty(0), order="C")
         self.cost_ = np.array(path.cost[0, : reached + 1])
         self.dictionary_ = self.dictionary_ if self._of_functions else None
-        self.scaler_ = self.scaler_ if self.scale else None
         return chosen
 
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
@@ -579,7 +577,7 @@ class _Pursuit(KernelEstimator):
         X, y, groups = (*block, None)[:3]
         X, y = self._check_data(X, y, reset=reset, min_samples=1)
         labels = group_labels(groups, len(X))
-        compared = isinstance(self, RankerMixin) and groups is not None
+        compared = self._ranks and groups is not None
         return X, y, labels if compared else None
 
     def _draw(self, blocks: Iterable[NDArray[np.floating]]) -> tuple[Dictionary, int]:
@@ -632,7 +630,7 @@ class _Pursuit(KernelEstimator):
         """Follow the path of a sum of Gram matrices, and keep it."""
         if not isinstance(gram, BlockGram):
             raise ValueError("there are no blocks to learn from")
-        if isinstance(self, RankerMixin):
+        if self._ranks:
             self.n_groups_ = gram.n_groups
             if not gram.n_pairs:
                 raise ValueError(
@@ -642,6 +640,7 @@ class _Pursuit(KernelEstimator):
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._path(gram.sums, self._penalty(dictionary), [self.ridge], n_steps)
         self._warn_if_flat(dictionary)
+        self.scaler_ = None
         self._keep_path(dictionary, path, n_steps)
 
 
@@ -700,8 +699,11 @@ class KernelMatchingPursuit(_Pursuit):
     array([0.3 , 0.96])
     """
 
+    _ranks = False
+    _not_taken = ("pairs", "weights")
 
-class RankingPursuit(RankerMixin, _Pursuit):
+
+class RankingPursuit(_Pursuit):
     """Ranking pursuit: a sparse expansion grown greedily on the differences of pairs.
 
     Every step lowers ``(s - f)' L (s - f)``, the squared loss on all pairs inside a group, with
@@ -839,7 +841,7 @@ class RankingPursuit(RankerMixin, _Pursuit):
         self._set_parameters(locals())
 
 
-class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
+class CombinedRankingRegressionPursuit(_Pursuit):
     """Combined ranking and regression pursuit (CRRP).
 
     Every step lowers ``(s - f)' (beta I + (1 - beta) L) (s - f)``: kernel matching pursuit for
@@ -880,6 +882,8 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
     array([2.4, 7.1])
     """
 
+    _not_taken = ("pairs", "weights")
+
     def __init__(
         self,
         n_basis: int | float | None = None,
@@ -904,36 +908,3 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
 
     def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
         return Blend(super()._preferences(labels, sample_weight), self.beta)
-
-    def fit(  # type: ignore[override]
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to scores, and to their order inside each group.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,)
-            Scores.
-        groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
-        qid : array-like of shape (n,), optional
-            Another name for `groups`.
-        group : array-like of shape (n_groups,), optional
-            Instead of groups, the sizes of consecutive ones, as in LightGBM.
-        sample_weight : array-like of shape (n,), optional
-            Positive weights: a pair counts by the product of those of its samples.
-
-        Returns
-        -------
-        self
-        """
-        labels = {"qid": qid, "group": group}
-        return super().fit(X, y, groups, **labels, sample_weight=sample_weight)
