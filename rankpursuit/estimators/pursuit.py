@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -278,7 +278,8 @@ class _Pursuit(KernelEstimator):
         """Keep the coefficients of the path up to `tol`; return the chosen functions."""
         enough = path.cost[0] <= (-1.0 if self.tol is None else self.tol)
         if enough.any():
-            path, n_steps = path.first(int(np.argmax(enough))), 0
+            n_steps = int(np.argmax(enough))
+            path = replace(path, n_steps=np.minimum(path.n_steps, n_steps))
         reached = int(path.n_steps[0])
         chosen, staged = path.expansion(0)
         check_finite(staged)

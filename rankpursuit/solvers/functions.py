@@ -211,7 +211,7 @@ class _RowsOfGram:
         self._gram, self._penalties = gram, penalties
         self._rows, self._places = np.empty((n_steps, n_columns)), dict[int, int]()
         self._chosen = np.zeros((n_problems, n_steps), dtype=np.intp)
-        self._size, self._running = 0, np.arange(n_problems)
+        self._size = 0
         self.norms = gram.norms * (1.0 + penalties[:, None])
         self.left = self.norms.copy()
         self.correlation = np.tile(gram.correlate(target), (n_problems, 1))
@@ -235,7 +235,7 @@ class _RowsOfGram:
         self.cost = self.cost - np.square(length) * (norms if self.directions is None else 1.0)
         if self.directions is not None:
             self.left -= np.square(units)
-            self.directions[self._running, : p + 1, p] = coefficients
+            self.directions[:, : p + 1, p] = coefficients
         return length
 
     def _compute_row(self, number: int) -> None:
@@ -252,7 +252,7 @@ class _RowsOfGram:
         row, norm = self._rows[self._places[int(best)]], self.norms[i, best]
         if self.directions is None:
             return np.append(np.zeros(p), 1.0), norm
-        earlier = self.directions[self._running[i], :p, :p]
+        earlier = self.directions[i, :p, :p]
         along = row[chosen] @ earlier
         left = np.sqrt(max(norm - along @ along, self.independent * norm))
         return np.append(earlier @ -along, 1.0) / left, left
@@ -269,10 +269,3 @@ class _RowsOfGram:
             own = self._penalties[i] * self._gram.norms[chosen[i]] * coefficients[i]
             np.add.at(units[i], chosen[i], own)
         return units
-
-    def keep(self, kept: Indices) -> None:
-        """Continue with some of the problems; `directions` stays that of all."""
-        self._running, self._chosen = self._running[kept], self._chosen[kept]
-        self._penalties = self._penalties[kept]
-        self.norms, self.left = self.norms[kept], self.left[kept]
-        self.correlation, self.cost = self.correlation[kept], self.cost[kept]
