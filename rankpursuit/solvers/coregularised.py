@@ -210,13 +210,9 @@ def coregularised_pursuit(
     if shared and len(set(problem.sizes)) > 1:
         raise ValueError(f"shared: the dictionaries have different sizes, {problem.sizes}")
     n_steps = min(n_steps, *problem.sizes)
-    by_pairs, refit = problem.n_views == 2 and not shared, fitting == "backfit"
+    by_pairs = problem.n_views == 2 and not shared
     search = _PairSearch(problem) if by_pairs else _TupleSearch(problem, shared)
-    form: _Residue | _GramForm
-    if by_pairs and not refit:
-        form = _GramForm(problem)
-    else:
-        form = _Residue(problem, n_steps if refit else 0)
+    form = _Residue(problem, n_steps if fitting == "backfit" else 0)
     batch = problem.batch
     selected = np.full((*batch, n_steps, problem.n_views), -1, dtype=np.intp)
     weights = np.zeros(selected.shape)
@@ -351,67 +347,6 @@ class _Residue:
         for pair, block in self._pairs.items():
             if view in pair:
                 yield 1.0 if view == pair[0] else -1.0, block
-
-
-class _GramForm:
-    """The joint problem of two views by the Gram matrices of their N functions, for any rows.
-
-    The matrices, (b, N, 2, N), are that over the rows on the scored points, zero for functions of
-    different views, and that over the rows on the unscored points without their weight ``2 nu``,
-    negative for functions of different views.
-    """
-
-    directions = None
-
-    def __init__(self, problem: _JointProblem) -> None:
-        nu, size = problem.nu, sum(problem.sizes)
-        self._views = [slice(0, problem.sizes[0]), slice(problem.sizes[0], size)]
-        gram = np.zeros((problem.batch[0], size, 2, size))
-        for view, functions in zip(self._views, problem.scored, strict=True):
-            np.matmul(functions, functions.swapaxes(1, 2), out=gram[:, view, 0, view])
-        apart = np.concatenate([problem.unscored[0], -problem.unscored[1]], axis=1)
-        np.matmul(apart, apart.swapaxes(1, 2), out=gram[:, :, 1])
-        self._gram = gram.reshape(-1, 2, size)
-        self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None]
-        self.cost = np.zeros(problem.batch)
-        self._whole = np.empty((*self.cost.shape, size))
-        for view, functions, target in zip(
-            self._views, problem.scored, problem.targets, strict=True
-        ):
-            self._whole[..., view] = np.matmul(functions, target[..., None]).swapaxes(1, 2)
-            self.cost += np.square(target).sum(axis=-1)[..., None]
-        self._own = self._whole.copy() if problem.agreement == "incremental" else None
-        # Indices of the first function of each view, for each problem, in these arrays.
-        problems = np.arange(self.cost.size).reshape(*self.cost.shape, 1)
-        first = np.array([view.start for view in self._views])
-        self._places = size * problems + first
-        self._rows = size * (problems // len(nu)) + first
-
-    def correlations(self) -> list[Array]:
-        products = self._whole if self._own is None else self._own
-        return [products[..., view] for view in self._views]
-
-    def take(self, best: _BestTuple, active: Flags) -> Array:
-        """Subtract the rows of the chosen functions, in the Gram matrices, from the products."""
-        lengths = np.where(active[..., None], best.steps, 0.0)
-        places = best.chosen + self._places
-        products = self._whole.take(places)
-        rows = self._gram.take(best.chosen + self._rows, axis=0)
-        self._whole -= _combined(lengths[..., None] * self._weights, rows)
-        if self._own is not None:
-            self._own -= _combined(lengths, rows[..., 0, :])
-        products += self._whole.take(places)
-        # 2 a'c - a'A a is a' times the sum of c before the step and c - A a after it.
-        fall = np.einsum("bkv,bkv->bk", lengths, products)
-        self.cost = np.maximum(self.cost - fall, 0.0)
-        return lengths
-
-
-def _combined(weights: Array, rows: Array) -> Array:
-    """Return the sum of the rows of each problem, (b, k, ..., N), with weights (b, k, ...)."""
-    batch, size = weights.shape[:2], rows.shape[-1]
-    rows = rows.reshape(*batch, -1, size)
-    return np.matmul(weights.reshape(*batch, 1, -1), rows).reshape(*batch, size)
 
 
 # The search for the best tuple
