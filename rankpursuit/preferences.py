@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -100,8 +100,7 @@ class Pointwise(Preferences):
         """Return `x` itself, or times the roots of the weights."""
         if self.row_weights is None:
             return x
-        roots = np.sqrt(self.row_weights)
-        return roots * x if x.ndim == 1 else roots[:, None] * x
+        return np.sqrt(self.row_weights)[_rows_of(x)[1]] * x
 
     root_transpose = root
 
@@ -150,6 +149,8 @@ class GroupPreferences(Preferences):
     sizes, starts, scale : ndarrays of shape (n_groups,)
         Number of points of each group; its first place in `order`; ``n_g w_g``, the weight of its
         squared deviations.
+    row_scale : ndarray of shape (n,)
+        The `scale` of each point's group, times its weight.
     """
 
     def __init__(
@@ -174,6 +175,9 @@ class GroupPreferences(Preferences):
             self.scale *= np.asarray(weight, dtype=np.float64)
         elif weight == "equal":
             self.scale[:] = 1.0
+        self.row_scale = self.scale[self.codes]
+        if self.row_weights is not None:
+            self.row_scale *= self.row_weights
 
     @classmethod
     def single(cls, n_points: int) -> GroupPreferences:
@@ -191,55 +195,41 @@ class GroupPreferences(Preferences):
         return (self.scale / self.sizes)[self.codes]
 
     def root(self, x: Array) -> Array:
-        """Return ``sqrt(n_g w_g) (x - mean_g(x))``."""
-        if self.row_weights is not None:
-            scaled = np.sqrt(self.row_weights * self.scale[self.codes])
-            return self._weighted(x, self.row_weights, None, scaled)
-        return self._centred(x, np.sqrt(self.scale))
+        """Return ``sqrt(n_g w_g) (x - mean_g(x))``, with weights of samples times their roots."""
+        return self._centred(x, np.sqrt(self.row_scale))
 
     def root_transpose(self, x: Array) -> Array:
         """Apply the transpose, which is the root itself without weights of samples."""
         if self.row_weights is None:
             return self.root(x)
-        roots = np.sqrt(self.row_weights)
-        return self._weighted(
-            x, roots, self.row_weights / roots, np.sqrt(self.scale)[self.codes] * roots
-        )
+        axis, column = _rows_of(x)
+        scaled = np.sqrt(self.row_scale)[column] * x
+        sums = np.add.reduceat(np.take(scaled, self.order, axis=axis), self.starts, axis=axis)
+        means = np.take(sums / self.masses[column], self.codes, axis=axis)
+        return scaled - self.row_weights[column] * means
 
     def laplacian(self, x: Array) -> Array:
-        """Return ``n_g w_g (x - mean_g(x))``."""
-        if self.row_weights is not None:
-            return self.root_transpose(self.root(x))
-        return self._centred(x, self.scale)
+        """Return ``n_g w_g (x - mean_g(x))``, with weights of samples times these."""
+        return self._centred(x, self.row_scale)
 
     def _centred(self, x: Array, scale: Array) -> Array:
+        """Return each group's deviations from its mean, times a number for each row, (n,)."""
         # Relative to the group's first row, constants are exactly zero and a common level of the
         # values costs no digits.
-        axis = -1 if x.ndim == 1 else -2
-        first = np.take(x, self.order[self.starts], axis=axis)
+        axis, column = _rows_of(x)
+        first, weights = np.take(x, self.order[self.starts], axis=axis), self.row_weights
         if len(self.sizes) == 1:
             centred = x - first
-            sums = np.matmul(np.ones(self.n_points), centred)
-            centred -= np.expand_dims(sums / self.n_points, axis)
-            centred *= scale[0]
-            return centred
-        column = (slice(None),) + (None,) * (-axis - 1)
-        centred = x - np.take(first, self.codes, axis=axis)
-        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self.starts, axis=axis)
-        centred -= np.take(sums / self.sizes[column], self.codes, axis=axis)
-        centred *= scale[self.codes][column]
+            sums = np.matmul(np.ones(self.n_points) if weights is None else weights, centred)
+            centred -= np.expand_dims(sums / self.masses[0], axis)
+        else:
+            centred = x - np.take(first, self.codes, axis=axis)
+            weighted = centred if weights is None else weights[column] * centred
+            ordered = np.take(weighted, self.order, axis=axis)
+            sums = np.add.reduceat(ordered, self.starts, axis=axis)
+            centred -= np.take(sums / self.masses[column], self.codes, axis=axis)
+        centred *= scale[column]
         return centred
-
-    def _weighted(self, x: Array, inside: Array, outside: Array | None, scaled: Array) -> Array:
-        """Return ``scaled * (x - outside * sum_g(inside * x) / n_g)``, all of them (n,)."""
-        axis = -1 if x.ndim == 1 else -2
-        column = (slice(None),) + (None,) * (-axis - 1)
-        ordered = np.take(inside[column] * x, self.order, axis=axis)
-        sums = np.add.reduceat(ordered, self.starts, axis=axis) / self.masses[column]
-        means = np.take(sums, self.codes, axis=axis)
-        if outside is not None:
-            means *= outside[column]
-        return scaled[column] * (x - means)
 
     def pairs(self) -> Indices:
         """Return the unordered pairs that count, shape (p, 2), smaller index first."""
@@ -293,6 +283,11 @@ class PairPreferences(Preferences):
     def slim(self, n_columns: int) -> Preferences:
         """Return the compact form if p rows of k columns need more memory than its dense root."""
         return self if self.n_pairs * n_columns <= self.n_points**2 else self.compact()
+
+
+def _rows_of(x: Array) -> tuple[int, tuple[Any, ...]]:
+    """Return the axis of the points, and the index that makes numbers of points a factor of `x`."""
+    return (-1, (slice(None),)) if x.ndim == 1 else (-2, (slice(None), None))
 
 
 def _sparse_apply(matrix: sp.csr_array, x: Array) -> Array:

@@ -161,8 +161,7 @@ def _point_weights(form: Preferences) -> Array:
         both = (_point_weights(part) for part in (form.pointwise, form.preferences))
         return np.array([form.beta, 1.0 - form.beta]) @ np.stack([*both])
     if isinstance(form, GroupPreferences):
-        weights = form.scale[form.codes]
-        return weights if form.row_weights is None else weights * form.row_weights
+        return form.row_scale
     if isinstance(form, PairPreferences):
         ends, weights = form.ends.ravel(), np.repeat(form.weights, 2)
         return np.bincount(ends, weights, minlength=form.n_points).astype(np.float64)
