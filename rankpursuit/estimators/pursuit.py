@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, validate_data
 
 from rankpursuit.estimators._base import (
     NONE,
@@ -45,7 +45,6 @@ from rankpursuit.estimators.inspection import explain, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
-    Columns,
     Fitting,
     FunctionGram,
     GramSums,
@@ -69,8 +68,8 @@ Blocks = Iterable[Block] | Callable[[], Iterable[Block]]
 
 
 @dataclass(frozen=True)
-class Dictionary:
-    """Candidates of a pursuit: the points (N, n_features) whose kernel functions it chooses from.
+class Candidates:
+    """Points (N, n_features) whose kernel functions a pursuit chooses from.
 
     `rows`, (N,), are their indices, which `basis_` reports, and `gamma` is that of the kernel.
     """
@@ -85,15 +84,22 @@ class BlockGram:
     """Gram matrix of the rows of one or several blocks; those of other blocks are added by ``+``.
 
     It counts the groups and the pairs inside them, and has the labels of the groups, to notice a
-    group that two blocks have a part of.
+    group that two blocks have a part of. `settings` are the parameters that the sums depend on.
     """
 
     sums: GramSums
     n_groups: int
     n_pairs: int
     labels: frozenset[Any]
+    settings: Mapping[str, Any]
 
     def __add__(self, other: BlockGram) -> BlockGram:
+        for name, value in self.settings.items():
+            if value is not other.settings[name] and value != other.settings[name]:
+                raise ValueError(
+                    f"{name} was changed since the first block, whose sums depend on it; begin "
+                    "anew with fit, or with a clone of the model"
+                )
         for label in self.labels & other.labels:
             raise ValueError(
                 f"group {label!r} is split: an earlier block has rows of it too; a block must hold "
@@ -104,6 +110,7 @@ class BlockGram:
             self.n_groups + other.n_groups,
             self.n_pairs + other.n_pairs,
             self.labels | other.labels,
+            self.settings,
         )
 
     def __radd__(self, other: int) -> BlockGram:
@@ -172,13 +179,11 @@ class _Pursuit(KernelEstimator):
         (m,), with the root of the preferences applied. `among`, (w, N, N), has the kernels of the
         candidates; None for the one ridge 0.
         """
+        follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
         if isinstance(problem, GramSums):
-            follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
             return ridge_paths(problem, among, ridges, n_steps, **follow)
-        rows, target = problem
-        if among is not None:
-            rows, target = ridge_rows(rows, target, among, ridges)
-        return pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
+        rows = problem if among is None else ridge_rows(*problem, among, ridges)
+        return pursue(*rows, n_steps, **follow)
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         self.__dict__.pop("_blocks", None)
@@ -189,7 +194,7 @@ class _Pursuit(KernelEstimator):
         form = choose_form(len(X), len(candidates), preferences, self.fitting)
         if form != "rows" and not self._precomputed:
             points = np.asarray(X[candidates], dtype=np.float64)
-            dictionary = Dictionary(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
+            dictionary = Candidates(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
             sums = self._sum(dictionary, X, scores, preferences)
             path = self._path(sums, self._penalty(dictionary), [self.ridge], n_steps)
             if form == "sums" or is_exact(path):
@@ -201,7 +206,7 @@ class _Pursuit(KernelEstimator):
         rows = slim.root(kernel), slim.root(scores)
         among = kernel[:, candidates] if self.ridge > 0.0 else None
         path = self._path(rows, among, [self.ridge], n_steps)
-        dictionary = Dictionary(X_double[candidates], candidates, self.gamma_)
+        dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
         return self._keep_path(dictionary, path, n_steps)
 
     def _fit_functions(
@@ -235,7 +240,7 @@ class _Pursuit(KernelEstimator):
 
     def _sum(
         self,
-        dictionary: Dictionary,
+        dictionary: Candidates,
         X: NDArray[np.floating],
         scores: Array,
         preferences: Preferences,
@@ -243,18 +248,17 @@ class _Pursuit(KernelEstimator):
         """Return the checked Gram matrix of some rows, which are never copied as a whole."""
         points, gamma = dictionary.points, dictionary.gamma
 
-        def values(X: NDArray[np.floating], out: Array) -> None:
+        def columns(X: NDArray[np.floating], out: Array) -> None:
             out[:] = self._kernel(np.asarray(X, dtype=np.float64), points, gamma)
 
-        columns: Columns = values
         if isinstance(self.kernel, str) and self.kernel == "rbf" and gamma is not None:
-            columns = GaussianColumns(points, gamma)
+            columns = GaussianColumns(points, gamma)  # type: ignore[assignment]
         with np.errstate(over="ignore", invalid="ignore"):
             sums = sum_rows(columns, len(points), X, scores, preferences)
             self._check_kernel_values(np.sqrt(np.abs(np.einsum("bii->bi", sums.gram))))
         return sums
 
-    def _penalty(self, dictionary: Dictionary) -> Array | None:
+    def _penalty(self, dictionary: Candidates) -> Array | None:
         """Return the kernel of the candidates, shape (1, N, N), if there is a ridge."""
         if self.ridge == 0.0:
             return None
@@ -262,12 +266,12 @@ class _Pursuit(KernelEstimator):
         self._check_symmetric(kernel)
         return kernel[None]
 
-    def _warn_if_flat(self, dictionary: Dictionary) -> None:
+    def _warn_if_flat(self, dictionary: Candidates) -> None:
         some = dictionary.points[evenly(len(dictionary.points))]
         values = self._kernel(some, some, dictionary.gamma)
         warn_if_flat(self.kernel, dictionary.gamma, values, np.arange(len(some)))
 
-    def _keep_path(self, dictionary: Dictionary, path: PursuitPath, n_steps: int) -> Self:
+    def _keep_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
         """Keep the one path of a fit."""
         chosen = self._end_path(path, n_steps)
         self._keep(dictionary.points, chosen, self.coef_)
@@ -397,28 +401,17 @@ class _Pursuit(KernelEstimator):
         0.92
         """
         new, blocks = self._copy_for_blocks(), vars(self).get("_blocks")
-        settings = self._block_settings()
         X, y, labels = new._check_block((X, y, groups), reset=blocks is None)
         if blocks is None:
             dictionary = new._draw([X])[0] if candidates is None else new._given(candidates)
-            total: Any = 0
+        elif candidates is not None:
+            raise ValueError("candidates are chosen with the first block; leave them out now")
         else:
-            dictionary, total, before = blocks
-            changed = [
-                name
-                for name, value in settings.items()
-                if value is not before[name] and value != before[name]
-            ]
-            if changed:
-                raise ValueError(
-                    f"{changed[0]} was changed since the first block, whose sums depend on it; "
-                    "begin anew with fit, or with a clone of the model"
-                )
-            if candidates is not None:
-                raise ValueError("candidates are chosen with the first block; leave them out now")
-        total = total + new._block_gram(dictionary, X, y, labels)
+            dictionary = blocks[0]
+        gram = new._block_gram(dictionary, X, y, labels)
+        total = gram if blocks is None else blocks[1] + gram
         new._fit_gram(dictionary, total)
-        new._blocks = dictionary, total, settings
+        new._blocks = dictionary, total
         return self._become(new)
 
     def fit_blocks(self, blocks: Blocks, *, candidates: ArrayLike | None = None) -> Self:
@@ -517,6 +510,7 @@ class _Pursuit(KernelEstimator):
         self
         """
         new = self._copy_for_blocks()
+        validate_data(new, candidates, skip_check_array=True)  # names of the features
         dictionary = new._given(candidates)
         if gram.sums.products.shape[1] != len(dictionary.points):
             raise ValueError(
@@ -547,14 +541,6 @@ class _Pursuit(KernelEstimator):
         self.__dict__.update(new.__dict__)
         return self
 
-    def _block_settings(self) -> dict[str, Any]:
-        """Return the parameters that the sums over blocks depend on."""
-        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
-        settings = {name: getattr(self, name, None) for name in names}
-        if isinstance(settings["group_weight"], Mapping):  # further groups may need further weights
-            settings["group_weight"] = "mapping"
-        return settings
-
     def _checked(self, blocks: Blocks) -> Iterator[tuple[Any, Array, NDArray | None]]:
         """Check one block after the other; the first one defines the number of features."""
         opened = blocks() if callable(blocks) else blocks
@@ -581,7 +567,7 @@ class _Pursuit(KernelEstimator):
         compared = self._ranks and groups is not None
         return X, y, labels if compared else None
 
-    def _draw(self, blocks: Iterable[NDArray[np.floating]]) -> tuple[Dictionary, int]:
+    def _draw(self, blocks: Iterable[NDArray[np.floating]]) -> tuple[Candidates, int]:
         """Draw candidates from the points of all blocks; return them and the number of rows."""
         generator, entries, n_rows = random_generator(self.random_state), RunningVariance(), 0
         kept: list[tuple[NDArray, ...]] = []
@@ -599,18 +585,18 @@ class _Pursuit(KernelEstimator):
             raise ValueError("there are no blocks to learn from")
         _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         gamma = resolve_gamma(self.kernel, self.gamma, points, entries)
-        return Dictionary(points, rows, gamma), n_rows
+        return Candidates(points, rows, gamma), n_rows
 
-    def _given(self, candidates: ArrayLike) -> Dictionary:
+    def _given(self, candidates: ArrayLike) -> Candidates:
         """Check candidates that are given; they are counted among themselves."""
         points = check_array(candidates, dtype=np.float64, input_name="candidates")
         self.n_features_in_ = points.shape[1]
         gamma = resolve_gamma(self.kernel, self.gamma, points)
-        return Dictionary(self._check_for_kernel(points), np.arange(len(points)), gamma)
+        return Candidates(self._check_for_kernel(points), np.arange(len(points)), gamma)
 
     def _block_gram(
         self,
-        dictionary: Dictionary,
+        dictionary: Candidates,
         X: NDArray[np.floating],
         scores: Array,
         labels: NDArray | None,
@@ -625,9 +611,13 @@ class _Pursuit(KernelEstimator):
         within = form.preferences if isinstance(form, Blend) else form
         distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
         n_groups, n_pairs = getattr(within, "n_groups", 0), getattr(within, "n_pairs", 0)
-        return BlockGram(sums, n_groups, n_pairs, distinct)
+        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
+        settings = {name: getattr(self, name, None) for name in names}
+        if isinstance(settings["group_weight"], Mapping):  # further groups may need further weights
+            settings["group_weight"] = "mapping"
+        return BlockGram(sums, n_groups, n_pairs, distinct, settings)
 
-    def _fit_gram(self, dictionary: Dictionary, gram: BlockGram | int) -> None:
+    def _fit_gram(self, dictionary: Candidates, gram: BlockGram | int) -> None:
         """Follow the path of a sum of Gram matrices, and keep it."""
         if not isinstance(gram, BlockGram):
             raise ValueError("there are no blocks to learn from")
