@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.metaestimators import available_if
 
@@ -174,20 +175,6 @@ def metric_named(name: str) -> Metric | None:
     return _METRICS.get(name)
 
 
-class _Predicts(RegressorMixin, BaseEstimator):
-    """A fitted model in the eyes of a scorer, which returns given predictions."""
-
-    def __init__(self, predictions: Array) -> None:
-        self.predictions = predictions
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def predict(self, X: Array) -> Array:
-        """Return the predictions, which are of these points."""
-        return self.predictions
-
-
 def stacked_metric(scoring: Any) -> Metric:
     """Return a function of scores (m,), predictions (..., m) and groups that scores each.
 
@@ -199,11 +186,13 @@ def stacked_metric(scoring: Any) -> Metric:
         return found
     if hasattr(scoring, "set_score_request"):
         asks = bool(scoring.get_metadata_routing().consumes("score", ["groups"]))
+        identity = LinearRegression()  # a fitted model that predicts its only feature
+        identity.coef_, identity.intercept_ = np.ones(1), 0.0
 
         def one(scores: Array, prediction: Array, groups: NDArray | None) -> float:
             passed = {"groups": groups} if asks and groups is not None else {}
             with config_context(enable_metadata_routing=True):
-                return scoring(_Predicts(prediction), np.empty((len(scores), 0)), scores, **passed)
+                return scoring(identity, prediction[:, None], scores, **passed)
 
     else:
         one = scoring
@@ -212,7 +201,7 @@ def stacked_metric(scoring: Any) -> Metric:
         except TypeError:
             raise ValueError(
                 "scoring must take three arguments: scores, predictions, and groups, which are "
-                f"None if there are none; {_name_of(scoring)} does not"
+                f"None if there are none; {scoring!r} does not"
             ) from None
 
     def each(scores: Array, predictions: Array, groups: NDArray | None) -> Array:
@@ -223,10 +212,6 @@ def stacked_metric(scoring: Any) -> Metric:
         return np.reshape(found, predictions.shape[:-1])
 
     return each
-
-
-def _name_of(metric: Metric) -> str:
-    return str(getattr(metric, "__name__", type(metric).__name__)).replace("_", " ")
 
 
 _METRIC_NAME = Constraint(
@@ -252,38 +237,36 @@ def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Spl
     A ValueError is raised if a split cuts a group, or has nothing to learn from or to judge by.
     """
     scored = ~np.isnan(y)
+    rows = np.flatnonzero(scored)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         found = [_read_split(place, split, len(y)) for place, split in enumerate(cv)]
     else:
-        rows = np.flatnonzero(scored)
         own = None if labels is None else labels[rows]
         splitter = cv if hasattr(cv, "split") else _folds(cv, len(rows), own)
         parts = splitter.split(X[rows], y[rows], own)
         found = [(rows[train], rows[test]) for train, test in parts]
-    splits = [
-        (np.union1d(train, np.flatnonzero(~scored)), np.unique(test[scored[test]]))
-        for train, test in found
-    ]
-    if len(splits) < 2:
-        raise ValueError(f"cv must give at least two splits; got {len(splits)}")
-    for place, (train, test) in enumerate(splits):
-        learned = train[scored[train]]
-        if len(learned) == 0 or len(test) == 0:
+    if len(found) < 2:
+        raise ValueError(f"cv must give at least two splits; got {len(found)}")
+    splits = []
+    for place, (train, test) in enumerate(found):
+        learned, judged = np.intersect1d(train, rows), np.intersect1d(test, rows)
+        if len(learned) == 0 or len(judged) == 0:
             raise ValueError(
                 f"cv must leave scores to learn from and to judge by; split {place} has none in "
                 "one of its parts"
             )
-        if len(np.intersect1d(learned, test)):
+        if len(np.intersect1d(learned, judged)):
             raise ValueError(
                 f"cv must hold out what it judges by; split {place} has samples in both of its "
                 "parts"
             )
-        cut = [] if labels is None else np.intersect1d(labels[learned], labels[test]).tolist()
+        cut = [] if labels is None else np.intersect1d(labels[learned], labels[judged]).tolist()
         if cut:
             raise ValueError(
                 f"cv must keep groups whole; split {place} has group {cut[0]!r} in both of its "
                 "parts: use a number of folds, GroupKFold or another splitter of groups"
             )
+        splits.append((np.union1d(train, np.flatnonzero(~scored)), judged))
     return splits
 
 
@@ -294,10 +277,10 @@ def _folds(n_folds: int, n_points: int, labels: NDArray | None) -> GroupKFold | 
             f"cv={n_folds} folds need at least as many {parts} with scores; got n_{parts} = "
             f"{n_parts}: lower cv or add {parts}"
         )
-    if labels is not None:
-        return GroupKFold(n_folds)
     # Points are often sorted by their scores, and then a fold of neighbours is like no other.
-    return KFold(n_folds, shuffle=True, random_state=0)
+    return (
+        GroupKFold(n_folds) if parts == "groups" else KFold(n_folds, shuffle=True, random_state=0)
+    )
 
 
 def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices]:
@@ -345,23 +328,20 @@ def score_table(axes: Grid, scores: Array) -> dict[str, NDArray[Any]]:
             "scoring has no value in any fold: no test part has scores that differ, inside a "
             "group if there are groups; use fewer folds or another metric"
         )
-    mean, std = counted.mean(axis=0), counted.std(axis=0)
-    lowered = -np.where(np.isnan(mean), -np.inf, mean)
-    mesh = np.meshgrid(*axes.values(), indexing="ij")
-    return {
-        **{f"param_{name}": values.ravel() for name, values in zip(axes, mesh, strict=True)},
-        "mean_test_score": mean,
+    std, mesh = counted.std(axis=0), np.meshgrid(*axes.values(), indexing="ij")
+    table = {f"param_{name}": values.ravel() for name, values in zip(axes, mesh, strict=True)}
+    table |= {
+        "mean_test_score": counted.mean(axis=0),
         "std_test_score": std,
         "standard_error": std / np.sqrt(max(1, len(counted) - 1)),  # 0 if only one fold counts
-        "rank_test_score": 1 + np.searchsorted(np.sort(lowered), lowered),
+        "rank_test_score": np.empty(0),
         **{f"split{place}_test_score": fold for place, fold in enumerate(folds)},
     }
+    return join_tables([table])
 
 
 def join_tables(tables: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """Return the rows of several tables of the same columns, ranked together."""
-    if len(tables) == 1:
-        return tables[0]
     joined = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     lowered = -np.nan_to_num(joined["mean_test_score"], nan=-np.inf, neginf=-np.inf)
     joined["rank_test_score"] = 1 + np.searchsorted(np.sort(lowered), lowered)
@@ -606,15 +586,12 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
 
 def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
     """Raise a ValueError if no scores differ, inside a group for a ranker."""
-    scored = ~np.isnan(y)
+    scored, within = ~np.isnan(y), " inside a group" if plain._ranks else ""
     if plain._ranks:
         count_groups(plain._preferences(labels[scored]))
-        if not np.any(GroupPreferences(labels[scored]).root(y[scored])):
-            raise ValueError(
-                "y must hold different scores inside a group to learn an order from; all are equal"
-            )
-    elif np.ptp(y) == 0.0:
-        raise ValueError("y must hold different scores to learn from; all are equal")
+    compared = labels[scored] if plain._ranks else np.zeros(len(y))
+    if not np.any(GroupPreferences(compared).root(y[scored])):
+        raise ValueError(f"y must hold different scores{within} to learn from; all are equal")
 
 
 def _most_basis(asked: int | None, default: int, available: int, remedy: str) -> int:
@@ -689,42 +666,49 @@ def _pursuit_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
     """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
-    ridges, n_steps = axes["ridge"], len(axes["n_basis"])
-    models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
-    if plain._of_functions:
-        yield from _function_paths(models or [plain], data, ridges, n_steps, bool(models))
-        return
-    candidates = _candidates(plain, data)
+    betas = axes.get("beta")
+    models = [plain]
+    if betas is not None:
+        models = [clone(plain).set_params(beta=float(beta)) for beta in betas]
+    paths = _function_paths if plain._of_functions else _kernel_paths
+    for values in paths(search, models, data, gammas, axes["ridge"], len(axes["n_basis"])):
+        yield values[:, 0] if betas is None else values
+
+
+def _kernel_paths(
+    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], ridges: Array, n_steps: int
+) -> Iterator[Array]:
+    """Yield predictions (len(gammas), len(models), len(ridges), n_steps, m) of each fold."""
+    candidates = _candidates(models[0], data)
     columns = search._stack(data.X, np.arange(len(data.y)), candidates, gammas)
-    grams = [_training_grams(model, columns, data) for model in models or [plain]]
+    grams = [_training_grams(model, columns, data) for model in models]
     for (train, test), *found in zip(data.splits, *grams, strict=True):
         own = np.flatnonzero(np.isin(candidates, train))
         among = columns[:, candidates[own][:, None], own]
         new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
         values = []
-        for model, sums in zip(models or [plain], found, strict=True):
+        for model, sums in zip(models, found, strict=True):
             staged = model._path(sums.select(own), among, ridges, n_steps).predict(new)
             values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
-        yield np.stack(values, axis=1) if models else values[0]
+        yield np.stack(values, axis=1)
 
 
 def _function_paths(
-    models: list[Any], data: Data, ridges: Array, n_steps: int, of_betas: bool
+    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], ridges: Array, n_steps: int
 ) -> Iterator[Array]:
-    """Follow one path for each fold, model and ridge, over the functions of a dictionary."""
+    """Yield the same for the functions of a dictionary, which have no gamma."""
     dictionary = make_dictionary(models[0].dictionary).fit(data.X)
     columns = dictionary_values(dictionary, data.X)
     for train, test in data.splits:
         values = np.empty((1, len(models), len(ridges), n_steps, len(test)))
         for place, model in enumerate(models):
-            form = data.form(model, train)
-            gram = FunctionGram(columns[train], products_of(dictionary), form)
+            gram = FunctionGram(columns[train], products_of(dictionary), data.form(model, train))
             path = model._function_path(gram, data.y[train], ridges, n_steps)
             chosen = [dictionary.columns(data.X[test], np.maximum(own, 0)) for own in path.selected]
             staged = predict_chosen(path, np.stack(chosen))
             missing = n_steps - staged.shape[1]  # there are fewer functions
             values[0, place] = np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge")
-        yield values if of_betas else values[:, 0]
+        yield values
 
 
 def _candidates(plain: Any, data: Data) -> Indices:
