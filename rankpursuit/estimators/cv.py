@@ -468,11 +468,13 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
         weights = {} if data.weights is None else {"sample_weight": data.weights}
         model.fit(data.X, data.y, data.labels, **weights)
         self.best_estimator_ = model
-        self.basis_, self.coef_ = model.basis_, model.coef_
-        if not self._partly_scored:
-            self.X_basis_ = model.X_basis_
-            if self.scaler_ is not None and model.X_basis_ is not None:
-                self.X_basis_ = self.scaler_.inverse_transform(model.X_basis_)
+        self.basis_, self.coef_, self.X_basis_ = model.basis_, model.coef_, model.X_basis_
+        if self.scaler_ is not None and model._in_features:
+            self.coef_ = model.coef_ / self.scaler_.scale_
+        elif self.scaler_ is not None and model.X_basis_ is not None:
+            original = self.scaler_.inverse_transform
+            views = isinstance(model.X_basis_, list)
+            self.X_basis_ = [*map(original, model.X_basis_)] if views else original(model.X_basis_)
         if model._ranks:
             self.n_groups_ = model.n_groups_
 
@@ -1064,7 +1066,8 @@ class RankingPursuitCV(_PathCV):
     scaler_ : StandardScaler or None
         Scales the features; None if nothing is scaled.
     basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
-        The chosen model, as in :class:`RankingPursuit`; `X_basis_` in the units of `X`.
+        The chosen model, as in :class:`RankingPursuit`, in the units of `X`: so are `X_basis_` and,
+        with a linear kernel in methods that have the weights of features, `coef_`.
 
     See Also
     --------
@@ -1221,8 +1224,9 @@ class SemiSupervisedRankingPursuitCV(_PathCV):
     ----------
     cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
         The search, as in :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
-        The chosen model, as in :class:`SemiSupervisedRankingPursuit`.
+    basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`SemiSupervisedRankingPursuit`; `X_basis_` in the units of
+        `X`.
 
     See Also
     --------

@@ -410,7 +410,9 @@ class FunctionsDisplay:
         mesh = ax.pcolormesh(one, two, values.T, cmap="RdBu", vmin=-most, vmax=most)
         ax.figure.colorbar(mesh, ax=ax, label="contribution")
         some = panel["points"][evenly(len(panel["points"]), 400)]
-        ax.scatter(*some.T, s=2, color="black", alpha=0.35, linewidths=0)
+        inside = ((some >= [one[0], two[0]]) & (some <= [one[-1], two[-1]])).all(axis=1)
+        dots: dict[str, Any] = {"s": 4, "color": "black", "alpha": 0.35, "linewidths": 0}
+        ax.scatter(*some[inside].T, clip_on=False, **dots)  # on the edge too, as yes or no is
         ax.set_xlim(one[0], one[-1])
         ax.set_ylim(two[0], two[-1])
         ax.set_xlabel(panel["features"][0])
