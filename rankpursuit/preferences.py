@@ -167,7 +167,6 @@ class GroupPreferences(Preferences):
         # Sorted by group once, sums over the groups are one reduceat.
         self.order = np.argsort(self.codes, kind="stable")
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        self._plain = isinstance(weight, str) and weight == "pairs"
         self.row_weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
         self.masses = np.bincount(self.codes, self.row_weights).astype(np.float64)
         self.scale = self.masses.copy()
@@ -240,10 +239,8 @@ class GroupPreferences(Preferences):
             blocks.append(np.column_stack([members[first], members[second]]))
         return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.intp)
 
-    def pair_weights(self) -> Array | None:
-        """Return the weights of :meth:`pairs`, shape (p,); None if all are 1."""
-        if self._plain:
-            return None
+    def pair_weights(self) -> Array:
+        """Return the weights of :meth:`pairs`, shape (p,)."""
         return np.repeat(self.scale / self.sizes, self.sizes * (self.sizes - 1) // 2)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -15,9 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_random_state, gen_batches
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -46,17 +44,7 @@ GroupWeights = str | Mapping[Any, float]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 Generator = np.random.Generator | np.random.RandomState
 
-KERNELS = (
-    "additive_chi2",
-    "chi2",
-    "cosine",
-    "laplacian",
-    "linear",
-    "poly",
-    "polynomial",
-    "rbf",
-    "sigmoid",
-)
+KERNELS = tuple(sorted(kernel_metrics()))
 WITH_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
 NOT_NEGATIVE_ONLY = ("additive_chi2", "chi2")
 """Kernels of histograms, whose features must not be negative."""
@@ -195,15 +183,7 @@ def check_parameter(name: str, value: Any, allowed: Sequence[Constraint]) -> Non
     if not any(constraint.is_valid(value) for constraint in allowed):
         *others, last = (constraint.words for constraint in allowed)
         wanted = f"{', '.join(others)} or {last}" if others else last
-        shown = " ".join(repr(value).split())
-        shown = shown if len(shown) <= 100 else f"{shown[:100]}..."
-        raise ValueError(f"{name} must be {wanted}; got {shown}")
-
-
-@cache
-def _parameter_names(cls: Any) -> list[str]:
-    """Return the names of an estimator's parameters, which scikit-learn looks up every time."""
-    return cls._get_param_names()
+        raise ValueError(f"{name} must be {wanted}; got {' '.join(repr(value).split()):.100}")
 
 
 def random_generator(random_state: RandomState) -> Generator:
@@ -342,46 +322,31 @@ def scored_part(
     return scores[scored], values[..., scored], labels
 
 
-@dataclass(frozen=True)
-class RunningVariance:
-    """Number, mean, squared deviations and range of entries, mergeable across blocks."""
+class RunningVariance(NamedTuple):
+    """Number, mean and squared deviations of entries, mergeable across blocks."""
 
     n_entries: int = 0
     mean: float = 0.0
     squares: float = 0.0
-    low: float = np.inf
-    high: float = -np.inf
 
-    @classmethod
-    def measure(cls, X: NDArray[np.floating]) -> Self:
-        """Measure all entries, with no copy of a large `X`, which may be a memory map."""
-        found = cls()
-        step = max(1, _COPIED_ENTRIES // max(1, X.shape[1]))
+    def add(self, X: NDArray[np.floating]) -> RunningVariance:
+        """Add all entries, with no copy of a large `X`, which may be a memory map."""
+        n_entries, mean, squares = self
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(X), step):
-                part = np.asarray(X[start : start + step], dtype=np.float64)
-                squares = float(part.var()) * part.size
-                low, high = float(part.min()), float(part.max())
-                found += cls(part.size, float(part.mean()), squares, low, high)
-        return found
-
-    def __add__(self, other: Self) -> Self:
-        if not self.n_entries or not other.n_entries:
-            return self if self.n_entries else other
-        n_entries = self.n_entries + other.n_entries
-        fraction, apart = other.n_entries / n_entries, other.mean - self.mean
-        return type(self)(
-            n_entries,
-            self.mean + fraction * apart,
-            self.squares + other.squares + apart * apart * fraction * self.n_entries,
-            min(self.low, other.low),
-            max(self.high, other.high),
-        )
+            for rows in gen_batches(len(X), max(1, _COPIED_ENTRIES // max(1, X.shape[1]))):
+                part = np.asarray(X[rows], dtype=np.float64)
+                n_entries += part.size
+                fraction, apart = part.size / n_entries, float(part.mean()) - mean
+                squares += float(part.var()) * part.size
+                squares += apart * apart * fraction * (n_entries - part.size)
+                mean += fraction * apart
+        return RunningVariance(n_entries, mean, squares)
 
     @property
     def variance(self) -> float:
-        """Variance; 1 if all entries are equal."""
-        return self.squares / self.n_entries if self.low < self.high else 1.0
+        """Variance; 1 if all entries are equal, to the rounding error of their mean."""
+        variance = self.squares / self.n_entries
+        return 1.0 if math.sqrt(variance) <= 1e-15 * abs(self.mean) else variance
 
 
 def resolve_gamma(
@@ -397,7 +362,7 @@ def resolve_gamma(
         return 1.0 / X.shape[1]
     if not isinstance(gamma, str):
         return float(gamma)
-    scaled = X.shape[1] * (entries or RunningVariance.measure(X)).variance
+    scaled = X.shape[1] * (entries or RunningVariance().add(X)).variance
     if not 1.0 / LARGE**2 <= scaled <= LARGE**2:
         raise ValueError(
             f"gamma='scale' needs features of a usual size, got {scaled:.3g} as "
@@ -436,19 +401,16 @@ def evenly(size: int, most: int = 64) -> Indices:
     return np.linspace(0, size - 1, most).astype(np.intp) if size > most else np.arange(size)
 
 
-def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array], *shape: int) -> Array:
-    """Evaluate a function at points block by block, in double precision: values (m, *shape).
+def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> Array:
+    """Evaluate a function at points block by block, in double precision.
 
-    `function` returns values (rows, *shape) of some rows of `X`, of which it holds `n_columns`
-    numbers each. The values have the type of `X`.
+    `function` returns the values of some rows of `X`, of which it holds `n_columns` numbers each.
+    The values have the type of `X`.
     """
-    n_points = X.shape[0]
-    values = np.empty((n_points, *shape), dtype=X.dtype)
-    step = max(1, _BLOCK // max(1, n_columns))
+    blocks = gen_batches(X.shape[0], max(1, _BLOCK // max(1, n_columns)))
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, n_points, step):
-            rows = slice(start, start + step)
-            values[rows] = function(X[rows].astype(np.float64, copy=False))
+        parts = [function(X[rows].astype(np.float64, copy=False)) for rows in blocks]
+        values = np.concatenate(parts).astype(X.dtype, copy=False)
     if not np.isfinite(values).all():
         raise ValueError(
             "X holds points where the predictions are not finite; scale the features as those of "
@@ -599,9 +561,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter out of its range or that does not fit another."""
-        for name in _parameter_names(type(self)):  # type: ignore[arg-type]
-            allowed = self._constraints.get(name) or PARAMETERS[name]
-            check_parameter(name, getattr(self, name), allowed)
+        for name, value in self.get_params(deep=False).items():
+            check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(
                 "kernel_params are the keyword arguments of a kernel that is a callable; got "

@@ -24,6 +24,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.metaestimators import available_if
 
+from rankpursuit import metrics
 from rankpursuit.estimators._base import (
     CALLABLE,
     NONE,
@@ -65,14 +66,6 @@ from rankpursuit.estimators.semi_supervised import (
     ViewSetup,
 )
 from rankpursuit.kernels import function_values, gaussian_stack, squared_distances
-from rankpursuit.metrics import (
-    disagreement_error,
-    kendall_tau,
-    mean_average_precision,
-    mean_reciprocal_rank,
-    pairwise_accuracy,
-    squared_error,
-)
 from rankpursuit.preferences import GroupPreferences, Preferences
 from rankpursuit.solvers import (
     MOST_BASIS,
@@ -81,6 +74,7 @@ from rankpursuit.solvers import (
     FunctionGram,
     GramSums,
     JointFitting,
+    nested_rls_path,
     predict_chosen,
 )
 
@@ -147,20 +141,20 @@ def _r2(scores: Array, predictions: Array, groups: NDArray | None) -> Any:
     variance = float(np.var(scores))
     if variance == 0.0:
         return np.full(predictions.shape[:-1], np.nan)
-    return 1.0 - squared_error(scores, predictions) / variance
+    return 1.0 - metrics.squared_error(scores, predictions) / variance
 
 
 _TOP_METRICS: dict[str, Metric] = {
-    "map": mean_average_precision,
-    "mrr": mean_reciprocal_rank,
+    "map": metrics.mean_average_precision,
+    "mrr": metrics.mean_reciprocal_rank,
     "ndcg": ndcg,
 }
 """Metrics of all places, or of the first k with the suffix ``@k``."""
 _METRICS: dict[str, Metric] = {
-    "disagreement": lambda *data: -disagreement_error(*data),
-    "kendall": kendall_tau,
-    "neg_mean_squared_error": lambda scores, values, groups: -squared_error(scores, values),
-    "pairwise_accuracy": pairwise_accuracy,
+    "disagreement": lambda *data: -metrics.disagreement_error(*data),
+    "kendall": metrics.kendall_tau,
+    "neg_mean_squared_error": lambda scores, values, groups: -metrics.squared_error(scores, values),
+    "pairwise_accuracy": metrics.pairwise_accuracy,
     "r2": _r2,
     **_TOP_METRICS,
 }
@@ -649,7 +643,7 @@ def _subset_paths(
             search._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
         )
         form = data.form(plain, train)
-        coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
+        coef = nested_rls_path(columns, among, sizes, data.y[train], axes["alpha"], form)
         yield function_values(new, coef)
 
 

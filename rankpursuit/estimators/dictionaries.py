@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
 from rankpursuit.estimators._base import (
@@ -366,9 +367,8 @@ def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.fl
     """Return the values (n, N) of all functions, not of products, in the precision of `X`."""
     which = np.arange(count_functions(dictionary))
     values = np.empty((len(X), len(which)), dtype=X.dtype)
-    step = max(1, _BLOCK_ENTRIES // max(1, len(which)))
-    for start in range(0, len(X), step):
-        part = np.asarray(X[start : start + step], dtype=np.float64)
+    for rows in gen_batches(len(X), max(1, _BLOCK_ENTRIES // max(1, len(which)))):
+        part = np.asarray(X[rows], dtype=np.float64)
         found = np.asarray(dictionary.columns(part, which))
         if found.shape != (len(part), len(which)):
             raise ValueError(
@@ -377,7 +377,7 @@ def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.fl
             )
         if not np.isfinite(found).all():
             raise ValueError("columns of a dictionary must return finite values")
-        values[start : start + step] = found
+        values[rows] = found
     return values
 
 

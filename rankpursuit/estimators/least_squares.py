@@ -243,23 +243,6 @@ class SparseRankRLS(KernelEstimator):
     ) -> None:
         self._set_parameters(locals())
 
-    def _path(
-        self,
-        columns: Array,
-        among: Array,
-        scores: Array,
-        preferences: Preferences,
-        sizes: Sequence[int],
-        alphas: Sequence[float],
-    ) -> Array:
-        """Return the coefficients (w, s, k, r) for w kernels, s nested subsets and k alphas.
-
-        `columns`, (w, n, r), and `among`, (w, r, r), are the kernels of all points, and of those of
-        the largest subset, with the latter; the subsets are its leading points.
-        """
-        form = preferences.slim(columns.shape[2])
-        return nested_rls_path(columns, among, sizes, scores, alphas, form)
-
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         n_points = X.shape[0]
         size = min(count_basis(self.n_basis, n_points), n_points)
@@ -267,7 +250,7 @@ class SparseRankRLS(KernelEstimator):
         if self._in_features:
             weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
             return self._keep_weights(weights)
-        columns = self._training_kernel(X, subset)[None]
+        columns, form = self._training_kernel(X, subset)[None], preferences.slim(size)
         alphas = [float(self.alpha)]
-        coef = self._path(columns, columns[:, subset], scores, preferences, [size], alphas)
+        coef = nested_rls_path(columns, columns[:, subset], [size], scores, alphas, form)
         return self._keep(X, subset, coef[0, 0, 0])

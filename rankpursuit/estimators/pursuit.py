@@ -580,7 +580,7 @@ class _Pursuit(KernelEstimator):
                 best = smallest(joined[0], self.n_candidates)
                 kept = [tuple(part[best] for part in joined)]
             n_rows += len(X)
-            entries += RunningVariance.measure(X)
+            entries = entries.add(X)
         if not kept:
             raise ValueError("there are no blocks to learn from")
         _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))

@@ -384,7 +384,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
             return _side_by_side(self._view_values(part), self.coef_)
 
         X = self._new_points(X)
-        return predict_blocks(X, np.size(self.coef_), values, self.n_views)
+        return predict_blocks(X, np.size(self.coef_), values)
 
     def _values(self, X: Array) -> Array:
         """Return the mean of the views' functions."""

@@ -57,7 +57,7 @@ class OrderedPairs:
         self._ordered = np.asarray(ordered, dtype=np.intp).reshape(-1, 2)
         self.n_points, self.n_pairs = n_points, len(self._ordered)
         self._cell = self._ordered[:, 0] * n_points + self._ordered[:, 1]
-        self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+        self.weights = np.ones(self.n_pairs) if weights is None else np.asarray(weights, np.float64)
 
     @classmethod
     def of_scores(cls, scores: Array, pairs: Index, weights: Array | None = None) -> OrderedPairs:
@@ -88,10 +88,6 @@ class OrderedPairs:
         result.ravel()[self._cell] = entries
         return result
 
-    def weighted(self, x: Array) -> Array:
-        """Return ``w_ij x_ij`` for arrays of shape (b, p) or (b, 1); `x` itself without weights."""
-        return x if self.weights is None else self.weights * x
-
     def margins(self, values: Array) -> Array:
         """Return the differences ``f_i - f_j``, shape (b, p), of values of shape (b, n)."""
         preferred, other = self._ordered.T
@@ -114,7 +110,7 @@ class OrderedPairs:
     def violated(self, values: Array, margin: float) -> Violated:
         """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
         which = np.flatnonzero(self._differences @ values < margin)
-        some, weights = self._differences[which], self.weighted(np.ones(self.n_pairs))[which]
+        some, weights = self._differences[which], self.weights[which]
         return Violated(
             float(weights.sum()),
             np.asarray(some.T @ weights),
@@ -207,7 +203,7 @@ def _interior_point(
 ) -> tuple[Array, Array, Array]:
     """Return coefficients, objective and gap of the best iterates; C has the shape (b, 1)."""
     # For small C every pair is at its upper bound: that is tried first.
-    bound = pairs.weighted(np.repeat(C, pairs.n_pairs, axis=1))
+    bound = pairs.weights * C
     best = _evaluate_dual(pairs, kernel, C, bound)
     gap = best[2]
     live = np.flatnonzero(gap > tol)
@@ -241,7 +237,7 @@ def _evaluate_dual(
     a = pairs.gather(alpha)
     values = function_values(kernel, a)
     norm = np.einsum("bn,bn->b", a, values)
-    loss = pairs.weighted(np.maximum(1.0 - pairs.margins(values), 0.0))
+    loss = pairs.weights * np.maximum(1.0 - pairs.margins(values), 0.0)
     objective = 0.5 * norm + C[:, 0] * loss.sum(axis=1)
     return a, objective, (objective - alpha.sum(axis=1) + 0.5 * norm) / objective
 
@@ -250,7 +246,7 @@ def _interior_step(
     pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array, z: Array, s: Array, centring: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Take one step; also return how much the next one should keep to the centre."""
-    room = pairs.weighted(C) - alpha
+    room = pairs.weights * C - alpha
     products = np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, s)
     aim = (centring * products / (2 * pairs.n_pairs))[:, None]
     inverse = alpha * room / (z * room + s * alpha)  # of D
@@ -299,7 +295,7 @@ class _SquaredHinge:
     def __init__(self, kernel: Array, pairs: OrderedPairs) -> None:
         self._kernel = kernel
         self._bias = pairs.matrix(1.0, -np.inf)  # 1 where i is preferred to j
-        self._weights = pairs.matrix(1.0 if pairs.weights is None else pairs.weights, 0.0)
+        self._weights = pairs.matrix(pairs.weights, 0.0)
 
     def solve(self, a: Array, C: float, tol: float, max_iter: int) -> tuple[Array, float, float]:
         """Return coefficients (n,), objective and gap; steps are halved until they lower it."""
