@@ -33,7 +33,9 @@ def check_labels(groups: ArrayLike) -> NDArray:
     and "1" may be meant to be one group.
     """
     # Numpy makes strings of a list of numbers and strings, so its items are checked first.
-    labels = np.asarray(groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object))
+    labels = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
     if labels.ndim != 1:
         raise ValueError(f"groups: expected one label for each point, got the shape {labels.shape}")
     if labels.dtype.kind == "O":

@@ -237,9 +237,7 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     """Check the label of each point; one group if there are no groups."""
     if groups is None:
         return np.zeros(n_points, dtype=np.intp)
-    # As objects, so that a list of numbers and strings does not become one of strings.
-    column = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
-    labels = check_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
+    labels = check_labels(groups)
     if len(labels) != n_points:
         raise ValueError(
             f"groups must have one label for each of the {n_points} samples; got {len(labels)}: "
@@ -510,14 +508,12 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     __metadata_request__fit: ClassVar = {"groups": True}
     __metadata_request__score: ClassVar = {"groups": True}
 
-    group_weight: GroupWeights
     kernel: Kernel
     gamma: float | str | None
     degree: int
     coef0: float
     kernel_params: Mapping[str, Any] | None
-    scale: bool | str = False
-    n_features_in_: int
+    scale: bool | str = False  # of methods without this parameter
     n_groups_: int | None
     gamma_: Any
     basis_: Any

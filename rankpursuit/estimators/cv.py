@@ -393,11 +393,6 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
         "dictionary": (choice("auto"), *PARAMETERS["dictionary"]),
     }
 
-    gammas: Numbers | None
-    cv: Any
-    scoring: str | Metric
-    selection: Selection
-
     @with_callbacks
     def fit(
         self,

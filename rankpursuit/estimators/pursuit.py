@@ -124,15 +124,6 @@ class _Pursuit(KernelEstimator):
     _constraints: ClassVar[Constraints] = {"tol": (*NOT_NEGATIVE, NONE)}
     __metadata_request__partial_fit: ClassVar = {"groups": True}
 
-    n_basis: int | float | None
-    fitting: Fitting
-    repeat: bool
-    ridge: float
-    dictionary: Any
-    n_candidates: int | None
-    tol: float | None
-    random_state: RandomState
-
     def __init__(
         self,
         n_basis: int | float | None = None,

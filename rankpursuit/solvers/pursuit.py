@@ -308,23 +308,18 @@ class _Rows:
 
     def take(self, best: Indices, active: Flags) -> Array:
         """Append the best column of each active problem; return the lengths of the steps, (b,)."""
-        column = self._dictionary[self._problems, :, best]
+        column, norms = self._dictionary[self._problems, :, best], self.norms[self._problems, best]
+        scale = np.sqrt(np.where(active, norms, 1.0))
+        unit = column / scale[:, None] if self._basis is None else self._basis.append(column, norms)
+        length = np.einsum("bm,bm->b", unit, self._residue) * active
+        self._residue -= length[:, None] * unit
         if self._basis is None:
-            norm = np.sqrt(np.where(active, self.norms[self._problems, best], 1.0))
-            length = self._step(column / norm[:, None], active)
             self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
-            return length / norm
-        unit = self._basis.append(column, self.norms[self._problems, best])
-        length = self._step(unit, active)
+            return length / scale
         self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
         products = np.matmul(self._transposed, self._pair)
         self.correlation = products[:, :, 0]
         self.left -= np.square(products[:, :, 1])
-        return length
-
-    def _step(self, unit: Array, active: Flags) -> Array:
-        length = np.einsum("bm,bm->b", unit, self._residue) * active
-        self._residue -= length[:, None] * unit
         return length
 
 
