@@ -9,7 +9,7 @@ product, in blocks of rows. The engine is that of :mod:`rankpursuit.solvers.purs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,7 @@ class FunctionGram:
         rounding = 1e4 * np.finfo(values.dtype).eps * squares
         norms[(norms <= rounding) | (np.square(norms) < fewest * fourths)] = 0.0
         self.norms = norms
+        self._rows: dict[int, Array] = {}
 
     def column(self, number: int) -> Array:
         """Return the values of a function or product, shape (n,)."""
@@ -87,8 +88,10 @@ class FunctionGram:
         return self._moments(self.form.laplacian(vector), 1)
 
     def row(self, number: int) -> Array:
-        """Return a row of the Gram matrix, shape (N + m,)."""
-        return self.correlate(self.column(number))
+        """Return a row of the Gram matrix, shape (N + m,), which is computed once."""
+        if number not in self._rows:
+            self._rows[number] = self.correlate(self.column(number))
+        return self._rows[number]
 
     def _moments(self, weights: Array, power: int = 2) -> Array:
         """Return the weighted sums of powers of all functions and products, shape (N + m,).
@@ -184,8 +187,16 @@ def pursue_functions(
     this fraction of itself to the diagonal of the Gram matrix. The path is of b problems.
     """
     n_steps = _most_steps(n_steps, len(gram.norms), fitting, repeat)
-    form = _RowsOfGram(gram, target, np.asarray(penalties), n_steps, fitting != "basic")
-    return _follow(form, n_steps, fitting, repeat)
+    products, rooted = gram.correlate(target), gram.form.root(target)
+    paths = []
+    for penalty in penalties:
+        form = _RowsOfGram(gram, products, penalty, n_steps, fitting != "basic")
+        form.cost[:] = rooted @ rooted
+        paths.append(_follow(form, n_steps, fitting, repeat))
+    parts = {one.name: [getattr(path, one.name) for path in paths] for one in fields(PursuitPath)}
+    if fitting == "basic":
+        del parts["directions"]
+    return replace(paths[0], **{name: np.concatenate(part) for name, part in parts.items()})
 
 
 def predict_chosen(path: PursuitPath, columns: Array) -> Array:
@@ -195,76 +206,45 @@ def predict_chosen(path: PursuitPath, columns: Array) -> Array:
 
 
 class _RowsOfGram:
-    """The problems of several ridges by those rows of one Gram matrix that a path needs.
+    """The problem of one ridge by those rows of a Gram matrix that its path needs.
 
-    It has the interface of the forms in :mod:`rankpursuit.solvers.pursuit`.
+    It has the interface of the forms in :mod:`rankpursuit.solvers.pursuit`, for a batch of one.
     """
 
     def __init__(
-        self, gram: FunctionGram, target: Array, penalties: Array, n_steps: int, refit: bool
+        self, gram: FunctionGram, products: Array, penalty: float, n_steps: int, refit: bool
     ) -> None:
-        n_problems, n_columns = len(penalties), len(gram.norms)
         single = gram.values.dtype == np.float32
         self.independent = 1e-5 if single else 1e-10
         self.nothing_left = 1e-10 if single else 1e-14 if refit else NOTHING_LEFT**2
-        self._gram, self._penalties = gram, penalties
-        self._rows, self._places = np.empty((n_steps, n_columns)), dict[int, int]()
-        self._chosen = np.zeros((n_problems, n_steps), dtype=np.intp)
-        self._size = 0
-        self.norms = gram.norms * (1.0 + penalties[:, None])
+        self._gram, self._penalty = gram, penalty
+        self._chosen: list[int] = []
+        self._rows = np.empty((n_steps if refit else 1, len(gram.norms)))
+        self.norms = gram.norms[None] * (1.0 + penalty)
         self.left = self.norms.copy()
-        self.correlation = np.tile(gram.correlate(target), (n_problems, 1))
-        rooted = gram.form.root(target)
-        self.cost = np.full(n_problems, rooted @ rooted)
-        self.directions = np.zeros((n_problems, n_steps, n_steps)) if refit else None
+        self.correlation, self.cost = products[None].copy(), np.zeros(1)
+        self.directions = np.zeros((1, n_steps, n_steps)) if refit else None
 
     def take(self, best: Indices, active: Flags) -> Array:
-        """Append the best function of each active problem; return the lengths of the steps."""
-        p, self._size = self._size, self._size + 1
-        self._chosen[:, p] = best
-        for number in np.unique(best[active]).tolist():
-            self._compute_row(number)
-        coefficients = np.zeros((len(best), p + 1))
-        norms = np.ones(len(best))
-        for i in np.flatnonzero(active).tolist():
-            coefficients[i], norms[i] = self._direction(i, p)
-        units = self._combine(coefficients, active)
-        length = self.correlation[np.arange(len(best)), best] / norms * active
-        self.correlation -= length[:, None] * units
-        self.cost = self.cost - np.square(length) * (norms if self.directions is None else 1.0)
-        if self.directions is not None:
-            self.left -= np.square(units)
-            self.directions[:, : p + 1, p] = coefficients
-        return length
-
-    def _compute_row(self, number: int) -> None:
-        if number in self._places:
-            return
-        if len(self._places) == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._rows[len(self._places)] = self._gram.row(number)
-        self._places[number] = len(self._places)
-
-    def _direction(self, i: int, p: int) -> tuple[Array, float]:
-        """Return coefficients of a problem's new direction, and what its step is divided by."""
-        chosen, best = self._chosen[i, :p], self._chosen[i, p]
-        row, norm = self._rows[self._places[int(best)]], self.norms[i, best]
+        """Append the best function; return the length of the step, (1,)."""
+        number, p = int(best[0]), len(self._chosen)
+        norm, row = self.norms[0, number], self._rows[0 if self.directions is None else p]
+        row[:] = self._gram.row(number)
+        row[number] += self._penalty * self._gram.norms[number]  # the ridge is on the diagonal
         if self.directions is None:
-            return np.append(np.zeros(p), 1.0), norm
-        earlier = self.directions[i, :p, :p]
-        along = row[chosen] @ earlier
+            length = self.correlation[:, number] / norm
+            self.correlation -= length * row
+            self.cost = self.cost - np.square(length) * norm
+            return length
+        earlier = self.directions[0, :p, :p]
+        along = row[self._chosen] @ earlier
         left = np.sqrt(max(norm - along @ along, self.independent * norm))
-        return np.append(earlier @ -along, 1.0) / left, left
-
-    def _combine(self, coefficients: Array, active: Flags) -> Array:
-        """Return the products of all functions with combinations of chosen ones, (b, N + m)."""
-        spread = np.zeros((len(coefficients), len(self._places)))
-        chosen = self._chosen[:, : coefficients.shape[1]]
-        for i in np.flatnonzero(active):
-            places = [self._places[number] for number in chosen[i].tolist()]
-            np.add.at(spread[i], places, coefficients[i])
-        units = spread @ self._rows[: len(self._places)]
-        for i in np.flatnonzero(active):  # the ridge is on the diagonal
-            own = self._penalties[i] * self._gram.norms[chosen[i]] * coefficients[i]
-            np.add.at(units[i], chosen[i], own)
-        return units
+        coefficients = np.append(earlier @ -along, 1.0) / left
+        unit = coefficients @ self._rows[: p + 1]
+        length = self.correlation[:, number] / left
+        self.correlation -= length * unit
+        self.cost = self.cost - np.square(length)
+        self.left -= np.square(unit)
+        self.directions[0, : p + 1, p] = coefficients
+        self._chosen.append(number)
+        return length

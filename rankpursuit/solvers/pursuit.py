@@ -230,7 +230,7 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
     norms, refit = form.norms, fitting != "basic"
     n_problems, n_columns = norms.shape
     selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
-    weights, left = np.zeros(selected.shape), np.zeros(selected.shape)
+    weights, fractions = np.zeros(selected.shape), np.ones(selected.shape)
     cost = np.empty((n_problems, n_steps + 1))
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
@@ -250,7 +250,7 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
         if not active.any():
             break
         if refit:
-            left[:, step] = form.left.take(at)
+            np.divide(form.left.take(at), norms.take(at), out=fractions[:, step], where=active)
         weights[:, step] = form.take(best, active)
         if refit:
             lengths[form.left <= dependent] = np.inf
@@ -258,12 +258,7 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
             lengths.put(at, np.inf)
         selected[:, step] = np.where(active, best, -1)
         cost[:, step + 1] = form.cost
-    taken = selected >= 0
-    fractions = np.ones_like(left)
-    if refit:
-        whole = np.take_along_axis(norms, np.maximum(selected, 0), axis=1)
-        np.divide(left, whole, out=fractions, where=taken)
-    reached = np.count_nonzero(taken, axis=1)
+    reached = np.count_nonzero(selected >= 0, axis=1)
     last = np.minimum(np.arange(n_steps + 1), reached[:, None])
     return PursuitPath(
         selected=selected,
