@@ -66,6 +66,8 @@ class Preferences(ABC):
     """The quadratic form of a method: a root B and the form ``L = B'B``."""
 
     n_points: int
+    row_scale: Array
+    """Weight of each point's square, the diagonal of L but for what groups take away, (n,)."""
 
     @abstractmethod
     def root(self, x: Array) -> Array:
@@ -97,6 +99,7 @@ class Pointwise(Preferences):
 
     def __init__(self, n_points: int, row_weights: Array | None = None) -> None:
         self.n_points, self.row_weights = n_points, row_weights
+        self.row_scale = np.ones(n_points) if row_weights is None else row_weights
 
     def root(self, x: Array) -> Array:
         """Return `x` itself, or times the roots of the weights."""
@@ -263,6 +266,9 @@ class PairPreferences(Preferences):
         signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
         shape = (n_pairs, n_points)
         self._incidence = sp.csr_array((signs, (rows, pairs.ravel())), shape=shape)
+        self.row_scale = np.bincount(pairs.ravel(), np.repeat(self.weights, 2), n_points).astype(
+            float
+        )
         self._transposed = self._incidence.T.tocsr()
 
     def root(self, x: Array) -> Array:
@@ -311,6 +317,8 @@ class Blend(Preferences):
         self.preferences = preferences
         self.beta = float(beta)
         self.pointwise = Pointwise(self.n_points, getattr(preferences, "row_weights", None))
+        both = np.stack([self.pointwise.row_scale, preferences.row_scale])
+        self.row_scale = np.array([self.beta, 1.0 - self.beta]) @ both
 
     def root(self, x: Array) -> Array:
         """Return ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``."""

@@ -129,9 +129,8 @@ class Data:
 
     def form(self, model: Any, rows: Indices) -> Preferences:
         """Return the quadratic form of a model over some points."""
-        if self.weights is None:
-            return model._preferences(self.labels[rows])
-        return model._preferences(self.labels[rows], self.weights[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return model._preferences(self.labels[rows], weights)
 
 
 # Metrics
@@ -470,22 +469,21 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
     def _plain(self) -> Any:
         """Return the estimator itself, with all parameters that are not chosen, and one seed."""
         own, names = self.get_params(deep=False), self._estimator().get_params()
-        left = {"n_basis", "scale", *(["dictionary"] if self._is_auto else [])}
+        left = {"n_basis", "scale", *(["dictionary"] if self._is_auto() else [])}
         shared = {name: own[name] for name in names if name in own and name not in left}
         if "random_state" in shared and not isinstance(shared["random_state"], int | np.integer):
             generator = random_generator(shared["random_state"])
             shared["random_state"] = int(generator.choice(1 << 31))
         return self._estimator(**shared)
 
-    @property
     def _is_auto(self) -> bool:
-        return isinstance(getattr(self, "dictionary", None), str) and self.dictionary == "auto"
+        return getattr(self, "dictionary", None) == "auto"
 
     def _dictionaries(self, n_features: int) -> list[dict[str, str]]:
         """Return the parameters of each dictionary to try, none if there is one only."""
         names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MOST_FACTORS else [])]
-        default = isinstance(self.kernel, str) and self.kernel == "rbf" and self.gammas is None
-        return [{"dictionary": name} for name in names] if self._is_auto and default else [{}]
+        chosen = self._is_auto() and self.kernel == "rbf" and self.gammas is None
+        return [{"dictionary": name} for name in names] if chosen else [{}]
 
     def _score_grid(
         self, plain: Any, own: Mapping[str, str], data: Data, several_groups: bool, task: Any

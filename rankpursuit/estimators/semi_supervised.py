@@ -379,12 +379,11 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         ndarray of shape (m, n_views)
             In single precision if `X` is, and in double otherwise.
         """
-
-        def values(part: Array) -> Array:
-            return _side_by_side(self._view_values(part), self.coef_)
-
-        X = self._new_points(X)
-        return predict_blocks(X, np.size(self.coef_), values)
+        return predict_blocks(
+            self._new_points(X),
+            np.size(self.coef_),
+            lambda part: _side_by_side(self._view_values(part), self.coef_),
+        )
 
     def _values(self, X: Array) -> Array:
         """Return the mean of the views' functions."""

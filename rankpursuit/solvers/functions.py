@@ -14,13 +14,7 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.preferences import (
-    Blend,
-    GroupPreferences,
-    PairPreferences,
-    Pointwise,
-    Preferences,
-)
+from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Preferences
 from rankpursuit.solvers.pursuit import (
     NOTHING_LEFT,
     Array,
@@ -67,8 +61,8 @@ class FunctionGram:
         self._factors: slice | Indices = slice(len(factors)) if first else factors
         self._n_factors = len(factors)
         self._pairs = tuple(np.searchsorted(factors, products).T)
-        weights = _point_weights(form)
-        squares, fourths = self._moments(weights), self._moments(np.square(weights), 4)
+        squares = self._moments(form.row_scale)
+        fourths = self._moments(np.square(form.row_scale), 4)
         norms = squares - self._squared_means(form)
         fewest = min(FEWEST_ROWS, len(values) / 20.0)
         rounding = 1e4 * np.finfo(values.dtype).eps * squares
@@ -111,7 +105,7 @@ class FunctionGram:
         return np.concatenate([singles, doubles[self._pairs]])
 
     def _squared_means(self, form: Preferences) -> Array:
-        """Return what the diagonal lacks of the sums of squares weighted by `_point_weights`."""
+        """Return what the diagonal lacks of the sums of squares weighted by `row_scale`."""
         if isinstance(form, Blend):
             return (1.0 - form.beta) * self._squared_means(form.preferences)
         singles = np.zeros(self.values.shape[1])
@@ -156,20 +150,6 @@ def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, start + step)
-
-
-def _point_weights(form: Preferences) -> Array:
-    """Return the weight of each point's square in the form, shape (n,)."""
-    if isinstance(form, Blend):
-        both = (_point_weights(part) for part in (form.pointwise, form.preferences))
-        return np.array([form.beta, 1.0 - form.beta]) @ np.stack([*both])
-    if isinstance(form, GroupPreferences):
-        return form.row_scale
-    if isinstance(form, PairPreferences):
-        ends, weights = form.ends.ravel(), np.repeat(form.weights, 2)
-        return np.bincount(ends, weights, minlength=form.n_points).astype(np.float64)
-    assert isinstance(form, Pointwise)
-    return np.ones(form.n_points) if form.row_weights is None else form.row_weights
 
 
 def pursue_functions(
