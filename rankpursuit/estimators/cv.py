@@ -81,14 +81,7 @@ from rankpursuit.solvers import (
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand-in for the class of scikit-learn."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Return the method as it is."""
-        return method
-
+    CallbackSupportMixin, with_callbacks = object, lambda method: method
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -377,7 +370,7 @@ def _task(search: Any, n_subtasks: int, name: str = "fit", parent: Any = None) -
     task.call_on_fit_task_end(estimator=search)
 
 
-class _PathCV(CallbackSupportMixin, KernelEstimator):
+class _PathCV(KernelEstimator, CallbackSupportMixin):
     """Base of the estimators that choose their parameters by cross-validation."""
 
     _estimator: ClassVar[Any]

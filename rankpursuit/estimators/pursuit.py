@@ -158,23 +158,11 @@ class _Pursuit(KernelEstimator):
             )
 
     def _path(
-        self,
-        problem: GramSums | tuple[Array, Array],
-        among: Array | None,
-        ridges: Sequence[float] | Array,
-        n_steps: int,
+        self, sums: GramSums, among: Array | None, ridges: Sequence[float] | Array, n_steps: int
     ) -> PursuitPath:
-        """Follow the paths of w kernels and r ridges: w * r problems, ridges next to each other.
-
-        The problem is a Gram matrix, or the kernel columns (w, m, N) of N candidates and the scores
-        (m,), with the root of the preferences applied. `among`, (w, N, N), has the kernels of the
-        candidates; None for the one ridge 0.
-        """
+        """Follow the paths of w Gram matrices and r ridges; see :func:`ridge_paths`."""
         follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
-        if isinstance(problem, GramSums):
-            return ridge_paths(problem, among, ridges, n_steps, **follow)
-        rows = problem if among is None else ridge_rows(*problem, among, ridges)
-        return pursue(*rows, n_steps, **follow)
+        return ridge_paths(sums, among, ridges, n_steps, **follow)
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         self.__dict__.pop("_blocks", None)
@@ -195,8 +183,9 @@ class _Pursuit(KernelEstimator):
         kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
         slim = preferences.slim(len(candidates))
         rows = slim.root(kernel), slim.root(scores)
-        among = kernel[:, candidates] if self.ridge > 0.0 else None
-        path = self._path(rows, among, [self.ridge], n_steps)
+        if self.ridge > 0.0:
+            rows = ridge_rows(*rows, kernel[:, candidates], [self.ridge])
+        path = pursue(*rows, n_steps, fitting=self.fitting, repeat=self.repeat)
         dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
         return self._keep_path(dictionary, path, n_steps)
 
