@@ -247,12 +247,7 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     return labels
 
 
-def resolve_groups(
-    groups: ArrayLike | None,
-    qid: ArrayLike | None,
-    group: ArrayLike | None,
-    n_points: int,
-) -> NDArray:
+def resolve_groups(groups: Any, qid: Any, group: Any, n_points: int) -> NDArray:
     """Return the checked labels of groups, query ids, or sizes in the form of LightGBM."""
     given = {"groups": groups, "qid": qid, "group": group}
     names = [name for name, value in given.items() if value is not None]

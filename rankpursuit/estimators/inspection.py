@@ -201,15 +201,15 @@ class PathDisplay:
             f"{name} = {value if isinstance(value, str) else format(value, '.3g')}"
             for name, value in others.items()
         )
-        along = {"n_basis": "number of basis functions"}
         if not isinstance(scoring, str):
             scoring = getattr(scoring, "__name__", type(scoring).__name__).replace("_", " ")
         if estimator.selection == "sparsest":
             table = estimator.cv_results_
             best = np.nanargmax(table["mean_test_score"])
             threshold = table["mean_test_score"][best] - table["standard_error"][best]
-        labels = (along.get(axis, "alpha (weight of the regulariser)"), scoring, title)
-        return cls(values, mean, error, chosen, labels, threshold).plot(ax)
+        of_size = axis == "n_basis"
+        label = "number of basis functions" if of_size else "alpha (weight of the regulariser)"
+        return cls(values, mean, error, chosen, (label, scoring, title), threshold).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the path to `ax`, by default axes of a new figure."""
