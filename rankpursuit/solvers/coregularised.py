@@ -210,9 +210,13 @@ def coregularised_pursuit(
     if shared and len(set(problem.sizes)) > 1:
         raise ValueError(f"shared: the dictionaries have different sizes, {problem.sizes}")
     n_steps = min(n_steps, *problem.sizes)
-    by_pairs = problem.n_views == 2 and not shared
+    by_pairs, refit = problem.n_views == 2 and not shared, fitting == "backfit"
     search = _PairSearch(problem) if by_pairs else _TupleSearch(problem, shared)
-    form = _Residue(problem, n_steps if fitting == "backfit" else 0)
+    form: _Residue | _GramForm
+    if by_pairs and not refit:
+        form = _GramForm(problem)
+    else:
+        form = _Residue(problem, n_steps if refit else 0)
     batch = problem.batch
     selected = np.full((*batch, n_steps, problem.n_views), -1, dtype=np.intp)
     weights = np.zeros(selected.shape)
@@ -349,6 +353,67 @@ class _Residue:
                 yield 1.0 if view == pair[0] else -1.0, block
 
 
+class _GramForm:
+    """The joint problem of two views by the Gram matrices of their N functions, for any rows.
+
+    The matrices, (b, N, 2, N), are that over the rows on the scored points, zero for functions of
+    different views, and that over the rows on the unscored points without their weight ``2 nu``,
+    negative for functions of different views.
+    """
+
+    directions = None
+
+    def __init__(self, problem: _JointProblem) -> None:
+        nu, size = problem.nu, sum(problem.sizes)
+        self._views = [slice(0, problem.sizes[0]), slice(problem.sizes[0], size)]
+        gram = np.zeros((problem.batch[0], size, 2, size))
+        for view, functions in zip(self._views, problem.scored, strict=True):
+            np.matmul(functions, functions.swapaxes(1, 2), out=gram[:, view, 0, view])
+        apart = np.concatenate([problem.unscored[0], -problem.unscored[1]], axis=1)
+        np.matmul(apart, apart.swapaxes(1, 2), out=gram[:, :, 1])
+        self._gram = gram.reshape(-1, 2, size)
+        self._weights = np.stack([np.ones_like(nu), 2.0 * nu], axis=-1)[:, None]
+        self.cost = np.zeros(problem.batch)
+        self._whole = np.empty((*self.cost.shape, size))
+        for view, functions, target in zip(
+            self._views, problem.scored, problem.targets, strict=True
+        ):
+            self._whole[..., view] = np.matmul(functions, target[..., None]).swapaxes(1, 2)
+            self.cost += np.square(target).sum(axis=-1)[..., None]
+        self._own = self._whole.copy() if problem.agreement == "incremental" else None
+        # Indices of the first function of each view, for each problem, in these arrays.
+        problems = np.arange(self.cost.size).reshape(*self.cost.shape, 1)
+        first = np.array([view.start for view in self._views])
+        self._places = size * problems + first
+        self._rows = size * (problems // len(nu)) + first
+
+    def correlations(self) -> list[Array]:
+        products = self._whole if self._own is None else self._own
+        return [products[..., view] for view in self._views]
+
+    def take(self, best: _BestTuple, active: Flags) -> Array:
+        """Subtract the rows of the chosen functions, in the Gram matrices, from the products."""
+        lengths = np.where(active[..., None], best.steps, 0.0)
+        places = best.chosen + self._places
+        products = self._whole.take(places)
+        rows = self._gram.take(best.chosen + self._rows, axis=0)
+        self._whole -= _combined(lengths[..., None] * self._weights, rows)
+        if self._own is not None:
+            self._own -= _combined(lengths, rows[..., 0, :])
+        products += self._whole.take(places)
+        # 2 a'c - a'A a is a' times the sum of c before the step and c - A a after it.
+        fall = np.einsum("bkv,bkv->bk", lengths, products)
+        self.cost = np.maximum(self.cost - fall, 0.0)
+        return lengths
+
+
+def _combined(weights: Array, rows: Array) -> Array:
+    """Return the sum of the rows of each problem, (b, k, ..., N), with weights (b, k, ...)."""
+    batch, size = weights.shape[:2], rows.shape[-1]
+    rows = rows.reshape(*batch, -1, size)
+    return np.matmul(weights.reshape(*batch, 1, -1), rows).reshape(*batch, size)
+
+
 # The search for the best tuple
 
 
@@ -360,63 +425,100 @@ class _PairSearch:
     ``x^2 + (y - rho x)^2 / (1 - rho^2)``.
 
     The b k problems are the last, long axis of all arrays. NaN marks what cannot be chosen: the
-    scale of a function without length, the factor ``1 / (1 - rho^2)`` of dependent functions and
-    of those that are used up.
+    scale of a function without length, the factor ``1 / (1 - rho^2)`` of dependent functions. The
+    last function left replaces one that is used up, so that only pairs that are left are compared.
     """
 
     def __init__(self, problem: _JointProblem) -> None:
         nu, self._batch = problem.nu, problem.batch
         self._problems = np.arange(math.prod(self._batch))
-        self._scales = []
-        for size, diagonal in zip(problem.sizes, problem.diagonals(), strict=True):
+        self._sizes, self._n_left = problem.sizes, problem.sizes
+        self._scales, self._places = [], []
+        for size, diagonal in zip(self._sizes, problem.diagonals(), strict=True):
             diagonal = diagonal.reshape(-1, size)
             diagonal[~nonzero_columns(diagonal)] = np.nan
             self._scales.append(np.ascontiguousarray(1.0 / np.sqrt(diagonal.T)))
+            self._places.append(np.arange(size)[:, None] + size * self._problems)
         cross = -np.matmul(problem.unscored[0], problem.unscored[1].swapaxes(1, 2))
         self._rho = np.repeat(cross.transpose(1, 2, 0), len(nu), axis=2)
         self._rho *= (np.tile(2.0 * nu, len(cross)) * self._scales[0])[:, None]
         self._rho *= self._scales[1]
-        self._factor = 1.0 - np.square(self._rho)
+        self._factor = np.square(self._rho)
+        np.subtract(1.0, self._factor, out=self._factor)
         self._factor[self._factor <= SINGULAR] = np.nan
         np.divide(1.0, self._factor, out=self._factor)
+        # Offsets, in these flat arrays, from one pair to those of its row and its column.
+        n_problems, n_pairs = len(self._problems), self._rho[0].size
+        self._along_row = n_problems * np.arange(self._sizes[1])[:, None]
+        self._along_column = n_pairs * np.arange(self._sizes[0])[:, None]
 
     def best(self, correlation: Sequence[Array]) -> _BestTuple:
         """Return the best pairs, given the products (b, k, N_v) with the residue."""
         first, second = (
-            scale * c.reshape(-1, len(scale)).T
-            for c, scale in zip(correlation, self._scales, strict=True)
+            c.reshape(-1).take(places[:n]) * scale[:n]
+            for c, places, scale, n in zip(
+                correlation, self._places, self._scales, self._n_left, strict=True
+            )
         )
-        gain, squares = np.empty_like(first), np.square(first)
-        step = max(1, _CACHED // second.size)
-        work = np.empty((step, *second.shape))
-        for start in range(0, len(first), step):
-            rows = slice(start, min(start + step, len(first)))
-            part = work[: rows.stop - start]
-            _second_part(self._rho[rows], self._factor[rows], first[rows, None], second, part)
-            np.fmax.reduce(part, axis=1, out=gain[rows])
-        gain += squares
-        # Of tied pairs, take the first row of the dictionary, then the first column.
-        least = least_tied(np.fmax.reduce(gain, axis=0))
-        i, at = (gain >= least).argmax(axis=0), self._problems
-        rho, factor, x = self._rho[i, :, at].T, self._factor[i, :, at].T, first[i, at]
-        part = _second_part(rho, factor, x, second, np.empty_like(second))
-        j = (part >= least - squares[i, at]).argmax(axis=0)
-        rho, factor = rho[j, at], factor[j, at]
-        left = second[j, at] - rho * x
-        length = left * factor
-        steps = [(x - rho * length) * self._scales[0][i, at], length * self._scales[1][j, at]]
+        self._find_pairs(first, second)
+        at, pair = self._found, self._row + self._found[1] - self._problems
+        rho, factor = self._rho.take(pair), self._factor.take(pair)
+        x, y = first.take(at[0]), second.take(at[1])
+        left = y - rho * x
+        lengths = np.empty((2, *x.shape))
+        lengths[1] = left * factor
+        lengths[0] = x - rho * lengths[1]
+        gain = x * x + left * lengths[1]
+        chosen = np.empty(lengths.shape, dtype=np.intp)
+        for v in range(2):
+            lengths[v] *= self._scales[v].take(at[v])
+            chosen[v] = self._places[v].take(at[v]) - self._sizes[v] * self._problems
         shape = (*self._batch, 2)
         return _BestTuple(
-            np.stack([i, j], axis=1).reshape(shape),
-            (x * x + left * length).reshape(shape[:2]),
-            np.stack(steps, axis=1).reshape(shape),
+            chosen.T.reshape(shape), gain.reshape(shape[:2]), lengths.T.reshape(shape)
         )
 
     def forbid(self, chosen: Indices, active: Flags) -> None:
         """Remove the pairs found from all problems; those whose path has ended need none."""
-        i, j = chosen.reshape(-1, 2).T
-        self._factor[i, :, self._problems] = np.nan
-        self._factor[:, j, self._problems] = np.nan
+        last_row, last_column = self._n_left = [n - 1 for n in self._n_left]
+        row = self._row + self._along_row[: last_column + 1]
+        column = self._found[1] + self._along_column[:last_row]
+        for pairs in (self._rho, self._factor):
+            flat = pairs.reshape(-1)
+            flat[row] = pairs[last_row, : last_column + 1]
+            flat[column] = pairs[:last_row, last_column]
+        for v, last in enumerate(self._n_left):
+            for of_functions in (self._scales[v], self._places[v]):
+                of_functions.reshape(-1)[self._found[v]] = of_functions[last]
+
+    def _find_pairs(self, first: Array, second: Array) -> None:
+        """Find the best pairs; of tied ones, the first row of the dictionary, then column."""
+        (n_rows, n_columns), n_problems = self._n_left, len(self._problems)
+        gain = np.empty_like(first)
+        step = max(1, _CACHED // second.size)
+        work = np.empty((step, *second.shape))
+        for start in range(0, n_rows, step):
+            rows = slice(start, min(start + step, n_rows))
+            rho, factor = self._rho[rows, :n_columns], self._factor[rows, :n_columns]
+            part = _second_part(rho, factor, first[rows, None], second, work[: n_rows - start])
+            np.fmax.reduce(part, axis=1, out=gain[rows])
+        squares = np.square(first)
+        gain += squares
+        least = least_tied(np.fmax.reduce(gain, axis=0))
+        i = _first_place(gain >= least, self._places[0])
+        in_first = i * n_problems + self._problems
+        self._row = i * self._rho[0].size + self._problems
+        row = self._row + self._along_row[:n_columns]
+        rho, factor = self._rho.take(row), self._factor.take(row)
+        part = _second_part(rho, factor, first.take(in_first), second, np.empty_like(second))
+        j = _first_place(part >= least - squares.take(in_first), self._places[1])
+        self._found = [in_first, j * n_problems + self._problems]
+
+
+def _first_place(good: Flags, places: Indices) -> Indices:
+    """Return, for each problem, the row of its good function that is first by its place."""
+    last = np.iinfo(places.dtype).max
+    return np.where(good, places[: len(good)], last).argmin(axis=0)
 
 
 def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:

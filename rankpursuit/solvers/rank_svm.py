@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from rankpursuit.kernels import function_values
@@ -57,7 +57,7 @@ class OrderedPairs:
         self._ordered = np.asarray(ordered, dtype=np.intp).reshape(-1, 2)
         self.n_points, self.n_pairs = n_points, len(self._ordered)
         self._cell = self._ordered[:, 0] * n_points + self._ordered[:, 1]
-        self.weights = np.ones(self.n_pairs) if weights is None else np.asarray(weights, np.float64)
+        self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
 
     @classmethod
     def of_scores(cls, scores: Array, pairs: Index, weights: Array | None = None) -> OrderedPairs:
@@ -88,6 +88,10 @@ class OrderedPairs:
         result.ravel()[self._cell] = entries
         return result
 
+    def weighted(self, x: Array) -> Array:
+        """Return ``w_ij x_ij`` for arrays of shape (b, p) or (b, 1); `x` itself without weights."""
+        return x if self.weights is None else self.weights * x
+
     def margins(self, values: Array) -> Array:
         """Return the differences ``f_i - f_j``, shape (b, p), of values of shape (b, n)."""
         preferred, other = self._ordered.T
@@ -110,7 +114,7 @@ class OrderedPairs:
     def violated(self, values: Array, margin: float) -> Violated:
         """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
         which = np.flatnonzero(self._differences @ values < margin)
-        some, weights = self._differences[which], self.weights[which]
+        some, weights = self._differences[which], self.weighted(np.ones(self.n_pairs))[which]
         return Violated(
             float(weights.sum()),
             np.asarray(some.T @ weights),
@@ -203,7 +207,7 @@ def _interior_point(
 ) -> tuple[Array, Array, Array]:
     """Return coefficients, objective and gap of the best iterates; C has the shape (b, 1)."""
     # For small C every pair is at its upper bound: that is tried first.
-    bound = pairs.weights * C
+    bound = pairs.weighted(np.repeat(C, pairs.n_pairs, axis=1))
     best = _evaluate_dual(pairs, kernel, C, bound)
     gap = best[2]
     live = np.flatnonzero(gap > tol)
@@ -237,7 +241,7 @@ def _evaluate_dual(
     a = pairs.gather(alpha)
     values = function_values(kernel, a)
     norm = np.einsum("bn,bn->b", a, values)
-    loss = pairs.weights * np.maximum(1.0 - pairs.margins(values), 0.0)
+    loss = pairs.weighted(np.maximum(1.0 - pairs.margins(values), 0.0))
     objective = 0.5 * norm + C[:, 0] * loss.sum(axis=1)
     return a, objective, (objective - alpha.sum(axis=1) + 0.5 * norm) / objective
 
@@ -246,7 +250,7 @@ def _interior_step(
     pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array, z: Array, s: Array, centring: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Take one step; also return how much the next one should keep to the centre."""
-    room = pairs.weights * C - alpha
+    room = pairs.weighted(C) - alpha
     products = np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, s)
     aim = (centring * products / (2 * pairs.n_pairs))[:, None]
     inverse = alpha * room / (z * room + s * alpha)  # of D
@@ -264,7 +268,7 @@ def _interior_step(
     return alpha, z, s, np.where(step > 0.8, 0.05, 0.3)
 
 
-# The squared hinge loss: Newton's method, warm-started along C
+# The squared hinge loss: Newton's method on stacks of small problems, warm-started along C
 #
 # The n x n systems are dense, so the pairs are too: a slack is kept for every two points, biased
 # by minus infinity where they make no pair.
@@ -273,70 +277,137 @@ def _interior_step(
 def _squared_hinge_path(
     kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Solve for rising C, each from the solution of the one before."""
-    grid = (len(kernel), len(Cs))
-    coefficients, objective, gap = (
-        np.empty((*grid, kernel.shape[1])),
-        np.empty(grid),
-        np.empty(grid),
-    )
-    for index, own in enumerate(pairs):
-        problem, start = _SquaredHinge(kernel[index], own), np.zeros(own.n_points)
-        for c in np.argsort(Cs, kind="stable"):
-            solved = problem.solve(start, float(Cs[c]), tol, max_iter)
-            start, objective[index, c], gap[index, c] = solved
-            coefficients[index, c] = start
-    return coefficients, objective, gap
-
-
-class _SquaredHinge:
-    """The problem of one kernel (n, n) and its pairs, as dense matrices."""
-
-    def __init__(self, kernel: Array, pairs: OrderedPairs) -> None:
-        self._kernel = kernel
-        self._bias = pairs.matrix(1.0, -np.inf)  # 1 where i is preferred to j
-        self._weights = pairs.matrix(pairs.weights, 0.0)
-
-    def solve(self, a: Array, C: float, tol: float, max_iter: int) -> tuple[Array, float, float]:
-        """Return coefficients (n,), objective and gap; steps are halved until they lower it."""
-        objective, gap, active = self._evaluate(a, C)
+    """Solve for rising C, each from the solution of the one before; solved problems wait."""
+    coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
+    bounds = np.empty((len(kernel), len(Cs), 2))
+    problems = _Problems.of(kernel, pairs)
+    points = problems.evaluate(np.zeros(kernel.shape[:2]))
+    for c in np.argsort(Cs, kind="stable"):
+        live, C = np.arange(len(kernel)), float(Cs[c])
+        own, now, reached = problems, points, points.bounds(C)
+        bounds[:, c] = reached
         for _ in range(max_iter):
-            if not gap > tol:
+            unsolved = (_gap(reached) > tol).nonzero()[0]
+            if not len(unsolved):
                 break
-            step = self._minimum(active, C) - a
-            reached = self._evaluate(a + step, C)
-            for _ in range(_HALVINGS):
-                if reached[0] <= objective:
-                    break
-                step *= 0.5
-                reached = self._evaluate(a + step, C)
-            if not np.isfinite(reached[0]):  # a singular system
-                break
-            a, (objective, gap, active) = a + step, reached
-        return a, objective, gap
+            if len(unsolved) < len(live):
+                live, reached = live[unsolved], reached[unsolved]
+                own, now = own.take(unsolved), now.take(unsolved)
+            now, reached = _step(own, now, reached, C)
+            points.put(live, now)
+            bounds[live, c] = reached
+        coefficients[:, c] = points.coefficients
+    return coefficients, bounds[..., 0], _gap(bounds)
 
-    def _evaluate(self, a: Array, C: float) -> tuple[float, float, Array]:
-        """Return the objective, its relative gap, and the weights of the pairs with a slack."""
-        values = self._kernel @ a
-        slack = np.maximum(self._bias - (values[:, None] - values), 0.0)
-        weighted = self._weights * slack
-        pull = weighted.sum(axis=1) - weighted.sum(axis=0)
-        loss = C * float(np.vdot(weighted, slack))
-        objective = 0.5 * float(a @ values) + loss
-        # The dual variables are 2 C w_ij t_ij.
-        dual = 2.0 * C * (float(weighted.sum()) - C * float(pull @ self._kernel @ pull)) - loss
-        gap = 1.0 - dual / objective if objective else 0.0  # zero without any pair
-        return objective, gap, self._weights * (slack > 0.0)
 
-    def _minimum(self, graph: Array, C: float) -> Array:
+class _Points(NamedTuple):
+    """Coefficients (b, n) of b problems, and what follows from them for any C."""
+
+    coefficients: Array
+    active: Flags  # (b, n, n): whether i is preferred to j and the slack t_ij is positive
+    sums: Array  # (b, 4): a' f, g' f, g' K g and sum w_ij t_ij; g = sum w_ij t_ij (e_i - e_j)
+
+    def take(self, which: Index) -> _Points:
+        coefficients, active, sums = self
+        return _Points(coefficients[which], active[which], sums[which])
+
+    def put(self, which: Index, points: _Points) -> None:
+        for part, new in zip(self, points, strict=True):
+            part[which] = new
+
+    def bounds(self, C: float) -> Array:
+        """Return the objective and that of the dual variables ``2C w_ij t_ij``, shape (b, 2)."""
+        # An active pair has t_ij = 1 - (f_i - f_j), so that sum w_ij t_ij^2 = sum w_ij t_ij - g' f.
+        norm, along, pulled, slack = self.sums.T
+        dual = C * (slack + along) - (2.0 * C * C) * pulled
+        return np.stack([0.5 * norm + C * (slack - along), dual], axis=1)
+
+
+class _Problems(NamedTuple):
+    """Kernels (b, n, n) of b problems, and their pairs as dense matrices."""
+
+    kernel: Array
+    bias: Array  # (b or 1, n, n): 1 where i is preferred to j, minus infinity elsewhere
+    weights: Array | None  # of the same shape; None stands for ones
+
+    @classmethod
+    def of(cls, kernel: Array, pairs: Sequence[OrderedPairs]) -> _Problems:
+        if len({id(own) for own in pairs}) == 1:
+            pairs = pairs[:1]
+        weights = None
+        if any(own.weights is not None for own in pairs):
+            each = (1.0 if own.weights is None else own.weights for own in pairs)
+            weights = np.stack([own.matrix(w, 0.0) for own, w in zip(pairs, each, strict=True)])
+        bias = np.stack([own.matrix(1.0, -np.inf) for own in pairs])
+        return cls(np.ascontiguousarray(kernel), bias, weights)
+
+    def take(self, which: Index) -> _Problems:
+        kernel, bias, weights = self.kernel[which], self.bias, self.weights
+        if len(bias) > 1:
+            bias, weights = bias[which], None if weights is None else weights[which]
+        return _Problems(kernel, bias, weights)
+
+    def evaluate(self, coefficients: Array) -> _Points:
+        values = function_values(self.kernel, coefficients)
+        # f_j - f_i as a product of matrices: its two terms are exact, and it is faster than a
+        # difference of rows and columns.
+        b, n = values.shape
+        left, right, ones = np.ones((b, n, 2)), np.ones((b, 2, n)), np.ones(n)
+        np.negative(values, out=left[:, :, 1])
+        right[:, 0] = values
+        slack = np.matmul(left, right)
+        slack += self.bias
+        np.maximum(slack, 0.0, out=slack)
+        if self.weights is not None:
+            slack *= self.weights
+        of_preferred = np.matmul(slack, ones)
+        pull = of_preferred - np.matmul(ones, slack)
+        along = pull * function_values(self.kernel, pull)
+        products = np.stack([coefficients * values, pull * values, along, of_preferred], axis=1)
+        return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
+
+    def minimum(self, active: Flags, C: float) -> Array:
         """Solve ``(I / 2C + L K) a = sum w_ij (e_i - e_j)`` over active pairs; NaN if singular."""
-        preferred, other = graph.sum(axis=1), graph.sum(axis=0)
-        system = (np.diag(preferred + other) - graph - graph.T) @ self._kernel
-        system.flat[:: len(system) + 1] += 0.5 / C
-        try:
-            return np.linalg.solve(system, preferred - other)
-        except np.linalg.LinAlgError:
-            return np.full(len(system), np.nan)
+        graph = active.astype(np.float64) if self.weights is None else active * self.weights
+        ones = np.ones(graph.shape[1])
+        of_preferred, of_other = np.matmul(graph, ones), np.matmul(ones, graph)
+        minus_laplacian = graph + graph.swapaxes(1, 2)
+        np.einsum("bii->bi", minus_laplacian)[...] = -(of_preferred + of_other)
+        systems = np.matmul(self.kernel.swapaxes(1, 2), minus_laplacian)  # -(L K)'
+        np.einsum("bii->bi", systems)[...] -= 0.5 / C
+        solved = of_other - of_preferred
+        # In Fortran order a system is its transpose: LAPACK needs no copy.
+        for own, factor in zip(solved, systems.swapaxes(1, 2), strict=True):
+            if lapack.dgesv(factor, own, overwrite_a=1, overwrite_b=1)[3]:
+                own[:] = np.nan
+        return solved
+
+
+def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tuple[_Points, Array]:
+    """Take a Newton step, halved until the objective falls; also return the new bounds."""
+    start = points.coefficients
+    direction = problems.minimum(points.active, C) - start
+    reached = problems.evaluate(start + direction)
+    new_bounds = reached.bounds(C)
+    for _ in range(_HALVINGS):
+        # NaN, of a singular system, is worse too.
+        worse = (~(new_bounds[:, 0] <= bounds[:, 0])).nonzero()[0]
+        if not len(worse):
+            break
+        direction[worse] *= 0.5
+        nearer = start[worse] + direction[worse]
+        reached.put(worse, problems.take(worse).evaluate(nearer))
+        new_bounds = reached.bounds(C)
+    else:  # no step is short enough for some
+        lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
+        reached.put(lost, points.take(lost))
+        new_bounds[lost] = bounds[lost]
+    return reached, new_bounds
+
+
+def _gap(bounds: Array) -> Array:
+    objective, dual = np.moveaxis(bounds, -1, 0)
+    return np.where(objective == 0.0, 0.0, 1.0 - dual / objective)  # zero without any pair
 
 
 # Pairs by the order of their points' values, for linear functions

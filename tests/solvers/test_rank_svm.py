@@ -72,8 +72,8 @@ def test_weights_are_those_of_the_pairs_and_ones_by_default():
     assert np.array_equal(weighted.matrix(weights, 0.0), expected)
     assert np.array_equal(plain.matrix(1.0, 0.0), expected > 0.0)
     assert np.array_equal(weighted.matrix(1.0, -np.inf) == 1.0, expected > 0.0)
-    assert np.array_equal(weighted.weights, weights)
-    assert np.array_equal(plain.weights, np.ones(3))
+    assert np.array_equal(weighted.weighted(np.full((1, 3), 2.0)), [2.0 * weights])
+    assert np.array_equal(plain.weighted(np.full((1, 3), 2.0)), np.full((1, 3), 2.0))
 
 
 def test_no_pair_at_all_is_allowed():
