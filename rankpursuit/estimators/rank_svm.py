@@ -27,9 +27,9 @@ from rankpursuit.solvers import (
     rank_svm_weights,
 )
 
-_FEW_POINTS = 1000
-"""Largest number of points, with at least as many features, for which a linear kernel is solved in
-the points and not in the weights of the features."""
+_FEWEST_POINTS, _FEW_POINTS = 200, 1000
+"""Largest numbers of points for which a linear kernel is solved in the points: in any case, and
+with at least as many features."""
 
 
 class RankSVM(KernelEstimator):
@@ -166,7 +166,10 @@ class RankSVM(KernelEstimator):
         return self._fit_pairs(X, OrderedPairs.of_scores(scores, pairs, weights))
 
     def _in_weights(self, X: Any) -> bool:
-        return self._in_features and not X.shape[0] <= min(X.shape[1], _FEW_POINTS)
+        """Return whether a linear kernel has so many points that it is solved in the features."""
+        n_points, n_features = X.shape
+        few = n_points <= (_FEW_POINTS if n_points <= n_features else _FEWEST_POINTS)
+        return self._in_features and not few
 
     def _fit_pairs(self, X: Any, pairs: Any) -> Self:
         options: dict[str, Any] = {"loss": self.loss, "tol": self.tol}
