@@ -191,11 +191,11 @@ def ndcg_error(
         discounts = 1.0 / np.log2(np.arange(2, gains.shape[1] + 2))
         discounts[len(discounts) if k is None else k :] = 0.0
         ideal = (-np.sort(-gains, axis=1)) @ discounts
-        begin, end, before, with_tie = _ranked(gains, stack)
+        begin, size, _, in_tie = _ranked(gains, stack)
         weights = _running(discounts)
         # Each of the points of a tie counts the mean gain of the tie times its mean discount.
-        of_tie = (with_tie - before) * (weights[end] - weights[begin])
-        reached = (of_tie / np.square(end - begin)).sum(axis=2)
+        of_tie = in_tie * (weights[begin + size] - weights[begin])
+        reached = (of_tie / np.square(size)).sum(axis=2)
         positive = ideal > 0.0
         ratio = np.ones_like(reached)
         np.divide(reached, ideal[:, None], out=ratio, where=positive[:, None])
@@ -482,22 +482,22 @@ def _runs(*ordered: Array) -> tuple[Places, Places]:
 def _ranked(values: NDArray[Any], stack: Array) -> tuple[Places, Places, NDArray, NDArray]:
     """Put the points of a group, with values (b, m), in the predicted order.
 
-    Return, for each place, the begin and end of its tie and the sums of the values up to both.
+    Return, for each place, where its tie begins and how many points it has, and the sums of the
+    values before the tie and in it.
     """
     order = np.argsort(-stack, axis=2, kind="stable")
     begin, end = _runs(np.take_along_axis(stack, order, axis=2))
     sums = _running(np.take_along_axis(values[:, None, :], order, axis=2))
     before, with_tie = (np.take_along_axis(sums, at, axis=2) for at in (begin, end))
-    return begin, end, before, with_tie
+    return begin, end - begin, before, with_tie - before
 
 
 def _average_precision(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
     """Add up the chance of a relevant point at each place times the precision there."""
-    relevant = (scores > threshold).astype(np.intp)
-    begin, end, before, with_tie = _ranked(relevant, stack)
-    place, size, in_tie = np.arange(stack.shape[2]), end - begin, with_tie - before
+    relevant, place = (scores > threshold).astype(np.intp), np.arange(stack.shape[2])
+    begin, size, before, in_tie = _ranked(relevant, stack)
     # Among the others of a tie, the relevant ones are spread evenly over the places before.
     others = (place - begin) * (in_tie - 1) / np.maximum(size - 1, 1)
     precision = (before + 1 + others) / (place + 1)
@@ -509,9 +509,8 @@ def _reciprocal_rank(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
     """Add up the chance that the first relevant point is at each place, over the place."""
-    relevant = (scores > threshold).astype(np.intp)
-    begin, end, before, with_tie = _ranked(relevant, stack)
-    place, size, in_tie = np.arange(stack.shape[2]), end - begin, with_tie - before
+    relevant, place = (scores > threshold).astype(np.intp), np.arange(stack.shape[2])
+    begin, size, before, in_tie = _ranked(relevant, stack)
     inside, irrelevant = place - begin, size - in_tie
     possible = (before == 0) & (in_tie > 0) & (inside <= irrelevant) & (place < k)
     # All places before, in the tie, are irrelevant: C(irrelevant, inside) / C(size, inside).

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +33,9 @@ def check_labels(groups: ArrayLike) -> NDArray:
     and "1" may be meant to be one group.
     """
     # Numpy makes strings of a list of numbers and strings, so its items are checked first.
-    labels = np.asarray(groups if hasattr(groups, "dtype") else np.asarray(groups, dtype=object))
+    labels = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
     if labels.ndim != 1:
         raise ValueError(f"groups: expected one label for each point, got the shape {labels.shape}")
     if labels.dtype.kind == "O":
@@ -64,6 +66,8 @@ class Preferences(ABC):
     """The quadratic form of a method: a root B and the form ``L = B'B``."""
 
     n_points: int
+    row_scale: Array
+    """Weight of each point's square, the diagonal of L but for what groups take away, (n,)."""
 
     @abstractmethod
     def root(self, x: Array) -> Array:
@@ -95,13 +99,13 @@ class Pointwise(Preferences):
 
     def __init__(self, n_points: int, row_weights: Array | None = None) -> None:
         self.n_points, self.row_weights = n_points, row_weights
+        self.row_scale = np.ones(n_points) if row_weights is None else row_weights
 
     def root(self, x: Array) -> Array:
         """Return `x` itself, or times the roots of the weights."""
         if self.row_weights is None:
             return x
-        roots = np.sqrt(self.row_weights)
-        return roots * x if x.ndim == 1 else roots[:, None] * x
+        return np.sqrt(self.row_weights)[_rows_of(x)[1]] * x
 
     root_transpose = root
 
@@ -150,6 +154,8 @@ class GroupPreferences(Preferences):
     sizes, starts, scale : ndarrays of shape (n_groups,)
         Number of points of each group; its first place in `order`; ``n_g w_g``, the weight of its
         squared deviations.
+    row_scale : ndarray of shape (n,)
+        The `scale` of each point's group, times its weight.
     """
 
     def __init__(
@@ -166,7 +172,6 @@ class GroupPreferences(Preferences):
         # Sorted by group once, sums over the groups are one reduceat.
         self.order = np.argsort(self.codes, kind="stable")
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        self._plain = isinstance(weight, str) and weight == "pairs"
         self.row_weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
         self.masses = np.bincount(self.codes, self.row_weights).astype(np.float64)
         self.scale = self.masses.copy()
@@ -174,6 +179,9 @@ class GroupPreferences(Preferences):
             self.scale *= np.asarray(weight, dtype=np.float64)
         elif weight == "equal":
             self.scale[:] = 1.0
+        self.row_scale = self.scale[self.codes]
+        if self.row_weights is not None:
+            self.row_scale *= self.row_weights
 
     @classmethod
     def single(cls, n_points: int) -> GroupPreferences:
@@ -191,55 +199,41 @@ class GroupPreferences(Preferences):
         return (self.scale / self.sizes)[self.codes]
 
     def root(self, x: Array) -> Array:
-        """Return ``sqrt(n_g w_g) (x - mean_g(x))``."""
-        if self.row_weights is not None:
-            scaled = np.sqrt(self.row_weights * self.scale[self.codes])
-            return self._weighted(x, self.row_weights, None, scaled)
-        return self._centred(x, np.sqrt(self.scale))
+        """Return ``sqrt(n_g w_g) (x - mean_g(x))``, with weights of samples times their roots."""
+        return self._centred(x, np.sqrt(self.row_scale))
 
     def root_transpose(self, x: Array) -> Array:
         """Apply the transpose, which is the root itself without weights of samples."""
         if self.row_weights is None:
             return self.root(x)
-        roots = np.sqrt(self.row_weights)
-        return self._weighted(
-            x, roots, self.row_weights / roots, np.sqrt(self.scale)[self.codes] * roots
-        )
+        axis, column = _rows_of(x)
+        scaled = np.sqrt(self.row_scale)[column] * x
+        sums = np.add.reduceat(np.take(scaled, self.order, axis=axis), self.starts, axis=axis)
+        means = np.take(sums / self.masses[column], self.codes, axis=axis)
+        return scaled - self.row_weights[column] * means
 
     def laplacian(self, x: Array) -> Array:
-        """Return ``n_g w_g (x - mean_g(x))``."""
-        if self.row_weights is not None:
-            return self.root_transpose(self.root(x))
-        return self._centred(x, self.scale)
+        """Return ``n_g w_g (x - mean_g(x))``, with weights of samples times these."""
+        return self._centred(x, self.row_scale)
 
     def _centred(self, x: Array, scale: Array) -> Array:
+        """Return each group's deviations from its mean, times a number for each row, (n,)."""
         # Relative to the group's first row, constants are exactly zero and a common level of the
         # values costs no digits.
-        axis = -1 if x.ndim == 1 else -2
-        first = np.take(x, self.order[self.starts], axis=axis)
+        axis, column = _rows_of(x)
+        first, weights = np.take(x, self.order[self.starts], axis=axis), self.row_weights
         if len(self.sizes) == 1:
             centred = x - first
-            sums = np.matmul(np.ones(self.n_points), centred)
-            centred -= np.expand_dims(sums / self.n_points, axis)
-            centred *= scale[0]
-            return centred
-        column = (slice(None),) + (None,) * (-axis - 1)
-        centred = x - np.take(first, self.codes, axis=axis)
-        sums = np.add.reduceat(np.take(centred, self.order, axis=axis), self.starts, axis=axis)
-        centred -= np.take(sums / self.sizes[column], self.codes, axis=axis)
-        centred *= scale[self.codes][column]
+            sums = np.matmul(np.ones(self.n_points) if weights is None else weights, centred)
+            centred -= np.expand_dims(sums / self.masses[0], axis)
+        else:
+            centred = x - np.take(first, self.codes, axis=axis)
+            weighted = centred if weights is None else weights[column] * centred
+            ordered = np.take(weighted, self.order, axis=axis)
+            sums = np.add.reduceat(ordered, self.starts, axis=axis)
+            centred -= np.take(sums / self.masses[column], self.codes, axis=axis)
+        centred *= scale[column]
         return centred
-
-    def _weighted(self, x: Array, inside: Array, outside: Array | None, scaled: Array) -> Array:
-        """Return ``scaled * (x - outside * sum_g(inside * x) / n_g)``, all of them (n,)."""
-        axis = -1 if x.ndim == 1 else -2
-        column = (slice(None),) + (None,) * (-axis - 1)
-        ordered = np.take(inside[column] * x, self.order, axis=axis)
-        sums = np.add.reduceat(ordered, self.starts, axis=axis) / self.masses[column]
-        means = np.take(sums, self.codes, axis=axis)
-        if outside is not None:
-            means *= outside[column]
-        return scaled[column] * (x - means)
 
     def pairs(self) -> Indices:
         """Return the unordered pairs that count, shape (p, 2), smaller index first."""
@@ -250,10 +244,8 @@ class GroupPreferences(Preferences):
             blocks.append(np.column_stack([members[first], members[second]]))
         return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.intp)
 
-    def pair_weights(self) -> Array | None:
-        """Return the weights of :meth:`pairs`, shape (p,); None if all are 1."""
-        if self._plain:
-            return None
+    def pair_weights(self) -> Array:
+        """Return the weights of :meth:`pairs`, shape (p,)."""
         return np.repeat(self.scale / self.sizes, self.sizes * (self.sizes - 1) // 2)
 
 
@@ -274,6 +266,9 @@ class PairPreferences(Preferences):
         signs = np.column_stack([np.sqrt(self.weights), -np.sqrt(self.weights)]).ravel()
         shape = (n_pairs, n_points)
         self._incidence = sp.csr_array((signs, (rows, pairs.ravel())), shape=shape)
+        self.row_scale = np.bincount(pairs.ravel(), np.repeat(self.weights, 2), n_points).astype(
+            float
+        )
         self._transposed = self._incidence.T.tocsr()
 
     def root(self, x: Array) -> Array:
@@ -293,6 +288,11 @@ class PairPreferences(Preferences):
     def slim(self, n_columns: int) -> Preferences:
         """Return the compact form if p rows of k columns need more memory than its dense root."""
         return self if self.n_pairs * n_columns <= self.n_points**2 else self.compact()
+
+
+def _rows_of(x: Array) -> tuple[int, tuple[Any, ...]]:
+    """Return the axis of the points, and the index that makes numbers of points a factor of `x`."""
+    return (-1, (slice(None),)) if x.ndim == 1 else (-2, (slice(None), None))
 
 
 def _sparse_apply(matrix: sp.csr_array, x: Array) -> Array:
@@ -317,6 +317,8 @@ class Blend(Preferences):
         self.preferences = preferences
         self.beta = float(beta)
         self.pointwise = Pointwise(self.n_points, getattr(preferences, "row_weights", None))
+        both = np.stack([self.pointwise.row_scale, preferences.row_scale])
+        self.row_scale = np.array([self.beta, 1.0 - self.beta]) @ both
 
     def root(self, x: Array) -> Array:
         """Return ``sqrt(beta) x`` over ``sqrt(1 - beta) B x``."""

@@ -168,4 +168,4 @@ def test_with_equal_weights_a_group_costs_the_squared_deviations_of_its_points()
 
 
 def test_pairs_weigh_one_by_default():
-    assert GroupPreferences([0, 0, 1]).pair_weights() is None
+    assert GroupPreferences([0, 0, 1]).pair_weights().tolist() == [1.0]

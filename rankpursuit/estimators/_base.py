@@ -1,16 +1,10 @@
-"""Base classes of all estimators: parameters, input checks, kernels, predictions, comparisons.
-
-:class:`KernelEstimator` has all that a function over a kernel needs. :class:`RankerMixin` adds what
-rankers share: groups, explicit pairs, and the pairwise accuracy as their score.
-"""
+"""The base class of all estimators: parameters, input checks, kernels, comparisons, predictions."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -18,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics import r2_score
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_random_state, gen_batches
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -49,28 +44,16 @@ GroupWeights = str | Mapping[Any, float]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 Generator = np.random.Generator | np.random.RandomState
 
-KERNELS = (
-    "additive_chi2",
-    "chi2",
-    "cosine",
-    "laplacian",
-    "linear",
-    "poly",
-    "polynomial",
-    "rbf",
-    "sigmoid",
-)
-WITH_GAMMA = frozenset({"chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid"})
-NOT_NEGATIVE_ONLY = frozenset({"additive_chi2", "chi2"})
+KERNELS = tuple(sorted(kernel_metrics()))
+WITH_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
+NOT_NEGATIVE_ONLY = ("additive_chi2", "chi2")
 """Kernels of histograms, whose features must not be negative."""
-BETWEEN_0_AND_1 = frozenset({"rbf", "laplacian", "chi2"})
+BETWEEN_0_AND_1 = ("rbf", "laplacian", "chi2")
 """Kernels that are 1 for equal points and fall to 0 with their distance."""
 
 LARGE = 1e30
 """Largest absolute kernel value or score. The solvers multiply fourth powers of the one by squares
 of the other, which stay finite."""
-MOST_UNEVEN = 1e12
-"""Largest ratio of two weights; more would leave no digits of the smaller one in a sum."""
 ASYMMETRIC = 1e-5
 """Largest asymmetry of a kernel, relative to its largest value: that of single precision."""
 
@@ -78,8 +61,6 @@ _BLOCK = 1 << 22
 """Kernel values in memory at a time during a prediction: 32 MB."""
 _COPIED_ENTRIES = 1 << 20
 """Entries of which a variance may hold a copy: 8 MB."""
-_FEW_ENTRIES = 1 << 16
-"""Up to this size the checks of scikit-learn take longer than a pass over the entries."""
 
 
 # Parameters
@@ -202,15 +183,7 @@ def check_parameter(name: str, value: Any, allowed: Sequence[Constraint]) -> Non
     if not any(constraint.is_valid(value) for constraint in allowed):
         *others, last = (constraint.words for constraint in allowed)
         wanted = f"{', '.join(others)} or {last}" if others else last
-        shown = " ".join(repr(value).split())
-        shown = shown if len(shown) <= 100 else f"{shown[:100]}..."
-        raise ValueError(f"{name} must be {wanted}; got {shown}")
-
-
-@cache
-def _parameter_names(cls: Any) -> list[str]:
-    """Return the names of an estimator's parameters, which scikit-learn looks up every time."""
-    return cls._get_param_names()
+        raise ValueError(f"{name} must be {wanted}; got {' '.join(repr(value).split()):.100}")
 
 
 def random_generator(random_state: RandomState) -> Generator:
@@ -264,9 +237,7 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     """Check the label of each point; one group if there are no groups."""
     if groups is None:
         return np.zeros(n_points, dtype=np.intp)
-    # As objects, so that a list of numbers and strings does not become one of strings.
-    column = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
-    labels = check_labels(column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column)
+    labels = check_labels(groups)
     if len(labels) != n_points:
         raise ValueError(
             f"groups must have one label for each of the {n_points} samples; got {len(labels)}: "
@@ -276,12 +247,7 @@ def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
     return labels
 
 
-def resolve_groups(
-    groups: ArrayLike | None,
-    qid: ArrayLike | None,
-    group: ArrayLike | None,
-    n_points: int,
-) -> NDArray:
+def resolve_groups(groups: Any, qid: Any, group: Any, n_points: int) -> NDArray:
     """Return the checked labels of groups, query ids, or sizes in the form of LightGBM."""
     given = {"groups": groups, "qid": qid, "group": group}
     names = [name for name, value in given.items() if value is not None]
@@ -349,46 +315,31 @@ def scored_part(
     return scores[scored], values[..., scored], labels
 
 
-@dataclass(frozen=True)
-class RunningVariance:
-    """Number, mean, squared deviations and range of entries, mergeable across blocks."""
+class RunningVariance(NamedTuple):
+    """Number, mean and squared deviations of entries, mergeable across blocks."""
 
     n_entries: int = 0
     mean: float = 0.0
     squares: float = 0.0
-    low: float = np.inf
-    high: float = -np.inf
 
-    @classmethod
-    def measure(cls, X: NDArray[np.floating]) -> Self:
-        """Measure all entries, with no copy of a large `X`, which may be a memory map."""
-        found = cls()
-        step = max(1, _COPIED_ENTRIES // max(1, X.shape[1]))
+    def add(self, X: NDArray[np.floating]) -> RunningVariance:
+        """Add all entries, with no copy of a large `X`, which may be a memory map."""
+        n_entries, mean, squares = self
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(X), step):
-                part = np.asarray(X[start : start + step], dtype=np.float64)
-                squares = float(part.var()) * part.size
-                low, high = float(part.min()), float(part.max())
-                found += cls(part.size, float(part.mean()), squares, low, high)
-        return found
-
-    def __add__(self, other: Self) -> Self:
-        if not self.n_entries or not other.n_entries:
-            return self if self.n_entries else other
-        n_entries = self.n_entries + other.n_entries
-        fraction, apart = other.n_entries / n_entries, other.mean - self.mean
-        return type(self)(
-            n_entries,
-            self.mean + fraction * apart,
-            self.squares + other.squares + apart * apart * fraction * self.n_entries,
-            min(self.low, other.low),
-            max(self.high, other.high),
-        )
+            for rows in gen_batches(len(X), max(1, _COPIED_ENTRIES // max(1, X.shape[1]))):
+                part = np.asarray(X[rows], dtype=np.float64)
+                n_entries += part.size
+                fraction, apart = part.size / n_entries, float(part.mean()) - mean
+                squares += float(part.var()) * part.size
+                squares += apart * apart * fraction * (n_entries - part.size)
+                mean += fraction * apart
+        return RunningVariance(n_entries, mean, squares)
 
     @property
     def variance(self) -> float:
-        """Variance; 1 if all entries are equal."""
-        return self.squares / self.n_entries if self.low < self.high else 1.0
+        """Variance; 1 if all entries are equal, to the rounding error of their mean."""
+        variance = self.squares / self.n_entries
+        return 1.0 if math.sqrt(variance) <= 1e-15 * abs(self.mean) else variance
 
 
 def resolve_gamma(
@@ -398,13 +349,13 @@ def resolve_gamma(
 
     "scale" takes the variance of `X`, or of the measured `entries` of more points.
     """
-    if not (isinstance(kernel, str) and kernel in WITH_GAMMA):
+    if kernel not in WITH_GAMMA:
         return None
     if gamma is None:
         return 1.0 / X.shape[1]
     if not isinstance(gamma, str):
         return float(gamma)
-    scaled = X.shape[1] * (entries or RunningVariance.measure(X)).variance
+    scaled = X.shape[1] * (entries or RunningVariance().add(X)).variance
     if not 1.0 / LARGE**2 <= scaled <= LARGE**2:
         raise ValueError(
             f"gamma='scale' needs features of a usual size, got {scaled:.3g} as "
@@ -419,7 +370,7 @@ def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: In
     `values`, (n, r), are those of the training points with r of them, whose indices `columns` has;
     at most 64 x 64 are inspected.
     """
-    if not (isinstance(kernel, str) and kernel in BETWEEN_0_AND_1):
+    if kernel not in BETWEEN_0_AND_1:
         return
     rows, some = (evenly(size) for size in values.shape)
     seen = values[rows[:, None], some][rows[:, None] != columns[some]]
@@ -443,19 +394,16 @@ def evenly(size: int, most: int = 64) -> Indices:
     return np.linspace(0, size - 1, most).astype(np.intp) if size > most else np.arange(size)
 
 
-def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array], *shape: int) -> Array:
-    """Evaluate a function at points block by block, in double precision: values (m, *shape).
+def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> Array:
+    """Evaluate a function at points block by block, in double precision.
 
-    `function` returns values (rows, *shape) of some rows of `X`, of which it holds `n_columns`
-    numbers each. The values have the type of `X`.
+    `function` returns the values of some rows of `X`, of which it holds `n_columns` numbers each.
+    The values have the type of `X`.
     """
-    n_points = X.shape[0]
-    values = np.empty((n_points, *shape), dtype=X.dtype)
-    step = max(1, _BLOCK // max(1, n_columns))
+    blocks = gen_batches(X.shape[0], max(1, _BLOCK // max(1, n_columns)))
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, n_points, step):
-            rows = slice(start, start + step)
-            values[rows] = function(X[rows].astype(np.float64, copy=False))
+        parts = [function(X[rows].astype(np.float64, copy=False)) for rows in blocks]
+        values = np.concatenate(parts).astype(X.dtype, copy=False)
     if not np.isfinite(values).all():
         raise ValueError(
             "X holds points where the predictions are not finite; scale the features as those of "
@@ -464,32 +412,103 @@ def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array], *sh
     return values
 
 
-# Estimators
+# What is compared
+
+
+PASS_GROUPS = (
+    "pass groups= to fit and score alike; through scikit-learn, call "
+    "sklearn.set_config(enable_metadata_routing=True) and pass groups= to fit and score of a "
+    "Pipeline or GridSearchCV, or params={'groups': ...} to cross_validate"
+)
+
+
+def count_groups(preferences: Preferences) -> int:
+    """Return the number of groups; raise a ValueError if they have no pair to learn from."""
+    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
+    assert isinstance(ranking, GroupPreferences)
+    if ranking.n_pairs == 0:
+        raise ValueError(
+            "groups leave no pair to learn from: every group has one sample only; give at least "
+            "one group two samples, or pass no groups to compare all samples"
+        )
+    return ranking.n_groups
+
+
+def check_weights(name: str, weights: ArrayLike, of_each: str, number: int) -> Array:
+    """Return positive weights, one of each sample, group or pair."""
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be one finite number for each {of_each}") from None
+    if values.shape != (number,):
+        raise ValueError(
+            f"{name} must have one number for each of the {number} {of_each}s; got the shape "
+            f"{values.shape}"
+        )
+    if not (np.isfinite(values).all() and (values > 0.0).all()):
+        raise ValueError(f"{name} must be positive finite numbers; leave out what has zero weight")
+    check_size(values, name, "divide all of them by the largest")
+    return values
+
+
+def check_pairs(
+    pairs: ArrayLike | None, weights: ArrayLike | None, groups: list[Any], n_points: int
+) -> tuple[Indices, Array]:
+    """Return explicit pairs of samples, shape (p, 2), and their weights, shape (p,)."""
+    if pairs is None:
+        raise ValueError("weights are those of explicit pairs; pass pairs= too")
+    if any(one is not None for one in groups):
+        raise ValueError("groups and pairs both say what is compared; pass one of them")
+    rows = np.asarray(pairs)
+    if rows.size == 0:
+        raise ValueError("pairs must hold at least one pair to learn from; got none")
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            "pairs must be integers of the shape (p, 2), a row (i, j) for each sample i that is "
+            f"preferred to a sample j; got {rows.dtype} of the shape {rows.shape}"
+        )
+    if rows.min() < 0 or rows.max() >= n_points:
+        raise ValueError(
+            f"pairs must hold indices of the {n_points} samples, from 0 to {n_points - 1}; got "
+            f"indices from {rows.min()} to {rows.max()}"
+        )
+    alone = np.flatnonzero(rows[:, 0] == rows[:, 1])
+    if len(alone):
+        raise ValueError(
+            f"pairs must compare different samples; row {alone[0]} compares sample "
+            f"{rows[alone[0], 0]} with itself"
+        )
+    own = np.ones(len(rows)) if weights is None else weights
+    return rows.astype(np.intp), check_weights("weights", own, "pair", len(rows))
+
+
+# The base class
 
 
 class KernelEstimator(RegressorMixin, BaseEstimator):
     """Base of all estimators: functions ``f(x) = sum_j coef_j k(x_j, x)`` over a kernel."""
 
+    _ranks: ClassVar[bool] = True
+    """Whether points are compared inside groups; a regression fits the scores of each point."""
+    _not_taken: ClassVar[tuple[str, ...]] = ()
+    """Arguments of `fit` that the method cannot use, and refuses."""
     _constraints: ClassVar[Constraints] = {}
     """Constraints of parameters that differ from those of other classes."""
-    _min_samples: ClassVar[int] = 1
     _dtypes: ClassVar[list[type]] = [np.float64]
     """Types that training points may keep; others become the first."""
     _partly_scored: ClassVar[bool] = False
     """Whether points may have no score, which NaN marks."""
-    _takes_weights: ClassVar[bool] = True
-    """Whether the cost is a squared loss, which samples may weigh."""
     _has_linear_form: ClassVar[bool] = False
     """Whether a linear kernel is solved in the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
 
     kernel: Kernel
     gamma: float | str | None
     degree: int
     coef0: float
     kernel_params: Mapping[str, Any] | None
-    scale: bool | str = False
-    n_features_in_: int
+    scale: bool | str = False  # of methods without this parameter
     n_groups_: int | None
     gamma_: Any
     basis_: Any
@@ -528,37 +547,35 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         views = getattr(self, "views", None)
         return tuple(views) if isinstance(views, list | tuple) else (self.kernel,)
 
-    def _kernels_of_histograms(self) -> list[str]:
-        names = [kernel for kernel in self._kernels_in_use() if isinstance(kernel, str)]
-        return [name for name in names if name in NOT_NEGATIVE_ONLY]
+    def _kernels_of_histograms(self) -> list[Kernel]:
+        return [kernel for kernel in self._kernels_in_use() if kernel in NOT_NEGATIVE_ONLY]
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for a parameter out of its range or that does not fit another."""
-        for name in _parameter_names(type(self)):  # type: ignore[arg-type]
-            allowed = self._constraints.get(name) or PARAMETERS[name]
-            check_parameter(name, getattr(self, name), allowed)
+        for name, value in self.get_params(deep=False).items():
+            check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(
                 "kernel_params are the keyword arguments of a kernel that is a callable; got "
                 f"{dict(self.kernel_params)!r} with kernel={self.kernel!r}"
             )
 
+    # Checks of data
+
     def _validate(self, *data: Any, dtype: Any, **options: Any) -> Any:
         """Return points, and scores if given, as scikit-learn checks them."""
-        sparse = self._in_features
-        if sp.issparse(data[0]) and not sparse:
+        if sp.issparse(data[0]) and not self._in_features:
             raise TypeError(
                 "Sparse data was passed for X, which only RLS, RankRLS, SparseRankRLS and RankSVM "
                 "take, with kernel='linear'; pass X.toarray()"
             )
-        return validate_data(
-            self, *data, dtype=dtype, accept_sparse="csr" if sparse else False, **options
-        )
+        sparse = "csr" if self._in_features else False
+        return validate_data(self, *data, dtype=dtype, accept_sparse=sparse, **options)
 
     def _check_points(self, X: ArrayLike) -> Any:
         """Check the parameters, and training points that come without scores."""
         self._check_parameters()
-        X = self._validate(X, dtype=self._dtypes, ensure_min_samples=self._min_samples)
+        X = self._validate(X, dtype=self._dtypes, ensure_min_samples=1 + self._ranks)
         return self._check_for_kernel(X)
 
     def _check_data(
@@ -567,27 +584,25 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Check the parameters, and training points with their scores."""
         self._check_parameters()
         if y is None:
+            remedy = "" if "pairs" in self._not_taken else ", or pairs of samples as pairs="
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
+                f"{type(self).__name__} requires y to be passed, but the target y is None; pass "
+                f"scores{remedy}"
             )
-        least = min_samples or self._min_samples
+        options = {"ensure_min_samples": min_samples or 1 + self._ranks, "reset": reset}
         if self._partly_scored:
-            X = self._validate(X, dtype=self._dtypes, ensure_min_samples=least)
+            X = self._validate(X, dtype=self._dtypes, **options)
             y = column_or_1d(y, dtype=np.float64, warn=True)
             check_consistent_length(X, y)
             if np.isinf(y).any():
                 raise ValueError("y contains infinity; NaN marks an unscored point")
             if np.count_nonzero(~np.isnan(y)) < 2:
                 raise ValueError("y must hold at least two scores; NaN marks an unscored point")
-        elif reset and _are_plain(X, y, least):
-            self.n_features_in_ = np.shape(X)[1]
-            self.__dict__.pop("feature_names_in_", None)
         else:
-            options = {"y_numeric": True, "ensure_min_samples": least, "reset": reset}
-            X, y = self._validate(X, y, dtype=self._dtypes, **options)
+            X, y = self._validate(X, y, dtype=self._dtypes, y_numeric=True, **options)
         scores = np.asarray(y, dtype=np.float64)
         remedy = "scale the scores, and leave points without one out"
-        check_size(scores[~np.isnan(scores)] if self._partly_scored else scores, "y", remedy)
+        check_size(scores[~np.isnan(scores)], "y", remedy)
         return self._check_for_kernel(X), scores
 
     def _check_for_kernel(self, X: Any) -> Any:
@@ -602,6 +617,19 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             largest = abs(X).max()
             self._check_kernel_values(np.array([min(largest, LARGE) * largest]))
         return X
+
+    def _refuse(self, **arguments: Any) -> None:
+        """Raise an error if `fit` got an argument that it does not take."""
+        for name, value in arguments.items():
+            if name not in ("sample_weight", "pairs", "weights"):
+                raise TypeError(f"{type(self).__name__}.fit() got an unexpected argument {name!r}")
+            if name in self._not_taken and value is not None:
+                raise ValueError(
+                    f"{type(self).__name__} takes no {name}: leave it out, or use RankRLS or "
+                    "RankingPursuit"
+                )
+
+    # Kernels and scales
 
     def _kernel(
         self, X: Array, Y: Array, gamma: float | None, kernel: Kernel | None = None
@@ -655,11 +683,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 "kernel"
             )
 
-    def _scale_training(self, X: Any, labels: NDArray | None = None) -> Any:
+    def _scale_training(self, X: Any, labels: NDArray) -> Any:
         """Return scaled training points, and keep what scales new ones."""
+        if "scale" not in vars(self):
+            return X
         self.scaler_ = None
         if isinstance(self.scale, str):
-            return scale_in_groups(X, np.zeros(len(X)) if labels is None else labels)
+            return scale_in_groups(X, labels)
         if self.scale and not self._precomputed:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.scaler_ = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
@@ -671,68 +701,100 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         scaler = vars(self).get("scaler_")
         return X if scaler is None else scaler.transform(X)
 
+    # Fits
+
     def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
-        """Return the quadratic form of points with these labels, which a regression ignores."""
-        return Pointwise(len(labels), sample_weight)
+        """Return all pairs inside each group; for a regression the identity."""
+        if not self._ranks:
+            return Pointwise(len(labels), sample_weight)
+        weight = self.group_weight
+        if isinstance(weight, str):
+            return GroupPreferences(labels, weight, sample_weight)
+        distinct = np.unique(labels).tolist()
+        missing = [label for label in distinct if label not in weight]
+        if missing:
+            raise ValueError(
+                f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
+            )
+        own = [weight[label] for label in distinct]
+        values = check_weights("group_weight", own, "group", len(distinct))
+        return GroupPreferences(labels, values, sample_weight)
 
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        pairs: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> Self:
-        """Fit to scores.
+        """Fit to the differences of scores inside each group, or of explicit pairs.
+
+        A regression (RLS, KernelMatchingPursuit) fits the scores themselves.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,)
-            Scores.
+        y : array-like of shape (n,), optional
+            Scores. May be left out with `pairs`.
         groups : array-like of shape (n,), optional
-            Ignored, unless ``scale="group"``: a regression method does not compare points.
+            Labels or query ids: only points with the same one are compared. Default: all points.
+            A regression ignores them, unless ``scale="group"``.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
             Instead of groups, the sizes of consecutive ones, as in LightGBM.
         sample_weight : array-like of shape (n,), optional
-            Positive weights of the samples. Default: all 1.
+            Positive weights: a pair counts by the product of those of its samples.
+        pairs : array-like of shape (p, 2), optional
+            Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
+            to sample j. A pair may occur more than once and in both directions. Indices are those
+            of the rows of X, so a cross-validation that draws rows cannot pass pairs on. Methods
+            that fit the scores themselves, in whole or in part, take none.
+        weights : array-like of shape (p,), optional
+            Positive weights of the pairs. Default: all 1.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        With pairs the cost is ``sum_k w_k (d_k - (f_i - f_j))^2`` over the rows (i, j). The
+        difference ``d_k`` to be matched is ``y_i - y_j`` if there are scores, even one that
+        contradicts the pair, and otherwise 1. Rows about the same two samples are one comparison
+        with the sum of their weights and the weighted mean of their differences.
         """
-        X, y = self._check_data(X, y)
-        labels = resolve_groups(groups, qid, group, len(y))
-        X = self._scale_training(X, labels) if self.scale else X
-        own = self._check_sample_weight(sample_weight, len(y))
-        return self._fit(X, y, self._preferences(labels, own))
+        self._refuse(pairs=pairs, weights=weights)
+        if pairs is None and weights is None:
+            X, y = self._check_data(X, y)
+            labels = resolve_groups(groups, qid, group, len(y))
+            own = self._check_sample_weight(sample_weight, len(y))
+            preferences = self._preferences(labels, own)
+            if self._ranks:
+                self.n_groups_ = count_groups(preferences)
+            return self._fit(self._scale_training(X, labels), y, preferences)
+        if sample_weight is not None:
+            raise ValueError("sample_weight are those of scores; pass weights= of the pairs")
+        if y is None:
+            X = self._check_points(X)
+        else:
+            X, y = self._check_data(X, y)
+        n_points, self.n_groups_ = X.shape[0], None
+        edges = add_up(*check_pairs(pairs, weights, [groups, qid, group], n_points))
+        scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
+        form = PairPreferences(n_points, edges.pairs, edges.weights)
+        return self._fit(self._scale_training(X, np.zeros(n_points)), scores, form)
 
-    def _refuse(self, unsupported: dict[str, Any]) -> None:
-        """Raise an error if `fit` got arguments that it does not take."""
-        self._check_sample_weight(unsupported.pop("sample_weight", None), 0)
-        for name in unsupported:
-            raise TypeError(f"{type(self).__name__}.fit() got an unexpected argument {name!r}")
-
-    def _check_sample_weight(self, sample_weight: ArrayLike | None, n_points: int) -> Any:
-        """Return positive weights of the samples, None if there are none."""
+    def _check_sample_weight(self, sample_weight: ArrayLike | None, n_points: int) -> Array | None:
+        self._refuse(sample_weight=sample_weight)
         if sample_weight is None:
             return None
-        if not self._takes_weights:
-            raise ValueError(
-                f"{type(self).__name__} takes no sample_weight: leave it out, or use RankRLS or "
-                "RankingPursuit"
-            )
-        weights = check_weights("sample_weight", sample_weight, "sample")
-        if weights.shape != (n_points,):
-            raise ValueError(
-                f"sample_weight must have one number for each of the {n_points} samples; got the "
-                f"shape {weights.shape}"
-            )
-        return weights
+        return check_weights("sample_weight", sample_weight, "sample", n_points)
 
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         """Fit to checked scores in a quadratic form."""
@@ -754,6 +816,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self.gamma_, self.X_basis_ = None, None
         self.basis_, self.coef_ = np.arange(len(weights)), np.array(weights, order="C")
         return self
+
+    # Predictions
 
     def _new_points(self, X: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Check points to predict; those in single precision stay so."""
@@ -794,128 +858,6 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             return X @ (self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_)
         return self._basis_values(X) @ self.coef_
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a file, without pickle; needs the package `skops`.
-
-        A ModelFileError is raised if the file cannot be written, or if a parameter is a function of
-        your own, which a file cannot hold.
-
-        Parameters
-        ----------
-        path : path
-            A new file, or a regular file to replace; see :func:`rankpursuit.load_model`.
-        """
-        check_is_fitted(self)
-        save_model(self, path)
-
-
-def _are_plain(X: Any, y: Any, min_samples: int) -> bool:
-    """Return whether small points and scores are arrays that all checks return as they are."""
-    return (
-        type(X) is np.ndarray
-        and type(y) is np.ndarray
-        and X.dtype == y.dtype == np.float64
-        and X.ndim == 2
-        and y.shape == X.shape[:1]
-        and 0 < X.size <= _FEW_ENTRIES
-        and len(X) >= min_samples
-        and bool(np.isfinite(X).all() and np.isfinite(y).all())
-    )
-
-
-class RankerMixin(KernelEstimator):
-    """Base of the rankers: they compare points inside groups, or of explicit pairs."""
-
-    group_weight: GroupWeights
-    _min_samples = 2
-    # A pipeline always offers sample weights, and fails if its last step has never heard of them.
-    __metadata_request__score: ClassVar = {"groups": True, "sample_weight": None}
-
-    def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
-        """Return all pairs inside each group, of which there may be none."""
-        weight = self.group_weight
-        if isinstance(weight, str):
-            return GroupPreferences(labels, weight, sample_weight)
-        distinct = np.unique(labels).tolist()
-        missing = [label for label in distinct if label not in weight]
-        if missing:
-            raise ValueError(
-                f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
-            )
-        values = check_weights("group_weight", [weight[label] for label in distinct], "group")
-        return GroupPreferences(labels, values, sample_weight)
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        pairs: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to the differences of scores inside each group, or of explicit pairs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,), optional
-            Scores. May be left out with `pairs`.
-        groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
-        qid : array-like of shape (n,), optional
-            Another name for `groups`.
-        group : array-like of shape (n_groups,), optional
-            Instead of groups, the sizes of consecutive ones, as in LightGBM.
-        sample_weight : array-like of shape (n,), optional
-            Positive weights: a pair counts by the product of those of its samples.
-        pairs : array-like of shape (p, 2), optional
-            Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
-            to sample j. A pair may occur more than once and in both directions. Indices are those
-            of the rows of X, so a cross-validation that draws rows cannot pass pairs on.
-        weights : array-like of shape (p,), optional
-            Positive weights of the pairs. Default: all 1.
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        With pairs the cost is ``sum_k w_k (d_k - (f_i - f_j))^2`` over the rows (i, j). The
-        difference ``d_k`` to be matched is ``y_i - y_j`` if there are scores, even one that
-        contradicts the pair, and otherwise 1. Rows about the same two samples are one comparison
-        with the sum of their weights and the weighted mean of their differences.
-        """
-        if pairs is None and weights is None:
-            if y is None:
-                raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None; "
-                    "pass scores, or pairs of samples as pairs="
-                )
-            X, y = self._check_data(X, y)
-            labels = resolve_groups(groups, qid, group, len(y))
-            own = self._check_sample_weight(sample_weight, len(y))
-            preferences = self._preferences(labels, own)
-            self.n_groups_ = count_groups(preferences)
-            X = self._scale_training(X, labels) if self.scale else X
-            return self._fit(X, y, preferences)
-        if sample_weight is not None:
-            raise ValueError("sample_weight are those of scores; pass weights= of the pairs")
-        groups = next((one for one in (groups, qid, group) if one is not None), None)
-        if y is None:
-            X = self._check_points(X)
-        else:
-            X, y = self._check_data(X, y)
-        n_points, self.n_groups_ = X.shape[0], None
-        edges = add_up(*check_pairs(pairs, weights, groups, n_points))
-        scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
-        form = PairPreferences(n_points, edges.pairs, edges.weights)
-        return self._fit(self._scale_training(X) if self.scale else X, scores, form)
-
     def score(
         self,
         X: ArrayLike,
@@ -923,30 +865,39 @@ class RankerMixin(KernelEstimator):
         groups: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the pairwise accuracy: the fraction of pairs in the right order.
+        """Return the pairwise accuracy of a ranker: the fraction of pairs in the right order.
+
+        Of a regression, return the coefficient of determination, R^2.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
         y : array-like of shape (m,)
-            True scores; points with NaN are skipped.
+            True scores; a ranker skips points with NaN.
         groups : array-like of shape (m,), optional
             Only pairs inside a group count. Required if the model was fitted to several groups, or
             a ValueError is raised; one label for all samples compares all of them.
         qid : array-like of shape (m,), optional
             Another name for `groups`.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the squared errors of a regression; a ranker takes none.
 
         Returns
         -------
         float
-            Between 0 and 1, over the pairs whose true scores differ; a pair tied in the prediction
-            counts half.
+            For a ranker between 0 and 1, over the pairs whose true scores differ; a pair tied in
+            the prediction counts half.
         """
         if qid is not None:
             groups = resolve_groups(groups, qid, None, np.shape(qid)[0])
-        scaled_in: dict[str, Any] = {"groups": groups} if isinstance(self.scale, str) else {}
-        y, prediction, labels = scored_part(y, self.predict(X, **scaled_in), groups)
+        prediction = self.predict(X, groups)
+        if not self._ranks:
+            return float(r2_score(y, prediction, sample_weight=sample_weight))
+        if sample_weight is not None:
+            raise ValueError("score of a ranker counts pairs, and takes no sample_weight")
+        y, prediction, labels = scored_part(y, prediction, groups)
         n_fitted = self.n_groups_
         if n_fitted is not None and n_fitted > 1 and labels is None:
             raise ValueError(
@@ -963,76 +914,16 @@ class RankerMixin(KernelEstimator):
             )
         return float(pairwise_accuracy(y, prediction, labels))
 
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file, without pickle; needs the package `skops`.
 
-PASS_GROUPS = (
-    "pass groups= to fit and score alike; through scikit-learn, call "
-    "sklearn.set_config(enable_metadata_routing=True) and pass groups= to fit and score of a "
-    "Pipeline or GridSearchCV, or params={'groups': ...} to cross_validate"
-)
+        A ModelFileError is raised if the file cannot be written, or if a parameter is a function of
+        your own, which a file cannot hold.
 
-
-def count_groups(preferences: Preferences) -> int:
-    """Return the number of groups; raise a ValueError if they have no pair to learn from."""
-    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
-    assert isinstance(ranking, GroupPreferences)
-    if ranking.n_pairs == 0:
-        raise ValueError(
-            "groups leave no pair to learn from: every group has one sample only; give at least "
-            "one group two samples, or pass no groups to compare all samples"
-        )
-    return ranking.n_groups
-
-
-def check_weights(name: str, weights: ArrayLike, of_each: str) -> Array:
-    """Return positive weights; raise a ValueError unless sums of them keep their digits."""
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be one finite number for each {of_each}") from None
-    if not (np.isfinite(values).all() and (values > 0.0).all()):
-        raise ValueError(f"{name} must be positive finite numbers; leave out what has zero weight")
-    low, high = values.min(initial=1.0), values.max(initial=1.0)
-    if not (low >= 1.0 / LARGE and high <= LARGE and values.max() <= MOST_UNEVEN * values.min()):
-        raise ValueError(
-            f"{name} must lie between {1.0 / LARGE:g} and {LARGE:g}, and the largest must be at "
-            f"most {MOST_UNEVEN:g} times the smallest; got {values.min():.3g} to "
-            f"{values.max():.3g}"
-        )
-    return values
-
-
-def check_pairs(
-    pairs: ArrayLike | None, weights: ArrayLike | None, groups: ArrayLike | None, n_points: int
-) -> tuple[Indices, Array]:
-    """Return explicit pairs of samples, shape (p, 2), and their weights, shape (p,)."""
-    if pairs is None:
-        raise ValueError("weights are those of explicit pairs; pass pairs= too")
-    if groups is not None:
-        raise ValueError("groups and pairs both say what is compared; pass one of them")
-    rows = np.asarray(pairs)
-    if rows.size == 0:
-        raise ValueError("pairs must hold at least one pair to learn from; got none")
-    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
-        raise ValueError(
-            "pairs must be integers of the shape (p, 2), a row (i, j) for each sample i that is "
-            f"preferred to a sample j; got {rows.dtype} of the shape {rows.shape}"
-        )
-    if rows.min() < 0 or rows.max() >= n_points:
-        raise ValueError(
-            f"pairs must hold indices of the {n_points} samples, from 0 to {n_points - 1}; got "
-            f"indices from {rows.min()} to {rows.max()}"
-        )
-    alone = np.flatnonzero(rows[:, 0] == rows[:, 1])
-    if len(alone):
-        raise ValueError(
-            f"pairs must compare different samples; row {alone[0]} compares sample "
-            f"{rows[alone[0], 0]} with itself"
-        )
-    if weights is None:
-        return rows.astype(np.intp), np.ones(len(rows))
-    if np.shape(weights) != (len(rows),):
-        raise ValueError(
-            f"weights must have one number for each of the {len(rows)} pairs; got the shape "
-            f"{np.shape(weights)}"
-        )
-    return rows.astype(np.intp), check_weights("weights", weights, "pair")
+        Parameters
+        ----------
+        path : path
+            A new file, or a regular file to replace; see :func:`rankpursuit.load_model`.
+        """
+        check_is_fitted(self)
+        save_model(self, path)

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.metaestimators import available_if
 
+from rankpursuit import metrics
 from rankpursuit.estimators._base import (
     CALLABLE,
     NONE,
@@ -36,7 +38,6 @@ from rankpursuit.estimators._base import (
     Kernel,
     KernelEstimator,
     RandomState,
-    RankerMixin,
     choice,
     count_groups,
     draw_candidates,
@@ -65,14 +66,6 @@ from rankpursuit.estimators.semi_supervised import (
     ViewSetup,
 )
 from rankpursuit.kernels import function_values, gaussian_stack, squared_distances
-from rankpursuit.metrics import (
-    disagreement_error,
-    kendall_tau,
-    mean_average_precision,
-    mean_reciprocal_rank,
-    pairwise_accuracy,
-    squared_error,
-)
 from rankpursuit.preferences import GroupPreferences, Preferences
 from rankpursuit.solvers import (
     MOST_BASIS,
@@ -81,20 +74,14 @@ from rankpursuit.solvers import (
     FunctionGram,
     GramSums,
     JointFitting,
+    nested_rls_path,
     predict_chosen,
 )
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand-in for the class of scikit-learn."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Return the method as it is."""
-        return method
-
+    CallbackSupportMixin, with_callbacks = object, lambda method: method
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,9 +122,8 @@ class Data:
 
     def form(self, model: Any, rows: Indices) -> Preferences:
         """Return the quadratic form of a model over some points."""
-        if self.weights is None:
-            return model._preferences(self.labels[rows])
-        return model._preferences(self.labels[rows], self.weights[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return model._preferences(self.labels[rows], weights)
 
 
 # Metrics
@@ -147,20 +133,20 @@ def _r2(scores: Array, predictions: Array, groups: NDArray | None) -> Any:
     variance = float(np.var(scores))
     if variance == 0.0:
         return np.full(predictions.shape[:-1], np.nan)
-    return 1.0 - squared_error(scores, predictions) / variance
+    return 1.0 - metrics.squared_error(scores, predictions) / variance
 
 
 _TOP_METRICS: dict[str, Metric] = {
-    "map": mean_average_precision,
-    "mrr": mean_reciprocal_rank,
+    "map": metrics.mean_average_precision,
+    "mrr": metrics.mean_reciprocal_rank,
     "ndcg": ndcg,
 }
 """Metrics of all places, or of the first k with the suffix ``@k``."""
 _METRICS: dict[str, Metric] = {
-    "disagreement": lambda *data: -disagreement_error(*data),
-    "kendall": kendall_tau,
-    "neg_mean_squared_error": lambda scores, values, groups: -squared_error(scores, values),
-    "pairwise_accuracy": pairwise_accuracy,
+    "disagreement": lambda *data: -metrics.disagreement_error(*data),
+    "kendall": metrics.kendall_tau,
+    "neg_mean_squared_error": lambda scores, values, groups: -metrics.squared_error(scores, values),
+    "pairwise_accuracy": metrics.pairwise_accuracy,
     "r2": _r2,
     **_TOP_METRICS,
 }
@@ -175,20 +161,6 @@ def metric_named(name: str) -> Metric | None:
     return _METRICS.get(name)
 
 
-class _Predicts(RegressorMixin, BaseEstimator):
-    """A fitted model in the eyes of a scorer, which returns given predictions."""
-
-    def __init__(self, predictions: Array) -> None:
-        self.predictions = predictions
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def predict(self, X: Array) -> Array:
-        """Return the predictions, which are of these points."""
-        return self.predictions
-
-
 def stacked_metric(scoring: Any) -> Metric:
     """Return a function of scores (m,), predictions (..., m) and groups that scores each.
 
@@ -200,11 +172,13 @@ def stacked_metric(scoring: Any) -> Metric:
         return found
     if hasattr(scoring, "set_score_request"):
         asks = bool(scoring.get_metadata_routing().consumes("score", ["groups"]))
+        identity = LinearRegression()  # a fitted model that predicts its only feature
+        identity.coef_, identity.intercept_ = np.ones(1), 0.0
 
         def one(scores: Array, prediction: Array, groups: NDArray | None) -> float:
             passed = {"groups": groups} if asks and groups is not None else {}
             with config_context(enable_metadata_routing=True):
-                return scoring(_Predicts(prediction), np.empty((len(scores), 0)), scores, **passed)
+                return scoring(identity, prediction[:, None], scores, **passed)
 
     else:
         one = scoring
@@ -213,7 +187,7 @@ def stacked_metric(scoring: Any) -> Metric:
         except TypeError:
             raise ValueError(
                 "scoring must take three arguments: scores, predictions, and groups, which are "
-                f"None if there are none; {_name_of(scoring)} does not"
+                f"None if there are none; {scoring!r} does not"
             ) from None
 
     def each(scores: Array, predictions: Array, groups: NDArray | None) -> Array:
@@ -224,10 +198,6 @@ def stacked_metric(scoring: Any) -> Metric:
         return np.reshape(found, predictions.shape[:-1])
 
     return each
-
-
-def _name_of(metric: Metric) -> str:
-    return str(getattr(metric, "__name__", type(metric).__name__)).replace("_", " ")
 
 
 _METRIC_NAME = Constraint(
@@ -253,38 +223,36 @@ def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Spl
     A ValueError is raised if a split cuts a group, or has nothing to learn from or to judge by.
     """
     scored = ~np.isnan(y)
+    rows = np.flatnonzero(scored)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         found = [_read_split(place, split, len(y)) for place, split in enumerate(cv)]
     else:
-        rows = np.flatnonzero(scored)
         own = None if labels is None else labels[rows]
         splitter = cv if hasattr(cv, "split") else _folds(cv, len(rows), own)
         parts = splitter.split(X[rows], y[rows], own)
         found = [(rows[train], rows[test]) for train, test in parts]
-    splits = [
-        (np.union1d(train, np.flatnonzero(~scored)), np.unique(test[scored[test]]))
-        for train, test in found
-    ]
-    if len(splits) < 2:
-        raise ValueError(f"cv must give at least two splits; got {len(splits)}")
-    for place, (train, test) in enumerate(splits):
-        learned = train[scored[train]]
-        if len(learned) == 0 or len(test) == 0:
+    if len(found) < 2:
+        raise ValueError(f"cv must give at least two splits; got {len(found)}")
+    splits = []
+    for place, (train, test) in enumerate(found):
+        learned, judged = np.intersect1d(train, rows), np.intersect1d(test, rows)
+        if len(learned) == 0 or len(judged) == 0:
             raise ValueError(
                 f"cv must leave scores to learn from and to judge by; split {place} has none in "
                 "one of its parts"
             )
-        if len(np.intersect1d(learned, test)):
+        if len(np.intersect1d(learned, judged)):
             raise ValueError(
                 f"cv must hold out what it judges by; split {place} has samples in both of its "
                 "parts"
             )
-        cut = [] if labels is None else np.intersect1d(labels[learned], labels[test]).tolist()
+        cut = [] if labels is None else np.intersect1d(labels[learned], labels[judged]).tolist()
         if cut:
             raise ValueError(
                 f"cv must keep groups whole; split {place} has group {cut[0]!r} in both of its "
                 "parts: use a number of folds, GroupKFold or another splitter of groups"
             )
+        splits.append((np.union1d(train, np.flatnonzero(~scored)), judged))
     return splits
 
 
@@ -295,10 +263,10 @@ def _folds(n_folds: int, n_points: int, labels: NDArray | None) -> GroupKFold | 
             f"cv={n_folds} folds need at least as many {parts} with scores; got n_{parts} = "
             f"{n_parts}: lower cv or add {parts}"
         )
-    if labels is not None:
-        return GroupKFold(n_folds)
     # Points are often sorted by their scores, and then a fold of neighbours is like no other.
-    return KFold(n_folds, shuffle=True, random_state=0)
+    return (
+        GroupKFold(n_folds) if parts == "groups" else KFold(n_folds, shuffle=True, random_state=0)
+    )
 
 
 def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices]:
@@ -346,23 +314,20 @@ def score_table(axes: Grid, scores: Array) -> dict[str, NDArray[Any]]:
             "scoring has no value in any fold: no test part has scores that differ, inside a "
             "group if there are groups; use fewer folds or another metric"
         )
-    mean, std = counted.mean(axis=0), counted.std(axis=0)
-    lowered = -np.where(np.isnan(mean), -np.inf, mean)
-    mesh = np.meshgrid(*axes.values(), indexing="ij")
-    return {
-        **{f"param_{name}": values.ravel() for name, values in zip(axes, mesh, strict=True)},
-        "mean_test_score": mean,
+    std, mesh = counted.std(axis=0), np.meshgrid(*axes.values(), indexing="ij")
+    table = {f"param_{name}": values.ravel() for name, values in zip(axes, mesh, strict=True)}
+    table |= {
+        "mean_test_score": counted.mean(axis=0),
         "std_test_score": std,
         "standard_error": std / np.sqrt(max(1, len(counted) - 1)),  # 0 if only one fold counts
-        "rank_test_score": 1 + np.searchsorted(np.sort(lowered), lowered),
+        "rank_test_score": np.empty(0),
         **{f"split{place}_test_score": fold for place, fold in enumerate(folds)},
     }
+    return join_tables([table])
 
 
 def join_tables(tables: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """Return the rows of several tables of the same columns, ranked together."""
-    if len(tables) == 1:
-        return tables[0]
     joined = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     lowered = -np.nan_to_num(joined["mean_test_score"], nan=-np.inf, neginf=-np.inf)
     joined["rank_test_score"] = 1 + np.searchsorted(np.sort(lowered), lowered)
@@ -405,7 +370,7 @@ def _task(search: Any, n_subtasks: int, name: str = "fit", parent: Any = None) -
     task.call_on_fit_task_end(estimator=search)
 
 
-class _PathCV(CallbackSupportMixin, KernelEstimator):
+class _PathCV(KernelEstimator, CallbackSupportMixin):
     """Base of the estimators that choose their parameters by cross-validation."""
 
     _estimator: ClassVar[Any]
@@ -419,12 +384,6 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
         "scoring": (_METRIC_NAME, CALLABLE),
         "dictionary": (choice("auto"), *PARAMETERS["dictionary"]),
     }
-    _min_samples = 2
-
-    gammas: Numbers | None
-    cv: Any
-    scoring: str | Metric
-    selection: Selection
 
     @with_callbacks
     def fit(
@@ -460,7 +419,7 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
         -------
         self
         """
-        X, y = self._check_data(X, y)
+        X, y = self._check_data(X, y, min_samples=2)
         labels = resolve_groups(groups, qid, group, len(X))
         plain = self._plain()
         plain._check_parameters()
@@ -490,33 +449,34 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
         weights = {} if data.weights is None else {"sample_weight": data.weights}
         model.fit(data.X, data.y, data.labels, **weights)
         self.best_estimator_ = model
-        self.basis_, self.coef_ = model.basis_, model.coef_
-        if not self._partly_scored:
-            self.X_basis_ = model.X_basis_
-            if self.scaler_ is not None and model.X_basis_ is not None:
-                self.X_basis_ = self.scaler_.inverse_transform(model.X_basis_)
-        if isinstance(model, RankerMixin):
+        self.basis_, self.coef_, self.X_basis_ = model.basis_, model.coef_, model.X_basis_
+        if self.scaler_ is not None and model._in_features:
+            self.coef_ = model.coef_ / self.scaler_.scale_
+        elif self.scaler_ is not None and model.X_basis_ is not None:
+            original = self.scaler_.inverse_transform
+            views = isinstance(model.X_basis_, list)
+            self.X_basis_ = [*map(original, model.X_basis_)] if views else original(model.X_basis_)
+        if model._ranks:
             self.n_groups_ = model.n_groups_
 
     def _plain(self) -> Any:
         """Return the estimator itself, with all parameters that are not chosen, and one seed."""
         own, names = self.get_params(deep=False), self._estimator().get_params()
-        left = {"n_basis", "scale", *(["dictionary"] if self._is_auto else [])}
+        left = {"n_basis", "scale", *(["dictionary"] if self._is_auto() else [])}
         shared = {name: own[name] for name in names if name in own and name not in left}
         if "random_state" in shared and not isinstance(shared["random_state"], int | np.integer):
             generator = random_generator(shared["random_state"])
             shared["random_state"] = int(generator.choice(1 << 31))
         return self._estimator(**shared)
 
-    @property
     def _is_auto(self) -> bool:
-        return isinstance(getattr(self, "dictionary", None), str) and self.dictionary == "auto"
+        return getattr(self, "dictionary", None) == "auto"
 
     def _dictionaries(self, n_features: int) -> list[dict[str, str]]:
         """Return the parameters of each dictionary to try, none if there is one only."""
         names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MOST_FACTORS else [])]
-        default = isinstance(self.kernel, str) and self.kernel == "rbf" and self.gammas is None
-        return [{"dictionary": name} for name in names] if self._is_auto and default else [{}]
+        chosen = self._is_auto() and self.kernel == "rbf" and self.gammas is None
+        return [{"dictionary": name} for name in names] if chosen else [{}]
 
     def _score_grid(
         self, plain: Any, own: Mapping[str, str], data: Data, several_groups: bool, task: Any
@@ -608,15 +568,12 @@ class _PathCV(CallbackSupportMixin, KernelEstimator):
 
 def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
     """Raise a ValueError if no scores differ, inside a group for a ranker."""
-    scored = ~np.isnan(y)
-    if isinstance(plain, RankerMixin):
+    scored, within = ~np.isnan(y), " inside a group" if plain._ranks else ""
+    if plain._ranks:
         count_groups(plain._preferences(labels[scored]))
-        if not np.any(GroupPreferences(labels[scored]).root(y[scored])):
-            raise ValueError(
-                "y must hold different scores inside a group to learn an order from; all are equal"
-            )
-    elif np.ptp(y) == 0.0:
-        raise ValueError("y must hold different scores to learn from; all are equal")
+    compared = labels[scored] if plain._ranks else np.zeros(len(y))
+    if not np.any(GroupPreferences(compared).root(y[scored])):
+        raise ValueError(f"y must hold different scores{within} to learn from; all are equal")
 
 
 def _most_basis(asked: int | None, default: int, available: int, remedy: str) -> int:
@@ -672,7 +629,7 @@ def _subset_paths(
             search._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
         )
         form = data.form(plain, train)
-        coef = plain._path(columns, among, data.y[train], form, sizes, axes["alpha"])
+        coef = nested_rls_path(columns, among, sizes, data.y[train], axes["alpha"], form)
         yield function_values(new, coef)
 
 
@@ -691,42 +648,49 @@ def _pursuit_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
     """Follow one path for each fold, gamma, beta and ridge, from the fold's Gram matrix."""
-    ridges, n_steps = axes["ridge"], len(axes["n_basis"])
-    models = [clone(plain).set_params(beta=float(beta)) for beta in axes.get("beta", [])]
-    if plain._of_functions:
-        yield from _function_paths(models or [plain], data, ridges, n_steps, bool(models))
-        return
-    candidates = _candidates(plain, data)
+    betas = axes.get("beta")
+    models = [plain]
+    if betas is not None:
+        models = [clone(plain).set_params(beta=float(beta)) for beta in betas]
+    paths = _function_paths if plain._of_functions else _kernel_paths
+    for values in paths(search, models, data, gammas, axes["ridge"], len(axes["n_basis"])):
+        yield values[:, 0] if betas is None else values
+
+
+def _kernel_paths(
+    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], ridges: Array, n_steps: int
+) -> Iterator[Array]:
+    """Yield predictions (len(gammas), len(models), len(ridges), n_steps, m) of each fold."""
+    candidates = _candidates(models[0], data)
     columns = search._stack(data.X, np.arange(len(data.y)), candidates, gammas)
-    grams = [_training_grams(model, columns, data) for model in models or [plain]]
+    grams = [_training_grams(model, columns, data) for model in models]
     for (train, test), *found in zip(data.splits, *grams, strict=True):
         own = np.flatnonzero(np.isin(candidates, train))
         among = columns[:, candidates[own][:, None], own]
         new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
         values = []
-        for model, sums in zip(models or [plain], found, strict=True):
+        for model, sums in zip(models, found, strict=True):
             staged = model._path(sums.select(own), among, ridges, n_steps).predict(new)
             values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
-        yield np.stack(values, axis=1) if models else values[0]
+        yield np.stack(values, axis=1)
 
 
 def _function_paths(
-    models: list[Any], data: Data, ridges: Array, n_steps: int, of_betas: bool
+    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], ridges: Array, n_steps: int
 ) -> Iterator[Array]:
-    """Follow one path for each fold, model and ridge, over the functions of a dictionary."""
+    """Yield the same for the functions of a dictionary, which have no gamma."""
     dictionary = make_dictionary(models[0].dictionary).fit(data.X)
     columns = dictionary_values(dictionary, data.X)
     for train, test in data.splits:
         values = np.empty((1, len(models), len(ridges), n_steps, len(test)))
         for place, model in enumerate(models):
-            form = data.form(model, train)
-            gram = FunctionGram(columns[train], products_of(dictionary), form)
+            gram = FunctionGram(columns[train], products_of(dictionary), data.form(model, train))
             path = model._function_path(gram, data.y[train], ridges, n_steps)
             chosen = [dictionary.columns(data.X[test], np.maximum(own, 0)) for own in path.selected]
             staged = predict_chosen(path, np.stack(chosen))
             missing = n_steps - staged.shape[1]  # there are fewer functions
             values[0, place] = np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge")
-        yield values if of_betas else values[:, 0]
+        yield values
 
 
 def _candidates(plain: Any, data: Data) -> Indices:
@@ -743,7 +707,7 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
     def gram(rows: Indices) -> GramSums:
         return GramSums.of(columns[:, rows], data.y[rows], data.form(model, rows))
 
-    labels = data.labels if isinstance(model, RankerMixin) else np.arange(len(data.y))
+    labels = data.labels if model._ranks else np.arange(len(data.y))
     blocks = common_blocks(data.splits, labels)
     if blocks is None:
         yield from (gram(train) for train, _ in data.splits)
@@ -824,6 +788,7 @@ class RLSCV(_PathCV):
     """
 
     _estimator = RLS
+    _ranks = False
     _grid, _held_out = _alpha_grid, _alpha_paths
 
     def __init__(
@@ -843,7 +808,7 @@ class RLSCV(_PathCV):
         self._set_parameters(locals())
 
 
-class RankRLSCV(_PathCV, RankerMixin):
+class RankRLSCV(_PathCV):
     """RankRLS with alpha and gamma chosen by cross-validation.
 
     Parameters
@@ -901,7 +866,7 @@ class RankRLSCV(_PathCV, RankerMixin):
         self._set_parameters(locals())
 
 
-class SparseRankRLSCV(_PathCV, RankerMixin):
+class SparseRankRLSCV(_PathCV):
     """RankRLS on a random subset of regressors, with its size and the rest by cross-validation.
 
     Parameters
@@ -1006,6 +971,7 @@ class KernelMatchingPursuitCV(_PathCV):
     """
 
     _estimator = KernelMatchingPursuit
+    _ranks = False
     _grid, _held_out = _pursuit_grid, _pursuit_paths
 
     def __init__(
@@ -1030,7 +996,7 @@ class KernelMatchingPursuitCV(_PathCV):
         self._set_parameters(locals())
 
 
-class RankingPursuitCV(_PathCV, RankerMixin):
+class RankingPursuitCV(_PathCV):
     """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
 
     All numbers of functions are judged from one path a fold.
@@ -1080,7 +1046,8 @@ class RankingPursuitCV(_PathCV, RankerMixin):
     scaler_ : StandardScaler or None
         Scales the features; None if nothing is scaled.
     basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
-        The chosen model, as in :class:`RankingPursuit`; `X_basis_` in the units of `X`.
+        The chosen model, as in :class:`RankingPursuit`, in the units of `X`: so are `X_basis_` and,
+        with a linear kernel in methods that have the weights of features, `coef_`.
 
     See Also
     --------
@@ -1144,7 +1111,7 @@ class RankingPursuitCV(_PathCV, RankerMixin):
         self._set_parameters(locals())
 
 
-class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
+class CombinedRankingRegressionPursuitCV(_PathCV):
     """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
 
     Parameters
@@ -1211,7 +1178,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV, RankerMixin):
         self._set_parameters(locals())
 
 
-class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
+class SemiSupervisedRankingPursuitCV(_PathCV):
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
     Folds are of the scored points; all unscored points stay in every training part.
@@ -1237,8 +1204,9 @@ class SemiSupervisedRankingPursuitCV(_PathCV, RankerMixin):
     ----------
     cv_results_, best_params_, best_score_, best_index_, best_estimator_, scaler_
         The search, as in :class:`RankingPursuitCV`.
-    basis_, coef_, n_groups_, n_features_in_, feature_names_in_
-        The chosen model, as in :class:`SemiSupervisedRankingPursuit`.
+    basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
+        The chosen model, as in :class:`SemiSupervisedRankingPursuit`; `X_basis_` in the units of
+        `X`.
 
     See Also
     --------

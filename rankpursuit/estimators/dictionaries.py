@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import validate_data
 
 from rankpursuit.estimators._base import (
     NONE,
@@ -45,6 +47,7 @@ _SAMPLE_ROWS = 50_000
 _BLOCK_ENTRIES = 2**21
 """Values of functions computed at a time: 16 MB."""
 _NO_PRODUCTS = np.empty((0, 2), dtype=np.intp)
+_DTYPES = (np.float64, np.float32)
 
 
 class Term(NamedTuple):
@@ -110,6 +113,7 @@ class AdditiveDictionary(BaseEstimator):
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
         _check(self, knots=[integer(0)], widths=[several(*POSITIVE)])
+        X = validate_data(self, X, dtype=_DTYPES)
         sample = np.asarray(X[evenly(len(X), _SAMPLE_ROWS)], dtype=np.float64)
         n_levels = min(_N_LEVELS, len(sample))
         levels = (np.arange(n_levels) + 0.5) / n_levels
@@ -152,6 +156,7 @@ class AdditiveDictionary(BaseEstimator):
 
     def columns(self, X: Array, which: Indices) -> Array:
         """Return the values (m, len(which)) of some functions at points (m, n_features)."""
+        X = validate_data(self, X, reset=False, dtype=_DTYPES)
         which, n_functions = np.asarray(which), len(self.features_)
         out, single = np.empty((len(X), len(which))), which < n_functions
         out[:, single] = self._values(X, which[single])
@@ -263,6 +268,7 @@ class KernelDictionary(BaseEstimator):
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Draw the points from `X`, (n, n_features)."""
         _check(self, n_points=[integer(1), NONE], widths=[several(*POSITIVE)])
+        X = validate_data(self, X, dtype=_DTYPES)
         rows = draw_candidates(len(X), self.n_points, self.random_state)
         self.points_ = np.asarray(X[rows], dtype=np.float64)
         self.gammas_ = np.asarray(self.widths) * resolve_gamma("rbf", "scale", X)
@@ -270,6 +276,7 @@ class KernelDictionary(BaseEstimator):
 
     def columns(self, X: Array, which: Indices) -> Array:
         """Return the values (m, len(which)) of some functions at points (m, n_features)."""
+        X = validate_data(self, X, reset=False, dtype=_DTYPES)
         widths, points = np.divmod(np.asarray(which), len(self.points_))
         used, places = np.unique(points, return_inverse=True)
         squared = squared_distances(X, self.points_[used])
@@ -360,9 +367,8 @@ def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.fl
     """Return the values (n, N) of all functions, not of products, in the precision of `X`."""
     which = np.arange(count_functions(dictionary))
     values = np.empty((len(X), len(which)), dtype=X.dtype)
-    step = max(1, _BLOCK_ENTRIES // max(1, len(which)))
-    for start in range(0, len(X), step):
-        part = np.asarray(X[start : start + step], dtype=np.float64)
+    for rows in gen_batches(len(X), max(1, _BLOCK_ENTRIES // max(1, len(which)))):
+        part = np.asarray(X[rows], dtype=np.float64)
         found = np.asarray(dictionary.columns(part, which))
         if found.shape != (len(part), len(which)):
             raise ValueError(
@@ -371,7 +377,7 @@ def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.fl
             )
         if not np.isfinite(found).all():
             raise ValueError("columns of a dictionary must return finite values")
-        values[start : start + step] = found
+        values[rows] = found
     return values
 
 

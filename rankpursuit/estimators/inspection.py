@@ -130,23 +130,24 @@ def summarise(model: Any) -> pd.DataFrame:
     if len(inner.cost_) == len(table) + 1:  # unless functions were chosen again
         table["explained"] = 1.0 - inner.cost_[1:] / inner.cost_[0]
     if inner is not model:
-        numbers, scores, _ = path_scores(model)
+        _, numbers, scores, _ = path_scores(model)
         at = dict(zip(numbers.tolist(), scores.tolist(), strict=True))
         table["score"] = [at.get(number, np.nan) for number in range(1, len(table) + 1)]
         table["added"] = table["score"].diff()
     return table
 
 
-def path_scores(model: Any) -> tuple[NDArray[Any], Array, Array]:
-    """Return the values of the axis of a path, mean scores and standard errors at the choice."""
-    table, chosen = model.cv_results_, dict(model.best_params_)
+def path_scores(model: Any) -> tuple[str, NDArray[Any], Array, Array]:
+    """Return the axis of a path, its values, and mean scores and standard errors at the choice."""
+    table, chosen = model.cv_results_, model.best_params_
     axis = "n_basis" if "n_basis" in chosen else "alpha"
     rows = np.full(len(table["mean_test_score"]), True)
-    for name, value in chosen.items():
-        rows &= (table[f"param_{name}"] == value) | (name == axis)
-    columns = (f"param_{axis}", "mean_test_score", "standard_error")
-    values, mean, error = (table[column][rows] for column in columns)
-    return values, mean, error
+    for name in chosen.keys() - {axis}:
+        rows &= table[f"param_{name}"] == chosen[name]
+    values, mean, error = (
+        table[column][rows] for column in (f"param_{axis}", "mean_test_score", "standard_error")
+    )
+    return axis, values, mean, error
 
 
 def _new_axes(ax: Any, width: float = 6.0, height: float = 3.8) -> Any:
@@ -193,28 +194,22 @@ class PathDisplay:
             cost = estimator.cost_
             labels = ("number of functions", "training cost", "")
             return cls(np.arange(len(cost)), cost, None, len(cost) - 1, labels).plot(ax)
-        values, mean, error = path_scores(estimator)
-        others = dict(estimator.best_params_)
-        axis = "n_basis" if "n_basis" in others else "alpha"
-        chosen, scoring = others.pop(axis), estimator.scoring
+        axis, values, mean, error = path_scores(estimator)
+        others, scoring, threshold = dict(estimator.best_params_), estimator.scoring, None
+        chosen = others.pop(axis)
         title = ", ".join(
             f"{name} = {value if isinstance(value, str) else format(value, '.3g')}"
             for name, value in others.items()
         )
-        along = {
-            "n_basis": "number of basis functions",
-            "alpha": "alpha (weight of the regulariser)",
-        }
         if not isinstance(scoring, str):
             scoring = getattr(scoring, "__name__", type(scoring).__name__).replace("_", " ")
-        threshold = None
         if estimator.selection == "sparsest":
-            from rankpursuit.estimators.cv import choose_row
-
             table = estimator.cv_results_
-            best = choose_row(table, "best")
+            best = np.nanargmax(table["mean_test_score"])
             threshold = table["mean_test_score"][best] - table["standard_error"][best]
-        return cls(values, mean, error, chosen, (along[axis], scoring, title), threshold).plot(ax)
+        of_size = axis == "n_basis"
+        label = "number of basis functions" if of_size else "alpha (weight of the regulariser)"
+        return cls(values, mean, error, chosen, (label, scoring, title), threshold).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the path to `ax`, by default axes of a new figure."""
@@ -410,7 +405,9 @@ class FunctionsDisplay:
         mesh = ax.pcolormesh(one, two, values.T, cmap="RdBu", vmin=-most, vmax=most)
         ax.figure.colorbar(mesh, ax=ax, label="contribution")
         some = panel["points"][evenly(len(panel["points"]), 400)]
-        ax.scatter(*some.T, s=2, color="black", alpha=0.35, linewidths=0)
+        inside = ((some >= [one[0], two[0]]) & (some <= [one[-1], two[-1]])).all(axis=1)
+        dots: dict[str, Any] = {"s": 4, "color": "black", "alpha": 0.35, "linewidths": 0}
+        ax.scatter(*some[inside].T, clip_on=False, **dots)  # on the edge too, as yes or no is
         ax.set_xlim(one[0], one[-1])
         ax.set_ylim(two[0], two[-1])
         ax.set_xlabel(panel["features"][0])

@@ -15,7 +15,6 @@ from rankpursuit.estimators._base import (
     Kernel,
     KernelEstimator,
     RandomState,
-    RankerMixin,
     random_generator,
 )
 from rankpursuit.preferences import Preferences
@@ -115,8 +114,11 @@ class RLS(_LeastSquares):
     array([0.23, 0.94])
     """
 
+    _ranks = False
+    _not_taken = ("pairs", "weights")
 
-class RankRLS(RankerMixin, _LeastSquares):
+
+class RankRLS(_LeastSquares):
     """Regularised least squares on the differences of all pairs inside a group.
 
     Solves ``(L K + alpha I) a = L s``, with the Laplacian L of the preference graph.
@@ -175,7 +177,7 @@ class RankRLS(RankerMixin, _LeastSquares):
         self._set_parameters(locals())
 
 
-class SparseRankRLS(RankerMixin):
+class SparseRankRLS(KernelEstimator):
     """RankRLS on a random subset of regressors.
 
     Solves ``(K_R' L K_R + alpha K_RR) a = K_R' L s`` for a random subset R of the points.
@@ -241,23 +243,6 @@ class SparseRankRLS(RankerMixin):
     ) -> None:
         self._set_parameters(locals())
 
-    def _path(
-        self,
-        columns: Array,
-        among: Array,
-        scores: Array,
-        preferences: Preferences,
-        sizes: Sequence[int],
-        alphas: Sequence[float],
-    ) -> Array:
-        """Return the coefficients (w, s, k, r) for w kernels, s nested subsets and k alphas.
-
-        `columns`, (w, n, r), and `among`, (w, r, r), are the kernels of all points, and of those of
-        the largest subset, with the latter; the subsets are its leading points.
-        """
-        form = preferences.slim(columns.shape[2])
-        return nested_rls_path(columns, among, sizes, scores, alphas, form)
-
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         n_points = X.shape[0]
         size = min(count_basis(self.n_basis, n_points), n_points)
@@ -265,7 +250,7 @@ class SparseRankRLS(RankerMixin):
         if self._in_features:
             weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
             return self._keep_weights(weights)
-        columns = self._training_kernel(X, subset)[None]
+        columns, form = self._training_kernel(X, subset)[None], preferences.slim(size)
         alphas = [float(self.alpha)]
-        coef = self._path(columns, columns[:, subset], scores, preferences, [size], alphas)
+        coef = nested_rls_path(columns, columns[:, subset], [size], scores, alphas, form)
         return self._keep(X, subset, coef[0, 0, 0])

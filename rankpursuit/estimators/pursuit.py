@@ -11,14 +11,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, validate_data
 
 from rankpursuit.estimators._base import (
     NONE,
@@ -30,7 +30,6 @@ from rankpursuit.estimators._base import (
     Kernel,
     KernelEstimator,
     RandomState,
-    RankerMixin,
     RunningVariance,
     check_finite,
     draw_candidates,
@@ -46,7 +45,6 @@ from rankpursuit.estimators.inspection import explain, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
-    Columns,
     Fitting,
     FunctionGram,
     GramSums,
@@ -70,8 +68,8 @@ Blocks = Iterable[Block] | Callable[[], Iterable[Block]]
 
 
 @dataclass(frozen=True)
-class Dictionary:
-    """Candidates of a pursuit: the points (N, n_features) whose kernel functions it chooses from.
+class Candidates:
+    """Points (N, n_features) whose kernel functions a pursuit chooses from.
 
     `rows`, (N,), are their indices, which `basis_` reports, and `gamma` is that of the kernel.
     """
@@ -86,15 +84,22 @@ class BlockGram:
     """Gram matrix of the rows of one or several blocks; those of other blocks are added by ``+``.
 
     It counts the groups and the pairs inside them, and has the labels of the groups, to notice a
-    group that two blocks have a part of.
+    group that two blocks have a part of. `settings` are the parameters that the sums depend on.
     """
 
     sums: GramSums
     n_groups: int
     n_pairs: int
     labels: frozenset[Any]
+    settings: Mapping[str, Any]
 
     def __add__(self, other: BlockGram) -> BlockGram:
+        for name, value in self.settings.items():
+            if value is not other.settings[name] and value != other.settings[name]:
+                raise ValueError(
+                    f"{name} was changed since the first block, whose sums depend on it; begin "
+                    "anew with fit, or with a clone of the model"
+                )
         for label in self.labels & other.labels:
             raise ValueError(
                 f"group {label!r} is split: an earlier block has rows of it too; a block must hold "
@@ -105,6 +110,7 @@ class BlockGram:
             self.n_groups + other.n_groups,
             self.n_pairs + other.n_pairs,
             self.labels | other.labels,
+            self.settings,
         )
 
     def __radd__(self, other: int) -> BlockGram:
@@ -117,15 +123,6 @@ class _Pursuit(KernelEstimator):
     _dtypes = [np.float64, np.float32]  # noqa: RUF012
     _constraints: ClassVar[Constraints] = {"tol": (*NOT_NEGATIVE, NONE)}
     __metadata_request__partial_fit: ClassVar = {"groups": True}
-
-    n_basis: int | float | None
-    fitting: Fitting
-    repeat: bool
-    ridge: float
-    dictionary: Any
-    n_candidates: int | None
-    tol: float | None
-    random_state: RandomState
 
     def __init__(
         self,
@@ -161,25 +158,11 @@ class _Pursuit(KernelEstimator):
             )
 
     def _path(
-        self,
-        problem: GramSums | tuple[Array, Array],
-        among: Array | None,
-        ridges: Sequence[float] | Array,
-        n_steps: int,
+        self, sums: GramSums, among: Array | None, ridges: Sequence[float] | Array, n_steps: int
     ) -> PursuitPath:
-        """Follow the paths of w kernels and r ridges: w * r problems, ridges next to each other.
-
-        The problem is a Gram matrix, or the kernel columns (w, m, N) of N candidates and the scores
-        (m,), with the root of the preferences applied. `among`, (w, N, N), has the kernels of the
-        candidates; None for the one ridge 0.
-        """
-        if isinstance(problem, GramSums):
-            follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
-            return ridge_paths(problem, among, ridges, n_steps, **follow)
-        rows, target = problem
-        if among is not None:
-            rows, target = ridge_rows(rows, target, among, ridges)
-        return pursue(rows, target, n_steps, fitting=self.fitting, repeat=self.repeat)
+        """Follow the paths of w Gram matrices and r ridges; see :func:`ridge_paths`."""
+        follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
+        return ridge_paths(sums, among, ridges, n_steps, **follow)
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         self.__dict__.pop("_blocks", None)
@@ -190,7 +173,7 @@ class _Pursuit(KernelEstimator):
         form = choose_form(len(X), len(candidates), preferences, self.fitting)
         if form != "rows" and not self._precomputed:
             points = np.asarray(X[candidates], dtype=np.float64)
-            dictionary = Dictionary(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
+            dictionary = Candidates(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
             sums = self._sum(dictionary, X, scores, preferences)
             path = self._path(sums, self._penalty(dictionary), [self.ridge], n_steps)
             if form == "sums" or is_exact(path):
@@ -200,9 +183,10 @@ class _Pursuit(KernelEstimator):
         kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
         slim = preferences.slim(len(candidates))
         rows = slim.root(kernel), slim.root(scores)
-        among = kernel[:, candidates] if self.ridge > 0.0 else None
-        path = self._path(rows, among, [self.ridge], n_steps)
-        dictionary = Dictionary(X_double[candidates], candidates, self.gamma_)
+        if self.ridge > 0.0:
+            rows = ridge_rows(*rows, kernel[:, candidates], [self.ridge])
+        path = pursue(*rows, n_steps, fitting=self.fitting, repeat=self.repeat)
+        dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
         return self._keep_path(dictionary, path, n_steps)
 
     def _fit_functions(
@@ -236,7 +220,7 @@ class _Pursuit(KernelEstimator):
 
     def _sum(
         self,
-        dictionary: Dictionary,
+        dictionary: Candidates,
         X: NDArray[np.floating],
         scores: Array,
         preferences: Preferences,
@@ -244,18 +228,17 @@ class _Pursuit(KernelEstimator):
         """Return the checked Gram matrix of some rows, which are never copied as a whole."""
         points, gamma = dictionary.points, dictionary.gamma
 
-        def values(X: NDArray[np.floating], out: Array) -> None:
+        def columns(X: NDArray[np.floating], out: Array) -> None:
             out[:] = self._kernel(np.asarray(X, dtype=np.float64), points, gamma)
 
-        columns: Columns = values
         if isinstance(self.kernel, str) and self.kernel == "rbf" and gamma is not None:
-            columns = GaussianColumns(points, gamma)
+            columns = GaussianColumns(points, gamma)  # type: ignore[assignment]
         with np.errstate(over="ignore", invalid="ignore"):
             sums = sum_rows(columns, len(points), X, scores, preferences)
             self._check_kernel_values(np.sqrt(np.abs(np.einsum("bii->bi", sums.gram))))
         return sums
 
-    def _penalty(self, dictionary: Dictionary) -> Array | None:
+    def _penalty(self, dictionary: Candidates) -> Array | None:
         """Return the kernel of the candidates, shape (1, N, N), if there is a ridge."""
         if self.ridge == 0.0:
             return None
@@ -263,12 +246,12 @@ class _Pursuit(KernelEstimator):
         self._check_symmetric(kernel)
         return kernel[None]
 
-    def _warn_if_flat(self, dictionary: Dictionary) -> None:
+    def _warn_if_flat(self, dictionary: Candidates) -> None:
         some = dictionary.points[evenly(len(dictionary.points))]
         values = self._kernel(some, some, dictionary.gamma)
         warn_if_flat(self.kernel, dictionary.gamma, values, np.arange(len(some)))
 
-    def _keep_path(self, dictionary: Dictionary, path: PursuitPath, n_steps: int) -> Self:
+    def _keep_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
         """Keep the one path of a fit."""
         chosen = self._end_path(path, n_steps)
         self._keep(dictionary.points, chosen, self.coef_)
@@ -279,7 +262,8 @@ class _Pursuit(KernelEstimator):
         """Keep the coefficients of the path up to `tol`; return the chosen functions."""
         enough = path.cost[0] <= (-1.0 if self.tol is None else self.tol)
         if enough.any():
-            path, n_steps = path.first(int(np.argmax(enough))), 0
+            n_steps = int(np.argmax(enough))
+            path = replace(path, n_steps=np.minimum(path.n_steps, n_steps))
         reached = int(path.n_steps[0])
         chosen, staged = path.expansion(0)
         check_finite(staged)
@@ -289,7 +273,6 @@ class _Pursuit(KernelEstimator):
         self.coef_ = np.array(staged[-1] if reached else np.empty(0), order="C")
         self.cost_ = np.array(path.cost[0, : reached + 1])
         self.dictionary_ = self.dictionary_ if self._of_functions else None
-        self.scaler_ = self.scaler_ if self.scale else None
         return chosen
 
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
@@ -398,28 +381,17 @@ class _Pursuit(KernelEstimator):
         0.92
         """
         new, blocks = self._copy_for_blocks(), vars(self).get("_blocks")
-        settings = self._block_settings()
         X, y, labels = new._check_block((X, y, groups), reset=blocks is None)
         if blocks is None:
             dictionary = new._draw([X])[0] if candidates is None else new._given(candidates)
-            total: Any = 0
+        elif candidates is not None:
+            raise ValueError("candidates are chosen with the first block; leave them out now")
         else:
-            dictionary, total, before = blocks
-            changed = [
-                name
-                for name, value in settings.items()
-                if value is not before[name] and value != before[name]
-            ]
-            if changed:
-                raise ValueError(
-                    f"{changed[0]} was changed since the first block, whose sums depend on it; "
-                    "begin anew with fit, or with a clone of the model"
-                )
-            if candidates is not None:
-                raise ValueError("candidates are chosen with the first block; leave them out now")
-        total = total + new._block_gram(dictionary, X, y, labels)
+            dictionary = blocks[0]
+        gram = new._block_gram(dictionary, X, y, labels)
+        total = gram if blocks is None else blocks[1] + gram
         new._fit_gram(dictionary, total)
-        new._blocks = dictionary, total, settings
+        new._blocks = dictionary, total
         return self._become(new)
 
     def fit_blocks(self, blocks: Blocks, *, candidates: ArrayLike | None = None) -> Self:
@@ -518,6 +490,7 @@ class _Pursuit(KernelEstimator):
         self
         """
         new = self._copy_for_blocks()
+        validate_data(new, candidates, skip_check_array=True)  # names of the features
         dictionary = new._given(candidates)
         if gram.sums.products.shape[1] != len(dictionary.points):
             raise ValueError(
@@ -548,14 +521,6 @@ class _Pursuit(KernelEstimator):
         self.__dict__.update(new.__dict__)
         return self
 
-    def _block_settings(self) -> dict[str, Any]:
-        """Return the parameters that the sums over blocks depend on."""
-        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
-        settings = {name: getattr(self, name, None) for name in names}
-        if isinstance(settings["group_weight"], Mapping):  # further groups may need further weights
-            settings["group_weight"] = "mapping"
-        return settings
-
     def _checked(self, blocks: Blocks) -> Iterator[tuple[Any, Array, NDArray | None]]:
         """Check one block after the other; the first one defines the number of features."""
         opened = blocks() if callable(blocks) else blocks
@@ -579,10 +544,10 @@ class _Pursuit(KernelEstimator):
         X, y, groups = (*block, None)[:3]
         X, y = self._check_data(X, y, reset=reset, min_samples=1)
         labels = group_labels(groups, len(X))
-        compared = isinstance(self, RankerMixin) and groups is not None
+        compared = self._ranks and groups is not None
         return X, y, labels if compared else None
 
-    def _draw(self, blocks: Iterable[NDArray[np.floating]]) -> tuple[Dictionary, int]:
+    def _draw(self, blocks: Iterable[NDArray[np.floating]]) -> tuple[Candidates, int]:
         """Draw candidates from the points of all blocks; return them and the number of rows."""
         generator, entries, n_rows = random_generator(self.random_state), RunningVariance(), 0
         kept: list[tuple[NDArray, ...]] = []
@@ -595,23 +560,23 @@ class _Pursuit(KernelEstimator):
                 best = smallest(joined[0], self.n_candidates)
                 kept = [tuple(part[best] for part in joined)]
             n_rows += len(X)
-            entries += RunningVariance.measure(X)
+            entries = entries.add(X)
         if not kept:
             raise ValueError("there are no blocks to learn from")
         _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         gamma = resolve_gamma(self.kernel, self.gamma, points, entries)
-        return Dictionary(points, rows, gamma), n_rows
+        return Candidates(points, rows, gamma), n_rows
 
-    def _given(self, candidates: ArrayLike) -> Dictionary:
+    def _given(self, candidates: ArrayLike) -> Candidates:
         """Check candidates that are given; they are counted among themselves."""
         points = check_array(candidates, dtype=np.float64, input_name="candidates")
         self.n_features_in_ = points.shape[1]
         gamma = resolve_gamma(self.kernel, self.gamma, points)
-        return Dictionary(self._check_for_kernel(points), np.arange(len(points)), gamma)
+        return Candidates(self._check_for_kernel(points), np.arange(len(points)), gamma)
 
     def _block_gram(
         self,
-        dictionary: Dictionary,
+        dictionary: Candidates,
         X: NDArray[np.floating],
         scores: Array,
         labels: NDArray | None,
@@ -626,13 +591,17 @@ class _Pursuit(KernelEstimator):
         within = form.preferences if isinstance(form, Blend) else form
         distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
         n_groups, n_pairs = getattr(within, "n_groups", 0), getattr(within, "n_pairs", 0)
-        return BlockGram(sums, n_groups, n_pairs, distinct)
+        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
+        settings = {name: getattr(self, name, None) for name in names}
+        if isinstance(settings["group_weight"], Mapping):  # further groups may need further weights
+            settings["group_weight"] = "mapping"
+        return BlockGram(sums, n_groups, n_pairs, distinct, settings)
 
-    def _fit_gram(self, dictionary: Dictionary, gram: BlockGram | int) -> None:
+    def _fit_gram(self, dictionary: Candidates, gram: BlockGram | int) -> None:
         """Follow the path of a sum of Gram matrices, and keep it."""
         if not isinstance(gram, BlockGram):
             raise ValueError("there are no blocks to learn from")
-        if isinstance(self, RankerMixin):
+        if self._ranks:
             self.n_groups_ = gram.n_groups
             if not gram.n_pairs:
                 raise ValueError(
@@ -642,6 +611,7 @@ class _Pursuit(KernelEstimator):
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._path(gram.sums, self._penalty(dictionary), [self.ridge], n_steps)
         self._warn_if_flat(dictionary)
+        self.scaler_ = None
         self._keep_path(dictionary, path, n_steps)
 
 
@@ -700,8 +670,11 @@ class KernelMatchingPursuit(_Pursuit):
     array([0.3 , 0.96])
     """
 
+    _ranks = False
+    _not_taken = ("pairs", "weights")
 
-class RankingPursuit(RankerMixin, _Pursuit):
+
+class RankingPursuit(_Pursuit):
     """Ranking pursuit: a sparse expansion grown greedily on the differences of pairs.
 
     Every step lowers ``(s - f)' L (s - f)``, the squared loss on all pairs inside a group, with
@@ -839,7 +812,7 @@ class RankingPursuit(RankerMixin, _Pursuit):
         self._set_parameters(locals())
 
 
-class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
+class CombinedRankingRegressionPursuit(_Pursuit):
     """Combined ranking and regression pursuit (CRRP).
 
     Every step lowers ``(s - f)' (beta I + (1 - beta) L) (s - f)``: kernel matching pursuit for
@@ -880,6 +853,8 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
     array([2.4, 7.1])
     """
 
+    _not_taken = ("pairs", "weights")
+
     def __init__(
         self,
         n_basis: int | float | None = None,
@@ -904,36 +879,3 @@ class CombinedRankingRegressionPursuit(RankerMixin, _Pursuit):
 
     def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
         return Blend(super()._preferences(labels, sample_weight), self.beta)
-
-    def fit(  # type: ignore[override]
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to scores, and to their order inside each group.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
-        y : array-like of shape (n,)
-            Scores.
-        groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
-        qid : array-like of shape (n,), optional
-            Another name for `groups`.
-        group : array-like of shape (n_groups,), optional
-            Instead of groups, the sizes of consecutive ones, as in LightGBM.
-        sample_weight : array-like of shape (n,), optional
-            Positive weights: a pair counts by the product of those of its samples.
-
-        Returns
-        -------
-        self
-        """
-        labels = {"qid": qid, "group": group}
-        return super().fit(X, y, groups, **labels, sample_weight=sample_weight)

@@ -14,7 +14,7 @@ from rankpursuit.estimators._base import (
     Array,
     GroupWeights,
     Kernel,
-    RankerMixin,
+    KernelEstimator,
     check_pairs,
 )
 from rankpursuit.solvers import (
@@ -32,7 +32,7 @@ _FEWEST_POINTS, _FEW_POINTS = 200, 1000
 with at least as many features."""
 
 
-class RankSVM(RankerMixin):
+class RankSVM(KernelEstimator):
     """Ranking support vector machine: a hinge loss on every pair inside a group.
 
     Minimises ``a' K a / 2 + C sum w_ij max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
@@ -92,7 +92,7 @@ class RankSVM(RankerMixin):
     """
 
     _has_linear_form = True
-    _takes_weights = False
+    _not_taken = ("sample_weight",)
 
     def __init__(
         self,
@@ -148,12 +148,12 @@ class RankSVM(RankerMixin):
         -------
         self
         """
-        self._refuse(unsupported)
+        self._refuse(**unsupported)
         if pairs is None and weights is None:
             return super().fit(X, y, groups, qid=qid, group=group)
-        groups = next((one for one in (groups, qid, group) if one is not None), None)
         X, self.n_groups_ = self._check_points(X), None
-        listed = add_up_ordered(*check_pairs(pairs, weights, groups, X.shape[0]))
+        checked = check_pairs(pairs, weights, [groups, qid, group], X.shape[0])
+        listed = add_up_ordered(*checked)
         if y is not None:
             raise ValueError("y and pairs both say what is preferred; pass one of them")
         return self._fit_pairs(X, OrderedPairs(X.shape[0], *listed))
@@ -174,13 +174,11 @@ class RankSVM(RankerMixin):
     def _fit_pairs(self, X: Any, pairs: Any) -> Self:
         options: dict[str, Any] = {"loss": self.loss, "tol": self.tol}
         if self._in_weights(X):
-            solved = rank_svm_weights(X, pairs, float(self.C), **options)
-            self.duality_gap_ = float(solved.gap)
-            self._keep_weights(solved.weights)
+            weights, _, self.duality_gap_ = rank_svm_weights(X, pairs, float(self.C), **options)
+            self._keep_weights(weights)
         else:
             if self._in_features:
-                kernel: Array = linear_kernel(X, X)
-                self._check_kernel_values(kernel)
+                kernel = linear_kernel(X, X)
             else:
                 kernel = self._training_kernel(X, np.arange(len(X)))
             path = rank_svm_path(kernel[None], pairs, [float(self.C)], **options)

@@ -18,8 +18,8 @@ from rankpursuit.estimators._base import (
     GroupWeights,
     Indices,
     Kernel,
+    KernelEstimator,
     RandomState,
-    RankerMixin,
     check_finite,
     check_parameter,
     choice,
@@ -66,7 +66,7 @@ class ViewSetup:
     features: list[Indices]
 
 
-class SemiSupervisedRankingPursuit(RankerMixin):
+class SemiSupervisedRankingPursuit(KernelEstimator):
     """Ranking pursuit with several functions that agree with each other on unscored points.
 
     Each view has its own function. All fit the scored points, and the pursuit also lowers
@@ -145,7 +145,7 @@ class SemiSupervisedRankingPursuit(RankerMixin):
     """
 
     _partly_scored = True
-    _takes_weights = False
+    _not_taken = ("sample_weight", "pairs", "weights")
     _constraints: ClassVar[Constraints] = {
         "n_basis": N_BASIS,
         "fitting": (choice("basic", "backfit"),),
@@ -201,10 +201,10 @@ class SemiSupervisedRankingPursuit(RankerMixin):
                 "or a list of kernels"
             )
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
@@ -226,13 +226,13 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         group : array-like of shape (n_groups,), optional
             Instead of groups, the sizes of consecutive ones, as in LightGBM.
         **unsupported : dict
-            Not taken; `sample_weight` raises a ValueError.
+            Not taken; `sample_weight` and `pairs` raise a ValueError.
 
         Returns
         -------
         self
         """
-        self._refuse(unsupported)
+        self._refuse(**unsupported)
         X, y = self._check_data(X, y)
         labels = resolve_groups(groups, qid, group, len(X))
         setup = self._set_up(X, ~np.isnan(y), labels)
@@ -379,12 +379,11 @@ class SemiSupervisedRankingPursuit(RankerMixin):
         ndarray of shape (m, n_views)
             In single precision if `X` is, and in double otherwise.
         """
-
-        def values(part: Array) -> Array:
-            return _side_by_side(self._view_values(part), self.coef_)
-
-        X = self._new_points(X)
-        return predict_blocks(X, np.size(self.coef_), values, self.n_views)
+        return predict_blocks(
+            self._new_points(X),
+            np.size(self.coef_),
+            lambda part: _side_by_side(self._view_values(part), self.coef_),
+        )
 
     def _values(self, X: Array) -> Array:
         """Return the mean of the views' functions."""

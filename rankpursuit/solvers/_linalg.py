@@ -74,7 +74,6 @@ class GrowingBasis:
     def __init__(self, batch: tuple[int, ...], n_rows: int, capacity: int) -> None:
         self._rows = np.zeros((*batch, capacity, n_rows))
         self.directions = np.zeros((*batch, capacity, capacity))  # T
-        self._running: slice | Indices = slice(None)
         self.size = 0
 
     def append(self, columns: Array, squared_norms: Array | None = None) -> Array:
@@ -96,19 +95,12 @@ class GrowingBasis:
         q = left * scale[..., None]
         self._rows[..., p, :] = q
         if p:
-            triangle = self.directions[self._running, ..., :p, :p]
+            triangle = self.directions[..., :p, :p]
             earlier = np.matmul(triangle, along[..., None])[..., 0]
-            self.directions[self._running, ..., :p, p] = earlier * -scale[..., None]
-        self.directions[self._running, ..., p, p] = scale
+            self.directions[..., :p, p] = earlier * -scale[..., None]
+        self.directions[..., p, p] = scale
         self.size += 1
         return q
-
-    def keep(self, kept: Indices) -> None:
-        """Continue with some problems of a batch of one axis; `directions` stays that of all."""
-        rows = np.empty((len(kept), *self._rows.shape[1:]))
-        rows[:, : self.size] = self._rows[kept, : self.size]
-        self._rows = rows
-        self._running = kept if isinstance(self._running, slice) else self._running[kept]
 
 
 def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:

@@ -9,18 +9,12 @@ product, in blocks of rows. The engine is that of :mod:`rankpursuit.solvers.purs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankpursuit.preferences import (
-    Blend,
-    GroupPreferences,
-    PairPreferences,
-    Pointwise,
-    Preferences,
-)
+from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Preferences
 from rankpursuit.solvers.pursuit import (
     NOTHING_LEFT,
     Array,
@@ -67,13 +61,14 @@ class FunctionGram:
         self._factors: slice | Indices = slice(len(factors)) if first else factors
         self._n_factors = len(factors)
         self._pairs = tuple(np.searchsorted(factors, products).T)
-        weights = _point_weights(form)
-        squares, fourths = self._moments(weights), self._moments(np.square(weights), 4)
+        squares = self._moments(form.row_scale)
+        fourths = self._moments(np.square(form.row_scale), 4)
         norms = squares - self._squared_means(form)
         fewest = min(FEWEST_ROWS, len(values) / 20.0)
         rounding = 1e4 * np.finfo(values.dtype).eps * squares
         norms[(norms <= rounding) | (np.square(norms) < fewest * fourths)] = 0.0
         self.norms = norms
+        self._rows: dict[int, Array] = {}
 
     def column(self, number: int) -> Array:
         """Return the values of a function or product, shape (n,)."""
@@ -87,8 +82,10 @@ class FunctionGram:
         return self._moments(self.form.laplacian(vector), 1)
 
     def row(self, number: int) -> Array:
-        """Return a row of the Gram matrix, shape (N + m,)."""
-        return self.correlate(self.column(number))
+        """Return a row of the Gram matrix, shape (N + m,), which is computed once."""
+        if number not in self._rows:
+            self._rows[number] = self.correlate(self.column(number))
+        return self._rows[number]
 
     def _moments(self, weights: Array, power: int = 2) -> Array:
         """Return the weighted sums of powers of all functions and products, shape (N + m,).
@@ -108,7 +105,7 @@ class FunctionGram:
         return np.concatenate([singles, doubles[self._pairs]])
 
     def _squared_means(self, form: Preferences) -> Array:
-        """Return what the diagonal lacks of the sums of squares weighted by `_point_weights`."""
+        """Return what the diagonal lacks of the sums of squares weighted by `row_scale`."""
         if isinstance(form, Blend):
             return (1.0 - form.beta) * self._squared_means(form.preferences)
         singles = np.zeros(self.values.shape[1])
@@ -155,21 +152,6 @@ def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _point_weights(form: Preferences) -> Array:
-    """Return the weight of each point's square in the form, shape (n,)."""
-    if isinstance(form, Blend):
-        both = (_point_weights(part) for part in (form.pointwise, form.preferences))
-        return np.array([form.beta, 1.0 - form.beta]) @ np.stack([*both])
-    if isinstance(form, GroupPreferences):
-        weights = form.scale[form.codes]
-        return weights if form.row_weights is None else weights * form.row_weights
-    if isinstance(form, PairPreferences):
-        ends, weights = form.ends.ravel(), np.repeat(form.weights, 2)
-        return np.bincount(ends, weights, minlength=form.n_points).astype(np.float64)
-    assert isinstance(form, Pointwise)
-    return np.ones(form.n_points) if form.row_weights is None else form.row_weights
-
-
 def pursue_functions(
     gram: FunctionGram,
     target: Array,
@@ -185,8 +167,16 @@ def pursue_functions(
     this fraction of itself to the diagonal of the Gram matrix. The path is of b problems.
     """
     n_steps = _most_steps(n_steps, len(gram.norms), fitting, repeat)
-    form = _RowsOfGram(gram, target, np.asarray(penalties), n_steps, fitting != "basic")
-    return _follow(form, n_steps, fitting, repeat)
+    products, rooted = gram.correlate(target), gram.form.root(target)
+    paths = []
+    for penalty in penalties:
+        form = _RowsOfGram(gram, products, penalty, n_steps, fitting != "basic")
+        form.cost[:] = rooted @ rooted
+        paths.append(_follow(form, n_steps, fitting, repeat))
+    parts = {one.name: [getattr(path, one.name) for path in paths] for one in fields(PursuitPath)}
+    if fitting == "basic":
+        del parts["directions"]
+    return replace(paths[0], **{name: np.concatenate(part) for name, part in parts.items()})
 
 
 def predict_chosen(path: PursuitPath, columns: Array) -> Array:
@@ -196,83 +186,45 @@ def predict_chosen(path: PursuitPath, columns: Array) -> Array:
 
 
 class _RowsOfGram:
-    """The problems of several ridges by those rows of one Gram matrix that a path needs.
+    """The problem of one ridge by those rows of a Gram matrix that its path needs.
 
-    It has the interface of the forms in :mod:`rankpursuit.solvers.pursuit`.
+    It has the interface of the forms in :mod:`rankpursuit.solvers.pursuit`, for a batch of one.
     """
 
     def __init__(
-        self, gram: FunctionGram, target: Array, penalties: Array, n_steps: int, refit: bool
+        self, gram: FunctionGram, products: Array, penalty: float, n_steps: int, refit: bool
     ) -> None:
-        n_problems, n_columns = len(penalties), len(gram.norms)
         single = gram.values.dtype == np.float32
         self.independent = 1e-5 if single else 1e-10
         self.nothing_left = 1e-10 if single else 1e-14 if refit else NOTHING_LEFT**2
-        self._gram, self._penalties = gram, penalties
-        self._rows, self._places = np.empty((n_steps, n_columns)), dict[int, int]()
-        self._chosen = np.zeros((n_problems, n_steps), dtype=np.intp)
-        self._size, self._running = 0, np.arange(n_problems)
-        self.norms = gram.norms * (1.0 + penalties[:, None])
+        self._gram, self._penalty = gram, penalty
+        self._chosen: list[int] = []
+        self._rows = np.empty((n_steps if refit else 1, len(gram.norms)))
+        self.norms = gram.norms[None] * (1.0 + penalty)
         self.left = self.norms.copy()
-        self.correlation = np.tile(gram.correlate(target), (n_problems, 1))
-        rooted = gram.form.root(target)
-        self.cost = np.full(n_problems, rooted @ rooted)
-        self.directions = np.zeros((n_problems, n_steps, n_steps)) if refit else None
+        self.correlation, self.cost = products[None].copy(), np.zeros(1)
+        self.directions = np.zeros((1, n_steps, n_steps)) if refit else None
 
     def take(self, best: Indices, active: Flags) -> Array:
-        """Append the best function of each active problem; return the lengths of the steps."""
-        p, self._size = self._size, self._size + 1
-        self._chosen[:, p] = best
-        for number in np.unique(best[active]).tolist():
-            self._compute_row(number)
-        coefficients = np.zeros((len(best), p + 1))
-        norms = np.ones(len(best))
-        for i in np.flatnonzero(active).tolist():
-            coefficients[i], norms[i] = self._direction(i, p)
-        units = self._combine(coefficients, active)
-        length = self.correlation[np.arange(len(best)), best] / norms * active
-        self.correlation -= length[:, None] * units
-        self.cost = self.cost - np.square(length) * (norms if self.directions is None else 1.0)
-        if self.directions is not None:
-            self.left -= np.square(units)
-            self.directions[self._running, : p + 1, p] = coefficients
-        return length
-
-    def _compute_row(self, number: int) -> None:
-        if number in self._places:
-            return
-        if len(self._places) == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._rows[len(self._places)] = self._gram.row(number)
-        self._places[number] = len(self._places)
-
-    def _direction(self, i: int, p: int) -> tuple[Array, float]:
-        """Return coefficients of a problem's new direction, and what its step is divided by."""
-        chosen, best = self._chosen[i, :p], self._chosen[i, p]
-        row, norm = self._rows[self._places[int(best)]], self.norms[i, best]
+        """Append the best function; return the length of the step, (1,)."""
+        number, p = int(best[0]), len(self._chosen)
+        norm, row = self.norms[0, number], self._rows[0 if self.directions is None else p]
+        row[:] = self._gram.row(number)
+        row[number] += self._penalty * self._gram.norms[number]  # the ridge is on the diagonal
         if self.directions is None:
-            return np.append(np.zeros(p), 1.0), norm
-        earlier = self.directions[self._running[i], :p, :p]
-        along = row[chosen] @ earlier
+            length = self.correlation[:, number] / norm
+            self.correlation -= length * row
+            self.cost = self.cost - np.square(length) * norm
+            return length
+        earlier = self.directions[0, :p, :p]
+        along = row[self._chosen] @ earlier
         left = np.sqrt(max(norm - along @ along, self.independent * norm))
-        return np.append(earlier @ -along, 1.0) / left, left
-
-    def _combine(self, coefficients: Array, active: Flags) -> Array:
-        """Return the products of all functions with combinations of chosen ones, (b, N + m)."""
-        spread = np.zeros((len(coefficients), len(self._places)))
-        chosen = self._chosen[:, : coefficients.shape[1]]
-        for i in np.flatnonzero(active):
-            places = [self._places[number] for number in chosen[i].tolist()]
-            np.add.at(spread[i], places, coefficients[i])
-        units = spread @ self._rows[: len(self._places)]
-        for i in np.flatnonzero(active):  # the ridge is on the diagonal
-            own = self._penalties[i] * self._gram.norms[chosen[i]] * coefficients[i]
-            np.add.at(units[i], chosen[i], own)
-        return units
-
-    def keep(self, kept: Indices) -> None:
-        """Continue with some of the problems; `directions` stays that of all."""
-        self._running, self._chosen = self._running[kept], self._chosen[kept]
-        self._penalties = self._penalties[kept]
-        self.norms, self.left = self.norms[kept], self.left[kept]
-        self.correlation, self.cost = self.correlation[kept], self.cost[kept]
+        coefficients = np.append(earlier @ -along, 1.0) / left
+        unit = coefficients @ self._rows[: p + 1]
+        length = self.correlation[:, number] / left
+        self.correlation -= length * unit
+        self.cost = self.cost - np.square(length)
+        self.left -= np.square(unit)
+        self.directions[0, : p + 1, p] = coefficients
+        self._chosen.append(number)
+        return length

@@ -55,9 +55,6 @@ pass over the Gram matrix of a few thousand candidates that it is added to."""
 
 _CACHED_ENTRIES = 2**14
 """Numbers processed at a time, 128 KB: several passes over them stay in the cache."""
-_STEPS_OF_A_COPY = 4
-"""Steps that take about as long as a copy of a problem. Once enough paths have ended, the others
-are copied, so that no more work is done on those that have ended."""
 
 
 def count_basis(n_basis: int | float | None, n_points: int) -> int:
@@ -109,17 +106,6 @@ class PursuitPath:
         n_steps = self.selected.shape[1]
         directions = np.eye(n_steps) if self.directions is None else self.directions
         return np.cumsum(directions * self.weights[:, None, :], axis=2).swapaxes(1, 2)
-
-    def first(self, n_steps: int) -> PursuitPath:
-        """Return the paths of at most `n_steps` steps."""
-        return PursuitPath(
-            self.selected[:, :n_steps],
-            self.weights[:, :n_steps],
-            None if self.directions is None else self.directions[:, :n_steps, :n_steps],
-            self.cost[:, : n_steps + 1],
-            np.minimum(self.n_steps, n_steps),
-            self.least_left,
-        )
 
     def expansion(self, problem: int) -> tuple[Indices, Array]:
         """Return the f functions chosen in one path, and their coefficients in every prefix.
@@ -241,11 +227,10 @@ def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) ->
 
 
 def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
-    norms = form.norms
+    norms, refit = form.norms, fitting != "basic"
     n_problems, n_columns = norms.shape
     selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
-    weights = np.zeros((n_problems, n_steps))
-    left = np.zeros((n_problems, n_steps))
+    weights, fractions = np.zeros(selected.shape), np.ones(selected.shape)
     cost = np.empty((n_problems, n_steps + 1))
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
@@ -253,43 +238,27 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
     lengths = form.left if fitting == "prefit" else norms.copy()
     lengths[~nonzero_columns(norms)] = np.inf
     dependent = form.independent * norms
-    running: slice | Indices = slice(None)  # problems that are still followed
     active = np.ones(n_problems, dtype=bool)
     starts = np.arange(0, norms.size, n_columns)
     gain = np.empty_like(norms)
-    step = 0
-    while step < n_steps:
+    for step in range(n_steps):
         np.square(form.correlation, out=gain)
         gain /= lengths
         best = first_best(gain)
         at = starts + best
         active &= gain.take(at) > floor
-        n_active = np.count_nonzero(active)
-        if not n_active:
+        if not active.any():
             break
-        if fitting != "basic":
-            left[running, step] = form.left.take(at)
-        weights[running, step] = form.take(best, active)
-        if fitting != "basic":
+        if refit:
+            np.divide(form.left.take(at), norms.take(at), out=fractions[:, step], where=active)
+        weights[:, step] = form.take(best, active)
+        if refit:
             lengths[form.left <= dependent] = np.inf
         if not repeat:
             lengths.put(at, np.inf)
-        selected[running, step] = best if n_active == len(active) else np.where(active, best, -1)
-        step += 1
-        cost[running, step] = form.cost
-        if (len(active) - n_active) * (n_steps - step) > _STEPS_OF_A_COPY * n_active:
-            kept = np.flatnonzero(active)
-            form.keep(kept)
-            lengths = form.left if fitting == "prefit" else lengths[kept]
-            floor, dependent, gain = floor[kept], dependent[kept], gain[: len(kept)]
-            active, starts = active[kept], starts[: len(kept)]
-            running = kept if isinstance(running, slice) else running[kept]
-    taken = selected >= 0
-    fractions = np.ones_like(left)
-    if fitting != "basic":
-        whole = np.take_along_axis(norms, np.maximum(selected, 0), axis=1)
-        np.divide(left, whole, out=fractions, where=taken)
-    reached = np.count_nonzero(taken, axis=1)
+        selected[:, step] = np.where(active, best, -1)
+        cost[:, step + 1] = form.cost
+    reached = np.count_nonzero(selected >= 0, axis=1)
     last = np.minimum(np.arange(n_steps + 1), reached[:, None])
     return PursuitPath(
         selected=selected,
@@ -307,7 +276,7 @@ class _Rows:
     Both forms have the squared `norms` of the columns, those of what the chosen columns `left` of
     them (up to date only with a refit), the `correlation` of the columns with the residue, all of
     shape (b, N), the `cost` (b,), and the `directions` of :class:`PursuitPath`. `take` appends a
-    column to each problem, and `keep` continues with some of the problems.
+    column to each problem.
     """
 
     independent = INDEPENDENT**2
@@ -334,34 +303,18 @@ class _Rows:
 
     def take(self, best: Indices, active: Flags) -> Array:
         """Append the best column of each active problem; return the lengths of the steps, (b,)."""
-        column = self._dictionary[self._problems, :, best]
+        column, norms = self._dictionary[self._problems, :, best], self.norms[self._problems, best]
+        scale = np.sqrt(np.where(active, norms, 1.0))
+        unit = column / scale[:, None] if self._basis is None else self._basis.append(column, norms)
+        length = np.einsum("bm,bm->b", unit, self._residue) * active
+        self._residue -= length[:, None] * unit
         if self._basis is None:
-            norm = np.sqrt(np.where(active, self.norms[self._problems, best], 1.0))
-            length = self._step(column / norm[:, None], active)
             self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
-            return length / norm
-        unit = self._basis.append(column, self.norms[self._problems, best])
-        length = self._step(unit, active)
+            return length / scale
         self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
         products = np.matmul(self._transposed, self._pair)
         self.correlation = products[:, :, 0]
         self.left -= np.square(products[:, :, 1])
-        return length
-
-    def keep(self, kept: Indices) -> None:
-        """Continue with some of the problems; `directions` stays that of all."""
-        self._dictionary = self._dictionary[kept]
-        self._transposed = self._dictionary.swapaxes(1, 2)
-        self._problems = self._problems[: len(kept)]
-        self._residue, self._pair = self._residue[kept], self._pair[: len(kept)]
-        self.norms, self.left = self.norms[kept], self.left[kept]
-        self.correlation = self.correlation[kept]
-        if self._basis is not None:
-            self._basis.keep(kept)
-
-    def _step(self, unit: Array, active: Flags) -> Array:
-        length = np.einsum("bm,bm->b", unit, self._residue) * active
-        self._residue -= length[:, None] * unit
         return length
 
 
@@ -388,7 +341,6 @@ class _Gram:
         self._divisors = np.where(nonzero_columns(self.norms), self.norms, 1.0)
         self.correlation = np.array(products, dtype=np.float64)
         self.cost = np.array(square, dtype=np.float64)
-        self._running: slice | Indices = slice(None)
         self._size = 0
         self._chosen = np.zeros((n_problems, n_steps), dtype=np.intp)
         self._units = np.zeros((n_problems, n_steps if refit else 0, n_columns))
@@ -411,21 +363,12 @@ class _Gram:
         self.cost = self.cost - np.square(length)
         return length
 
-    def keep(self, kept: Indices) -> None:
-        """Continue with some of the problems; `directions` stays that of all."""
-        self._first, self._problems = self._first[kept], self._problems[: len(kept)]
-        self._running = kept if isinstance(self._running, slice) else self._running[kept]
-        self._chosen, self._units = self._chosen[kept], self._units[kept]
-        self.norms, self.left = self.norms[kept], self.left[kept]
-        self._divisors = self._divisors[kept]
-        self.correlation, self.cost = self.correlation[kept], self.cost[kept]
-
     def _append(self, best: Indices, row: Array) -> tuple[Array, Array]:
         """Orthogonalise the chosen columns by their products; return those of the unit vectors."""
         assert self.directions is not None
         p = self._size
         self._chosen[:, p] = best
-        units, earlier = self._units[:, :p], self.directions[self._running, :p, :p]
+        units, earlier = self._units[:, :p], self.directions[:, :p, :p]
         along = units[self._problems, :, best]
         coefficients = np.zeros((len(best), p + 1))
         coefficients[:, p] = 1.0
@@ -442,7 +385,7 @@ class _Gram:
         norm = np.sqrt(np.where(squared > 0.0, squared, np.inf))
         unit = values / norm[:, None]
         self._units[:, p] = unit
-        self.directions[self._running, : p + 1, p] = coefficients / norm[:, None]
+        self.directions[:, : p + 1, p] = coefficients / norm[:, None]
         self._size += 1
         return unit, norm
 

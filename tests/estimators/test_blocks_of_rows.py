@@ -5,6 +5,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from all_estimators import PURSUITS, id_of
 from grouped_rows import assert_same_model, shuffled_groups, sorted_groups
@@ -380,3 +381,16 @@ def test_kernel_values_that_are_not_finite_are_refused():
     X, y, _ = sorted_groups()
     with pytest.raises(ValueError, match="values of the kernel 'poly' must be finite"):
         KernelMatchingPursuit(kernel="poly", degree=99, gamma=1.0).partial_fit(1e9 * X, y)
+
+
+def test_names_of_features_come_with_blocks_and_with_candidates():
+    X, y, groups = sorted_groups()
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = RankingPursuit(5)
+    gram = model.block_gram(table, y, groups, candidates=table[:30])
+    for fitted in (
+        clone(model).fit_blocks([(table, y, groups)]),
+        clone(model).partial_fit(table, y, groups),
+        clone(model).fit_gram(gram, table[:30]),
+    ):
+        assert list(fitted.feature_names_in_) == ["a", "b", "c"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from all_estimators import grouped_data, id_of, made
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from rankpursuit import (
     PairDictionary,
     RankingPursuit,
     RankingPursuitCV,
+    SemiSupervisedRankingPursuitCV,
     UnionDictionary,
     load_model,
 )
@@ -214,6 +216,17 @@ def test_features_scaled_in_groups(estimator):
 def test_points_of_the_basis_are_in_original_units():
     search = RankingPursuitCV(4, dictionary="kernel", cv=3).fit(10.0 + 5.0 * X, Y, GROUPS)
     np.testing.assert_allclose(search.X_basis_, 10.0 + 5.0 * X[search.basis_])
+    search = SemiSupervisedRankingPursuitCV(2, nus=[1.0], cv=2).fit(10.0 + 5.0 * X, Y, GROUPS)
+    for basis, points in zip(search.basis_, search.X_basis_, strict=True):
+        np.testing.assert_allclose(points, 10.0 + 5.0 * X[basis])
+
+
+@pytest.mark.parametrize("search", made("RLSCV", "RankRLSCV", "SparseRankRLSCV"), ids=id_of)
+def test_weights_of_features_are_in_original_units(search):
+    table = X * [1.0, 100.0, 1e-3]
+    model = search.set_params(kernel="linear", cv=3).fit(table, Y, GROUPS)
+    f = model.predict(table)
+    np.testing.assert_allclose(f[1:] - f[:-1], (table[1:] - table[:-1]) @ model.coef_, atol=1e-10)
 
 
 @each
@@ -270,6 +283,20 @@ def test_missing_and_infinite_features_are_refused(bad, name):
     table[:, 1] = bad
     with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
         RankingPursuit(dictionary=name).fit(table, Y, GROUPS)
+
+
+@pytest.mark.parametrize("dictionary", DICTIONARIES, ids=id_of)
+def test_a_dictionary_alone_takes_tables_and_refuses_what_does_not_fit(dictionary):
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    fitted, which = clone(dictionary).fit(table), np.arange(5)
+    expected = clone(dictionary).fit(X).columns(X, which)
+    np.testing.assert_allclose(fitted.columns(table, which), expected)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        clone(dictionary).fit(table.assign(b=np.nan))
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.columns(table.rename(columns={"a": "d"}), which)
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3"):
+        clone(dictionary).fit(X).columns(X[:, :2], which)
 
 
 def test_a_dictionary_without_a_usable_function_is_refused():

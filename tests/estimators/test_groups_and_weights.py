@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from all_estimators import ALL, CROSS_VALIDATED, grouped_data, id_of, made
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 
-from rankpursuit import PairDictionary, RankingPursuit, RankingPursuitCV, RankRLSCV
+from rankpursuit import (
+    KernelMatchingPursuit,
+    PairDictionary,
+    RankingPursuit,
+    RankingPursuitCV,
+    RankRLSCV,
+)
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise
 from rankpursuit.solvers.functions import FunctionGram
 
@@ -58,6 +65,16 @@ def test_a_ranker_is_scored_by_query_ids(data):
     assert model.score(X, y, qid=groups) == model.score(X, y, groups)
     with pytest.raises(ValueError, match="groups and qid both say what is compared"):
         model.score(X, y, groups, qid=groups)
+
+
+def test_the_score_of_a_regression_weighs_samples_and_scales_in_groups(data):
+    X, y, groups = data
+    weights = 1.0 + groups
+    model = KernelMatchingPursuit(5, scale="group").fit(X, y, groups)
+    expected = r2_score(y, model.predict(X, groups), sample_weight=weights)
+    assert model.score(X, y, groups, sample_weight=weights) == expected
+    with pytest.raises(ValueError, match="a ranker counts pairs, and takes no sample_weight"):
+        RankingPursuit(5).fit(X, y, groups).score(X, y, groups, sample_weight=weights)
 
 
 @pytest.mark.parametrize("dictionary", ["kernel", "fixed"])

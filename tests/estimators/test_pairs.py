@@ -187,6 +187,22 @@ def test_rank_svm_takes_scores_or_pairs_not_both(data):
         RankSVM().fit(X, y, pairs=GOOD)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RLS",
+        "KernelMatchingPursuit",
+        "CombinedRankingRegressionPursuit",
+        "SemiSupervisedRankingPursuit",
+    ],
+)
+def test_methods_that_cannot_learn_from_pairs_name_those_that_can(data, name):
+    X, y, _ = data
+    for scores in (None, y):
+        with pytest.raises(ValueError, match=f"{name} takes no pairs: .* use RankRLS or"):
+            made(name)[0].fit(X, scores, pairs=GOOD)
+
+
 @each_ranker
 def test_pairs_pass_through_a_pipeline(judged, estimator):
     X, pairs, weights = judged

@@ -241,8 +241,7 @@ def test_equal_weights_are_one_over_the_size_of_each_group(ranker):
         ("sizes", "group_weight must be one of 'pairs', 'equal' or a mapping"),
         ({"a": 1.0, "b": 1.0}, "it has none for 'c'"),
         ({"a": 1.0, "b": -1.0, "c": 1.0}, "positive finite numbers"),
-        ({"a": 1.0, "b": 1e307, "c": 1.0}, "group_weight must lie between 1e-30 and 1e\\+30"),
-        ({"a": 1.0, "b": 1e-13, "c": 1.0}, "at most 1e\\+12 times the smallest"),
+        ({"a": 1.0, "b": 1e307, "c": 1.0}, "group_weight must be finite, .* divide all of them"),
         ({"a": 1.0, "b": "x", "c": 1.0}, "group_weight must be one finite number for each group"),
     ],
 )

@@ -173,6 +173,10 @@ def test_groups_need_not_be_contiguous_and_may_be_any_labels(data, estimator):
 
 @pytest.mark.parametrize("estimator", ALL, ids=id_of)
 def test_sizes_in_place_of_labels_are_refused_with_the_remedy(data, estimator):
-    X, y, _ = data
-    with pytest.raises(ValueError, match=r"got 5 \(groups_from_sizes makes labels of sizes\)"):
-        clone(estimator).fit(X, y, [8, 8, 8, 8, 8])
+    X, y, groups = data
+    sizes = [8, 8, 8, 8, 8]
+    with pytest.raises(ValueError, match=r"got 5: pass sizes .* as group=, .* groups_from_sizes"):
+        clone(estimator).fit(X, y, sizes)
+    expected = clone(estimator).fit(X, y, groups).predict(X)
+    for remedy in ({"group": sizes}, {"groups": groups_from_sizes(sizes)}):
+        np.testing.assert_array_equal(clone(estimator).fit(X, y, **remedy).predict(X), expected)

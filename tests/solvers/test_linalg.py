@@ -74,25 +74,6 @@ def test_zero_column_adds_nothing():
     assert not units.any()
 
 
-def test_problems_that_go_on_alone_keep_the_directions_of_all():
-    columns = np.random.default_rng(3).normal(size=(5, 8, 6))
-    whole, _ = grown(columns)
-    basis = GrowingBasis((5,), 8, 6)
-    running = np.arange(5)
-    for p in range(6):
-        basis.append(columns[running, :, p])
-        if p in (1, 3):
-            kept = np.array([0, 2, 3]) if p == 1 else np.array([1, 2])
-            basis.keep(kept)
-            running = running[kept]
-    assert running.tolist() == [2, 3]
-    n_columns = {0: 4, 1: 2, 2: 6, 3: 6, 4: 2}
-    for problem, n in n_columns.items():
-        expected = whole.directions[problem].copy()
-        expected[:, n:] = 0.0
-        np.testing.assert_allclose(basis.directions[problem], expected, atol=1e-13)
-
-
 LAMBDAS = np.array([1e-3, 1.0, 40.0])
 
 
