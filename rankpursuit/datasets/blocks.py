@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankpursuit.errors import DataError, DataNotFoundError
 
 Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+Run = tuple[Any, str, Any]
 Item = TypeVar("Item", bound=tuple)
 
 ROWS = 8192  # of a block: with a thousand candidates, 64 MB of kernel values
@@ -73,22 +76,41 @@ def array_blocks(
                 yield X[start : start + rows], y[start : start + rows], None
             return
         order = np.argsort(labels, kind="stable")
-        ends = np.append(_starts(labels[order])[1:], len(order))
-        start = 0
-        while start < len(order):
-            last = ends.searchsorted(start + rows, side="right") - 1
-            # No group ends within a block if the next one is larger.
-            stop = ends[max(last, ends.searchsorted(start, side="right"))]
-            part = order[start:stop]
+        for block in whole_groups(((x, "", order[at]) for x, at in _runs(labels[order])), rows):
+            part = np.concatenate([part for *_, part in block])
             yield X[part], y[part], labels[part]
-            start = stop
 
     return Blocks(read)
 
 
-def _starts(labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the rows whose label differs from that of the row before."""
-    return np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
+def _runs(labels: NDArray[Any]) -> Iterator[tuple[Any, slice]]:
+    """Yield each run of rows with one label: the label, and the rows."""
+    starts = [0, *(np.flatnonzero(labels[1:] != labels[:-1]) + 1).tolist(), len(labels)]
+    yield from ((labels[start], slice(start, stop)) for start, stop in pairwise(starts))
+
+
+def whole_groups(runs: Iterable[Run], rows: int) -> Iterator[list[Run]]:
+    """Join runs of rows into blocks of as many whole groups as fit.
+
+    A run is a label, a place for messages, and something with one element per row. A block has at
+    most `rows` rows, unless its only group has more. Raises DataError if a group continues after
+    another one.
+    """
+    seen, block, n_rows = set(), list[Run](), 0
+    for label, same in groupby(runs, key=itemgetter(0)):
+        group = list(same)
+        if label in seen:
+            reason = "continues after another one; the rows of a group must be contiguous"
+            raise DataError(f"{group[0][1]}: group {label} {reason}")
+        seen.add(label)
+        size = sum(len(part) for *_, part in group)
+        if block and n_rows + size > rows:
+            yield block
+            block, n_rows = [], 0
+        block += group
+        n_rows += size
+    if block:
+        yield block
 
 
 def parquet_blocks(
@@ -112,7 +134,7 @@ def parquet_blocks(
     group : str or None, default "group"
         Column of the labels; None for rows without groups.
     rows : int, default 8192
-        Approximate number of rows of a block.
+        Maximum number of rows of a block; a larger group is a block by itself.
 
     Returns
     -------
@@ -151,7 +173,7 @@ def parquet_blocks(
     if not chosen:
         raise DataError(f"{file}: no feature column besides those of score and group")
 
-    def read() -> Iterator[Block]:
+    def read_runs() -> Iterator[Run]:
         n_before = 0
         with open_parquet(file) as parquet:
             for batch in parquet.iter_batches(batch_size=rows, columns=[*chosen, *others]):
@@ -159,49 +181,25 @@ def parquet_blocks(
                 try:
                     numbers = values[[*chosen, score]].to_numpy(dtype=np.float64)
                 except (TypeError, ValueError) as error:
-                    raise DataError(
-                        f"{file}: features and scores must be numbers: {error}"
-                    ) from error
+                    reason = f"features and scores must be numbers: {error}"
+                    raise DataError(f"{file}: {reason}") from error
                 is_bad = ~np.isfinite(numbers).all(axis=1) | values[others].isna().any(axis=1)
                 if is_bad.any():
                     row = n_before + int(is_bad.argmax()) + 1
                     raise DataError(f"{file}, row {row}: a value is missing or not a finite number")
-                labels = None if group is None else values[group].to_numpy()
-                yield numbers[:, :-1], numbers[:, -1], labels
+                labels = values[group].to_numpy() if group else np.full(len(values), n_before)
+                for label, at in _runs(labels):
+                    yield label, f"{file}, row {n_before + at.start + 1}", numbers[at]
                 n_before += len(values)
 
-    return Blocks(read if group is None else lambda: whole_groups(read(), rows, where=str(file)))
+    def read() -> Iterator[Block]:
+        for block in whole_groups(read_runs(), rows):
+            labels, _, parts = zip(*block, strict=True)
+            numbers, lengths = np.concatenate(parts), [len(part) for part in parts]
+            groups = None if group is None else np.repeat(labels, lengths)
+            yield numbers[:, :-1], numbers[:, -1], groups
 
-
-def whole_groups(pieces: Iterator[Any], rows: int, *, where: str) -> Iterator[Block]:
-    """Join pieces ``(X, y, groups)``, split anywhere, into blocks of at least `rows` rows.
-
-    Raises DataError, which names the row, if the rows of a group are not contiguous.
-    """
-    seen: set[Any] = set()
-    n_before = 0
-
-    def complete(block: Any) -> Block:
-        nonlocal n_before
-        for start in _starts(block[2]).tolist():
-            label = block[2][start]
-            if label in seen:
-                reason = "continues after other groups; the rows of a group must be contiguous"
-                raise DataError(f"{where}, row {n_before + start + 1}: group {label} {reason}")
-            seen.add(label)
-        n_before += len(block[1])
-        return block
-
-    held: Any = None
-    for piece in pieces:
-        if held is not None:
-            piece = tuple(np.concatenate(parts) for parts in zip(held, piece, strict=True))
-        held, last = piece, _starts(piece[2])[-1]  # the last group may continue in the next piece
-        if last >= rows:
-            yield complete(tuple(part[:last] for part in piece))
-            held = tuple(part[last:] for part in piece)
-    if held is not None:
-        yield complete(held)
+    return Blocks(read)
 
 
 @contextmanager

@@ -8,14 +8,14 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rankpursuit.datasets.blocks import Blocks, check_count, existing_file
+from rankpursuit.datasets.blocks import Blocks, check_count, existing_file, whole_groups
 from rankpursuit.errors import DataError
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def letor_blocks(
 
     def read() -> Iterator[Letor]:
         width = n_features
-        for lines in _read_queries(files, rows):
+        for runs in whole_groups(_read_runs(files), rows):
+            lines = [line for *_, part in runs for line in part]
             block = _parse(lines, width, dtype, sparse)
             width = block.X.shape[1]
             yield block
@@ -187,24 +188,13 @@ def _read_lines(files: list[Path]) -> Iterator[tuple[str, bytes]]:
             raise DataError(f"{file}: the file holds no rows")
 
 
-def _read_queries(files: list[Path], rows: int) -> Iterator[_Lines]:
-    """Read lines of as many whole queries as fit into `rows` rows, but of at least one."""
-    seen = set()
-    held: _Lines = []
+def _read_runs(files: list[Path]) -> Iterator[tuple[int, str, _Lines]]:
+    """Read lines with their query and place."""
     ids = re.compile(rb"\sqid:(\d+)\s")
-    for query, lines in groupby(_read_lines(files), lambda line: ids.findall(line[1])[:1]):
-        group = list(lines)
-        if not query:
-            raise DataError(f"{group[0][0]}: no query id; {_EXPECTED}")
-        if (number := int(query[0])) in seen:
-            reason = "continues after another one; sort the rows by query, or use load_letor"
-            raise DataError(f"{group[0][0]}: query {number} {reason}")
-        seen.add(number)
-        if held and len(held) + len(group) > rows:
-            yield held
-            held = []
-        held += group
-    yield held
+    for place, text in _read_lines(files):
+        if not (found := ids.search(text)):
+            raise DataError(f"{place}: no query id; {_EXPECTED}")
+        yield int(found[1]), place, [(place, text)]
 
 
 def _parse(lines: _Lines, n_features: int | None, dtype: DTypeLike, sparse: bool) -> Letor:

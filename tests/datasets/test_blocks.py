@@ -43,17 +43,18 @@ def test_arrays_are_cut_between_groups_and_every_row_comes_once(labels, rows):
 
 
 @given(labels=labels_of_groups, rows=st.integers(1, 12), size=st.integers(1, 9))
-def test_pieces_cut_anywhere_become_whole_groups(labels, rows, size):
-    X, y, groups = made(sorted(labels))
-    pieces = (
-        (X[start : start + size], y[start : start + size], groups[start : start + size])
-        for start in range(0, len(y), size)
-    )
-    blocks = list(whole_groups(pieces, rows, where="here"))
-    for found, expected in zip(joined(blocks), (X, y, groups), strict=True):
-        np.testing.assert_array_equal(found, expected)
-    assert sum(len(set(block[2])) for block in blocks) == len(set(labels))
-    assert all(len(block[1]) >= rows for block in blocks[:-1])
+def test_runs_cut_anywhere_become_whole_groups(labels, rows, size):
+    labels = sorted(labels)
+    runs = []
+    for label in dict.fromkeys(labels):
+        left = labels.count(label)
+        while left:
+            runs.append((label, "here", [label] * min(size, left)))
+            left -= min(size, left)
+    blocks = [[x for *_, part in block for x in part] for block in whole_groups(runs, rows)]
+    assert [x for block in blocks for x in block] == labels
+    assert sum(len(set(block)) for block in blocks) == len(set(labels))
+    assert all(len(block) <= rows or len(set(block)) == 1 for block in blocks)
 
 
 def test_arrays_without_groups_are_cut_anywhere_and_can_be_read_again():
@@ -110,6 +111,7 @@ def test_a_parquet_file_comes_in_blocks_of_whole_groups(file, table, rows):
     np.testing.assert_array_equal(y, table["relevance"])
     np.testing.assert_array_equal(groups, table["query"])
     assert sum(len(set(block[2])) for block in blocks) == 40
+    assert all(len(block[1]) <= rows or len(set(block[2])) == 1 for block in blocks)
 
 
 def test_a_pursuit_learns_from_a_parquet_file(file, table):

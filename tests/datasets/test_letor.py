@@ -264,7 +264,7 @@ def test_a_query_that_comes_again_is_refused_in_blocks_with_its_line(tmp_path, m
     monkeypatch.setattr(letor, "_ROWS", piece)
     file = write(tmp_path, "# comment\n1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n")
     assert set(load_letor(file).groups) == {1, 2}
-    with pytest.raises(DataError, match=r"train\.txt, line 4: query 1 continues after another"):
+    with pytest.raises(DataError, match=r"train\.txt, line 4: group 1 continues after another"):
         list(letor_blocks(file))
 
 
@@ -344,7 +344,7 @@ def test_blocks_of_the_real_parts_give_the_model_of_all_their_rows(real_letor):
 FAULTS = {
     "cut off": (lambda text: [*text[:-1], text[-1][:4]], "line 200: .*"),
     "too many features": (lambda text: [*text[:150], "1 qid:99 4:1\n"], "line 151: feature 4"),
-    "query again": (lambda text: [*text, text[0]], "line 201: query 0 continues after another"),
+    "query again": (lambda text: [*text, text[0]], "line 201: group 0 continues after another"),
     "not a number": (lambda text: [*text, "1 qid:99 1:x\n"], "line 201: "),
 }
 
