@@ -264,6 +264,25 @@ def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
     np.testing.assert_array_equal(errors, expected)
 
 
+def test_linear_rank_rls_ties_items_that_differ_in_constant_features_alone():
+    algorithms = {"linear_rank_rls": {"lambda": [0.1, 100.0]}}
+    experiment = parse_experiment(small_config(algorithms=algorithms))
+    task = task_of(experiment, 0)
+    features = task.features.copy()
+    features[task.scored, 0] = 3.45  # all scored items have it
+    features[task.test, 0] = np.linspace(-9.7, 8.3, len(task.test))
+    features[task.test[1:3], 1:] = features[task.test[0], 1:]
+    problem = Problem.of([replace(task, features=features)], WIDTHS[:1], "sigma")
+    spec = experiment.algorithms["linear_rank_rls"]
+    values = predict_grid(problem, spec, slice(problem.n_train, None)).values[0]
+    assert (values[:, :3] == values[:, :1]).all()
+    scored, scores = features[task.scored, 1:], task.scores[task.scored]
+    for own, alpha in zip(values, (0.1, 100.0), strict=True):
+        model = rankpursuit.RankRLS(alpha, kernel="linear", group_weight="pairs")
+        model.fit(scored, scores)
+        np.testing.assert_allclose(own, model.predict(features[task.test, 1:]), rtol=1e-6)
+
+
 SS = "semi_supervised_ranking_pursuit"
 TWO_WIDTHS = (8.0, 40.0)
 
