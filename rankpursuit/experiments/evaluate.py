@@ -140,6 +140,10 @@ def evaluate_unit(
                 own = {label: AlgorithmResult() for label in labels}
                 folds = task.folds(min(FOLDS, len(task.scored) // 2))
                 _add_users(experiment, folds, None, own, failures)
+                if failures and experiment.has_joint_choices:
+                    reason = f"user {task.user}: no parameters without {', '.join(failures)}"
+                    failures = dict.fromkeys(labels, reason) | failures
+                    break
                 errors = {label: x.sums for label, x in own.items() if label not in failures}
                 chosen = choose_parameters(experiment, errors)
                 _add_users(experiment, [task], chosen, results, failures)

@@ -6,6 +6,7 @@ from small_experiment import run_of, small_config
 
 from rankpursuit import RankRLS
 from rankpursuit.errors import ConfigError
+from rankpursuit.experiments import evaluate
 from rankpursuit.experiments.config import parse_experiment
 from rankpursuit.experiments.evaluate import (
     FOLDS,
@@ -178,3 +179,23 @@ def test_only_some_algorithms_cannot_be_run_if_choices_depend_on_others():
     config["kernel"] = config["kernel"] | {"shared": "all"}
     with pytest.raises(ConfigError, match="--only: the parameters of an algorithm depend on"):
         run_of(config, only=["rls"])
+
+
+def test_parameters_of_a_user_that_depend_on_a_failed_algorithm_are_a_failure_too(monkeypatch):
+    config = small_config(tuning_on="user", repeats=1)
+    sparse = config["algorithms"]["sparse_rank_rls"] | {"size_from": "ranking_pursuit"}
+    pursuit = config["algorithms"]["ranking_pursuit"]
+    config["algorithms"] = {"sparse_rank_rls": sparse, "ranking_pursuit": pursuit}
+    run, real = run_of(config), evaluate.predict_grid
+
+    def broken(problem, options, rows):
+        if options.method == "ranking_pursuit":
+            raise FloatingPointError("made up")
+        return real(problem, options, rows)
+
+    monkeypatch.setattr(evaluate, "predict_grid", broken)
+    unit = run.plan.units[run.plan.cells[0], "test"][0]
+    found = evaluate_unit(run.experiment, unit, run.labels, {})
+    assert found.results == {}
+    assert found.failures["ranking_pursuit"].endswith("FloatingPointError: made up")
+    assert found.failures["sparse_rank_rls"].endswith("no parameters without ranking_pursuit")
