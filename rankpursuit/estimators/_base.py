@@ -533,13 +533,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     @property
     def _of_functions(self) -> bool:
-        """Whether the functions are those of a dictionary object, not of the kernel."""
+        """Return whether the functions are those of a dictionary object, not of the kernel."""
         dictionary = getattr(self, "dictionary", "kernel")
         return not (isinstance(dictionary, str) and dictionary == "kernel")
 
     @property
     def _in_features(self) -> bool:
-        """Whether the model is one weight for each feature, so that X may be sparse."""
+        """Return whether the model is one weight for each feature, so that X may be sparse."""
         return self._has_linear_form and isinstance(self.kernel, str) and self.kernel == "linear"
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:

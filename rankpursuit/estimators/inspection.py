@@ -240,7 +240,7 @@ class PathDisplay:
 
 @dataclass
 class ContributionsDisplay:
-    """What each function adds to the prediction of a point, or to its lead over another.
+    """Contribution of each function to the prediction of a point, or to its lead over another.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ COPIES = 6
 
 @dataclass(frozen=True)
 class ViewSetup:
-    """What each view is made of, as indices of the training points or features.
+    """Parts of each view, as indices of the training points or features.
 
     For each view the `points` of its dictionary, the scored points of its loss and the `features`
     that it sees; `agreeing` are the points on which all views are to agree.

@@ -408,7 +408,7 @@ class Experiment(Section):
 
     @property
     def has_joint_choices(self) -> bool:
-        """Whether the parameters of an algorithm depend on the errors of others."""
+        """Return whether the parameters of an algorithm depend on the errors of others."""
         sized = any(options.sized_by for options in self.algorithms.values())
         return sized or self.kernel.shared != "none"
 

@@ -127,7 +127,7 @@ class MethodOptions(Section):
 
     @property
     def has_width(self) -> bool:
-        """Whether the first axis of the grid is the width of the kernel."""
+        """Return whether the first axis of the grid is the width of the kernel."""
         return METHODS[self.method].has_width
 
 
@@ -779,7 +779,7 @@ class EstimatorOptions(MethodOptions):
 
     @property
     def has_width(self) -> bool:
-        """Whether the input is a kernel."""
+        """Return whether the input is a kernel."""
         return self.input == "kernel"
 
 

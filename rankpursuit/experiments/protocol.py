@@ -39,7 +39,7 @@ Users = Annotated[int, Field(ge=1)]
 
 
 class Protocol(Section):
-    """How ratings become ranking problems; the defaults are the paper's supervised experiment."""
+    """Rules that turn ratings into ranking problems; by default the supervised experiment."""
 
     groups: Annotated[
         tuple[Bounds, ...], Field(min_length=1, strict=False), AfterValidator(all_different)

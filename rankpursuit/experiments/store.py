@@ -243,12 +243,12 @@ class RunFolder:
 
     @property
     def has_results(self) -> bool:
-        """Whether some group, repeat and algorithm is complete."""
+        """Return whether some group, repeat and algorithm is complete."""
         return self.repeats.exists()
 
     @property
     def has_store(self) -> bool:
-        """Whether there is a store; an empty file is none."""
+        """Return whether there is a store; an empty file is none."""
         return self.store.exists() and self.store.stat().st_size > 0
 
     @classmethod

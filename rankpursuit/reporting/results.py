@@ -47,7 +47,7 @@ class Results:
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether the ratings were drawn from a model."""
+        """Return whether the ratings were drawn from a model."""
         return self.experiment.data.name == "synthetic"
 
     @property

@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def significant(self) -> bool:
-        """Whether p is below `SIGNIFICANT`, without correction for multiple tests."""
+        """Return whether p is below `SIGNIFICANT`, without correction for multiple tests."""
         return self.p_value < SIGNIFICANT
 
 

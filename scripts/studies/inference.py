@@ -61,7 +61,7 @@ Grids = dict[Key, Grid]
 
 
 class Features(NamedTuple):
-    """What the features of a run are: the folder of its results is called after them."""
+    """Features of a run; the folder of its results is called after them."""
 
     fill_over: str
     reference_users: int
