@@ -57,12 +57,9 @@ inference: $(READY)  ## infer the paper's set-up from its figures; resumable
 interpretations: $(READY)  ## what each interpretation of the paper changes; resumable
 	$(BIN)/python scripts/study.py interpretations
 
-by-user: $(READY)  ## the semi-supervised tables with parameters chosen for each user; resumable
-	for setup in inferred text; do \
-		folder=configs; test $$setup = text || folder=configs/$$setup; \
-		$(BIN)/rp-run $$folder/movielens_semi_supervised.yaml $$folder/jester_semi_supervised.yaml \
-			--set tuning_on=user --set seed=2027 --output results/by_user/$$setup $(OPTIONS) || exit 1; \
-	done
+by-user: $(READY)  ## the inferred set-up with parameters chosen for each user; resumable
+	$(BIN)/rp-run configs/inferred/movielens_semi_supervised.yaml configs/inferred/jester_semi_supervised.yaml \
+		--set tuning_on=user --set seed=2027 --output results/by_user $(OPTIONS)
 	$(BIN)/python scripts/study.py by-user
 
 ablations: $(READY)  ## what is behind the claims that fail; resumable

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -192,8 +191,8 @@ def by_user(folder: Path) -> None:
     Reads the runs of ``make by-user`` and fills a part of results/interpretations.md.
     """
     rows = []
-    for setup, number in product(("inferred", "text"), (4, 2)):
-        place = folder / setup / EXPERIMENTS[number]
+    for number in (4, 2):
+        place = folder / EXPERIMENTS[number]
         if not RunFolder(place).has_results:
             continue
         results = load_results(place)
@@ -207,14 +206,14 @@ def by_user(folder: Path) -> None:
             overall = compare(both[SS], both[label])
             low, high = (signed(end, 4) for end in overall.interval)
             counts = len(ahead), sum(one.significant for one in ahead)
-            row = [f"{setup}, Table {number}", results.algorithms[label]]
+            row = [number, results.algorithms[label]]
             row += [f"{both[SS].mean():.4f}", f"{both[label].mean():.4f}"]
             row += [f"{signed(overall.mean, 4)} ({low} to {high})"]
             rows.append([*row, *(f"{count} of {len(groups)}" for count in counts)])
     if not rows:
         raise click.ClickException(f"{folder}: no complete runs; make by-user")
-    headers = ["set-up", "compared with", "error of SS ranking pursuit", "error of the other"]
+    headers = ["table", "compared with", "error of SS ranking pursuit", "error of the other"]
     headers += ["difference", "groups with SS ahead", "of them significantly"]
-    text = markdown_columns(headers, rows, "llrrrrr")
+    text = markdown_columns(headers, rows, "rlrrrrr")
     click.echo(text)
     write_part(RESULTS / "interpretations.md", "by-user", text)
