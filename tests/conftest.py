@@ -35,13 +35,17 @@ _WORKING_COPY = locate.working_copy
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _ctrl_c_counts() -> None:
-    """Take back that a shell makes what it starts in the background deaf to Ctrl-C.
+def _signals_as_usual() -> None:
+    """Undo that a shell ignores Ctrl-C in background jobs, and ``nohup`` SIGHUP.
 
-    Programs that the tests start would be deaf too.
+    Programs that the tests start would inherit it.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 @pytest.fixture(scope="session", autouse=True)
