@@ -1,7 +1,7 @@
-"""The errors of the package.
+"""Exceptions raised by the package.
 
 Every error that a user can cause and fix derives from `RankpursuitError`: the commands print its
-message as one line and exit with a non-zero status. Anything else is a bug, and shows its
+message as one line and exit with a non-zero status. Any other exception is a bug and keeps its
 traceback.
 """
 
@@ -19,25 +19,25 @@ class DataError(RankpursuitError, ValueError):
 
 
 class DataNotFoundError(RankpursuitError, FileNotFoundError):
-    """A data set, or a file of it, is in none of the places that were searched."""
+    """A data set, or one of its files, was not found in any of the folders searched."""
 
 
 class DownloadError(RankpursuitError):
-    """A file could not be downloaded from any of its addresses."""
+    """A file could not be downloaded from any of its URLs."""
 
 
-class _Faults(RankpursuitError):
+class _ErrorList(RankpursuitError):
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
         super().__init__("\n".join(self.faults))
 
 
-class ConfigError(_Faults, ValueError):
-    """A config that cannot be used; `faults` has a line for each problem: ``key: message``."""
+class ConfigError(_ErrorList, ValueError):
+    """A config that cannot be used; `faults` lists the problems as ``key: message``."""
 
 
 class TooFewUsersError(DataError):
-    """Fewer users than the protocol needs; `faults` has a line for each problem."""
+    """Fewer users than the protocol needs; `faults` lists the problems."""
 
     def __init__(self, *faults: str) -> None:
         self.faults = list(faults)
@@ -45,15 +45,15 @@ class TooFewUsersError(DataError):
 
 
 class StoreError(RankpursuitError):
-    """A store of results that cannot be used: locked, damaged, or of another config or data set."""
+    """A results store that cannot be used: locked, damaged, or of another config or data set."""
 
 
 class RunError(RankpursuitError):
-    """A run that cannot go on."""
+    """A run that cannot continue."""
 
 
-class ClusterError(_Faults, RunError):
-    """Workers that cannot take part in a run; `faults` has a line for each problem."""
+class ClusterError(_ErrorList, RunError):
+    """Workers that cannot take part in a run; `faults` lists the problems."""
 
 
 class OutputError(RankpursuitError):
@@ -61,7 +61,7 @@ class OutputError(RankpursuitError):
 
 
 class ModelFileError(RankpursuitError, ValueError):
-    """A file of a fitted model that is missing, damaged, of a newer version, or not writable."""
+    """A model file that is missing, damaged, of a newer version, or not writable."""
 
 
 class ResultsError(RankpursuitError):

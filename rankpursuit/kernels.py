@@ -11,10 +11,10 @@ REGULAR, IDENTITY, ONES = "regular", "identity", "ones"
 """Kinds of widths, see :func:`classify_widths`."""
 
 CACHED_ENTRIES = 2**16
-"""Numbers processed at a time, 512 KB: two passes over them stay in the cache."""
+"""Values processed at a time (512 KB), so that two passes over them stay in the cache."""
 
 _UNDERFLOW = -746.0
-"""Exponents below this give exactly 0, for which ``np.exp`` takes many times as long."""
+"""Exponents below this underflow to exactly 0, which slows ``np.exp`` down many times."""
 
 _EPS = np.finfo(np.float64).eps
 
@@ -22,25 +22,24 @@ _EPS = np.finfo(np.float64).eps
 def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
     """Return the squared Euclidean distance of every row of `X` to every row of `Y`, (m, n).
 
-    Without `Y`, `X` takes its place: the diagonal is then exactly zero and the result exactly
-    symmetric. No distance is negative, and those of points equal to working precision are zero.
+    `Y` defaults to `X`; the diagonal is then exactly zero and the result exactly symmetric.
+    Distances are never negative, and zero for points that are equal to working precision.
     """
     left = np.asarray(X, dtype=np.float64)
     right = left if Y is None else np.asarray(Y, dtype=np.float64)
     # The expansion |x|^2 - 2xy + |y|^2 loses digits when the points lie far from the origin.
-    # A centre of integers keeps it exact for integers, so that rounding does not make equal
-    # distances differ.
+    # A rounded centre keeps it exact for integers, so that equal distances stay equal.
     centre = np.round(right.mean(axis=0))
     right = right - centre
-    # A product of an array with itself is rounded in another way than one of two arrays.
+    # BLAS rounds the product of an array with itself differently from that of two arrays.
     left = right.copy() if Y is None else left - centre
     squared: NDArray[np.float64] = left @ right.T
     squared *= -2.0
-    of_right = np.einsum("ij,ij->i", right, right)
-    of_left = of_right if Y is None else np.einsum("ij,ij->i", left, left)
-    norms = of_left[:, None] + of_right
+    right_norms = np.einsum("ij,ij->i", right, right)
+    left_norms = right_norms if Y is None else np.einsum("ij,ij->i", left, left)
+    norms = left_norms[:, None] + right_norms
     squared += norms
-    # What is below the rounding error of the sum is noise: equal points have distance zero.
+    # Values below the rounding error of the sum are noise: equal points have distance zero.
     norms *= (left.shape[1] + 2) * _EPS
     np.copyto(squared, 0.0, where=squared <= norms)
     if Y is None:
@@ -68,14 +67,14 @@ def gaussian_stack(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[n
 
 
 class GaussianColumns:
-    """Gaussian functions around given points (n, d), with one product and one pass per block."""
+    """Gaussian functions centred at points (n, d), evaluated by one matrix product per block."""
 
     def __init__(self, points: ArrayLike, gamma: float) -> None:
         points = np.asarray(points, dtype=np.float64)
         self._centre, self._gamma = np.round(points.mean(axis=0)), gamma
         centred = points - self._centre
         squares = np.einsum("ij,ij->i", centred, centred)
-        # Beside |x|^2 and 1, the product is the exponent gamma (2xy - |x|^2 - |y|^2).
+        # The row (x, |x|^2, 1) times this factor is the exponent gamma (2xy - |x|^2 - |y|^2).
         self._factor = gamma * np.column_stack([2.0 * centred, -np.ones(len(points)), -squares]).T
 
     def __call__(
@@ -88,8 +87,8 @@ class GaussianColumns:
         squares = np.einsum("ij,ij->i", centred, centred, out=extended[:, n_features])
         extended[:, n_features + 1] = 1.0
         values = np.matmul(extended, self._factor, out=out)
-        # What is below the rounding error of the sum is noise: equal points have distance zero.
-        # Their squares are equal too, so that a row has one bound for all of them.
+        # Values below the rounding error of the sum are noise: equal points have distance zero.
+        # Equal points have equal squares, so that one bound per row is enough.
         noise = -2.0 * (n_features + 2) * _EPS * self._gamma * squares
         step = max(1, CACHED_ENTRIES // max(1, values.shape[1]))
         for start in range(0, n_rows, step):
@@ -105,8 +104,8 @@ def function_values(
 ) -> NDArray[np.float64]:
     """Return the values ``K a``, (b, ..., m), of kernel expansions.
 
-    `kernel`, (b, m, n), has the kernel values of m points with the n points of the expansions, and
-    `coefficients`, (b, ..., n), any number of axes of a grid, or none.
+    `kernel`, (b, m, n), has the kernel values of m points with the n points of the expansions;
+    `coefficients`, (b, ..., n), may have any number of grid axes.
     """
     if coefficients.ndim == 2:
         return np.matmul(kernel, coefficients[..., None])[..., 0]
@@ -116,11 +115,11 @@ def function_values(
 
 
 def classify_widths(squared: NDArray[np.float64], gammas: ArrayLike) -> NDArray[np.str_]:
-    """Return which of w widths leave nothing to learn on points with these squared distances.
+    """Return the kind of each of w widths on points with these squared distances.
 
-    ``"identity"`` where every pair of distinct points has a kernel value below the working
-    precision, ``"ones"`` where every value is 1 to working precision, else ``"regular"``. Zeros
-    (a point and itself) are skipped.
+    ``"identity"`` if the kernel values of all distinct points are below the working precision,
+    ``"ones"`` if all values are 1 to working precision, else ``"regular"``. Only a regular width
+    can be learned from. Zero distances are skipped.
     """
     gammas = np.asarray(gammas, dtype=np.float64)
     apart = squared[squared > 0.0]

@@ -1,8 +1,8 @@
-"""Errors and scores of rankings, each for one prediction or for a whole stack of them.
+"""Ranking metrics, vectorised over stacks of predictions.
 
 Scores of shape (m,) are compared with predictions of shape (..., m), and b rows of scores, (b, m),
 with predictions of shape (b, ..., m). Only points of the same group (a user, a query) are compared
-with each other. A prediction with a NaN has the value NaN.
+with each other. The value of a prediction that contains NaN is NaN.
 """
 
 from __future__ import annotations
@@ -39,12 +39,11 @@ Ties = Literal["half", "all", "untied"]
 Gain = Literal["linear", "exponential", "shifted"]
 
 _LONG = 600
-"""In groups of more points, pairs are counted by sorting: O(m log m)."""
+"""Number of points above which pairs are counted by sorting, in O(m log m)."""
 _FEW = 1024
-"""Up to this many values are compared all with all at once: a sweep for each point would take
-longer."""
+"""Number of values up to which all pairs are compared at once, faster than a pass per point."""
 _BLOCK = 1 << 17
-"""Predictions are compared in blocks of this many values, which stay in the cache of a core."""
+"""Values per block of predictions: few enough to stay in the cache."""
 
 
 def disagreement_error(
@@ -54,30 +53,30 @@ def disagreement_error(
     *,
     ties: Ties = "half",
 ) -> Array | float:
-    """Disagreement error of formula (1) of the paper: how many pairs are in the wrong order.
+    """Disagreement error, formula (1) of the paper: the fraction of pairs in the wrong order.
 
-    It is ``1/2 sum_ij W_ij |sign(s_i - s_j) - sign(f_i - f_j)|``, 2 for each pair in the wrong
-    order and 1 for a pair that is tied on one side only, over twice the number of pairs: without
-    ties 0 is perfect and 1 is reversed.
+    The sum ``1/2 sum_ij W_ij |sign(s_i - s_j) - sign(f_i - f_j)|`` counts 2 for a pair in the wrong
+    order and 1 for a pair tied on one side only. It is divided by twice the number of pairs:
+    without ties, 0 is perfect and 1 is reversed.
 
     Parameters
     ----------
     scores : array-like of shape (m,) or (b, m)
-        With b rows, the first axis of `predictions` has a row of scores each.
+        With b rows, row i holds the scores for ``predictions[i]``.
     predictions : array-like of shape (..., m) or (b, ..., m)
     groups : array-like of shape (m,), optional
         Only pairs inside a group count. Default: all pairs.
     ties : {"half", "all", "untied"}, default "half"
-        "half": a pair that is tied on either side is half wrong; this is
-        ``(1 - tau_a) / 2`` with Kendall's tau_a, and a constant prediction has 1/2. "all" counts
-        every pair as the formula does: one that is tied on both sides costs nothing, so that a
-        constant prediction is right about all tied scores, and among scores with many ties wins.
-        "untied" counts only the pairs whose scores differ.
+        "half" counts a pair tied on either side as half wrong: the error is ``(1 - tau_a) / 2``
+        with Kendall's tau_a, and 1/2 for a constant prediction. "all" counts every pair as the
+        formula does: a pair tied on both sides costs nothing, so that a constant prediction is
+        right about all tied scores, and wins if most are tied. "untied" counts only the pairs
+        whose scores differ.
 
     Returns
     -------
     float or ndarray of shape (...)
-        NaN where no pair counts.
+        NaN if no pair counts.
     """
     _check_option("ties", ties, Ties)
     rows, stack, shape = _rows_and_stack(scores, predictions)
@@ -85,7 +84,7 @@ def disagreement_error(
     for members in _groups(groups, rows.shape[1]):
         own, predicted = rows[:, members], stack[..., members]
         counted = _untied_pairs(own)[:, None] if ties == "untied" else float(_pairs(own))
-        wrong += counted - _right_less_wrong(own, predicted)
+        wrong += counted - _concordance(own, predicted)
         n_pairs += counted
         if ties == "all":
             wrong -= _tied_pairs(own[:, None], predicted)
@@ -111,29 +110,30 @@ def kendall_tau(
     *,
     empty: float | None = None,
 ) -> Array | float:
-    """Kendall's tau_b, the mean over groups: a score from -1, reversed, to 1.
+    """Kendall's tau_b, averaged over groups: from -1 (reversed) to 1 (perfect).
 
-    In a group it is the number of pairs in the right order minus the number of those in the wrong
-    one, over the geometric mean of the numbers of pairs that are not tied in the scores and not
-    tied in the prediction. A pair that is tied on either side is neither right nor wrong, so that
-    a constant prediction of a group counts 0, and a prediction with the same ties reaches 1.
+    The value of a group is the number of pairs in the right order minus the number in the wrong
+    order, divided by the geometric mean of the numbers of pairs that are untied in the scores and
+    untied in the prediction. A pair tied on either side is neither right nor wrong: a constant
+    prediction has the value 0, and a prediction with the same ties as the scores can reach 1.
 
     Parameters
     ----------
     scores, predictions, groups
-        See :func:`disagreement_error`, which counts the pairs of all groups together.
+        See :func:`disagreement_error`, which pools the pairs of all groups instead.
     empty : float or None, default None
-        Value of a group in which no two scores differ; None leaves it out. NaN if all are.
+        Value of a group whose scores are all equal; None skips it.
 
     Returns
     -------
     float or ndarray of shape (...)
+        NaN if all groups are skipped.
     """
 
     def taus(own: Array, stack: Array) -> tuple[Array, Flags]:
         untied = _untied_pairs(own)
         possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
-        found, surplus = np.zeros_like(possible), _right_less_wrong(own, stack)
+        found, surplus = np.zeros_like(possible), _concordance(own, stack)
         np.divide(surplus, possible, out=found, where=possible > 0.0)
         return found, untied > 0
 
@@ -151,36 +151,36 @@ def ndcg_error(
 ) -> Array | float:
     """One minus the normalised discounted cumulative gain, ``NDCG@k``: 0 is the best order.
 
-    The point that is predicted to come at place i = 1, 2, ... counts its gain over
-    ``log2(i + 1)``, up to place k; the sum is divided by that of the best order. Points that tie in
-    the prediction share their places: each counts the mean over all orders of them.
+    The point at rank i = 1, 2, ... of the prediction counts its gain over ``log2(i + 1)``, up to
+    rank k; the sum is divided by that of the best order. Tied predictions count the mean over all
+    orders of the tied points.
 
     Parameters
     ----------
     scores, predictions, groups
-        Grades of at least 0, unless the gain is "shifted", and predictions of the shapes of
-        :func:`disagreement_error`. The mean over the groups of more than one point counts.
+        Grades, not negative unless the gain is "shifted", and predictions; shapes as in
+        :func:`disagreement_error`. The result is the mean over groups of at least two points.
     k : int, optional
-        Number of places that count. Default: all.
+        Number of ranks that count. Default: all.
     gain : {"linear", "exponential", "shifted"}, default "linear"
         Gain of a point: its grade, as in scikit-learn; ``2^grade - 1``, as in LightGBM and LETOR;
         or its score minus the lowest of its group, for scores of any scale.
     empty : float or None, default 0
-        Error of a group whose points all have no gain, so that no order of them is wrong; None
-        leaves it out. LightGBM counts it as right too, figures published for LETOR as wrong: 1.
+        Error of a group without any gain, in which no order is wrong; None skips it. LightGBM
+        also counts 0, figures published for LETOR count 1.
 
     Returns
     -------
     float or ndarray of shape (...)
-        NaN if all groups are left out.
+        NaN if all groups are skipped.
     """
     _check_places(k)
     _check_option("gain", gain, Gain)
     lowest = np.min(np.asarray(scores, dtype=np.float64), initial=0.0)
     if gain != "shifted" and lowest < 0:
         raise ValueError(
-            f"scores: grades of at least 0 are needed for the gain {gain!r}, got {lowest:g}; "
-            "for other scores choose the gain 'shifted'"
+            f"scores: the gain {gain!r} needs grades of at least 0, got {lowest:g}; use "
+            "gain='shifted' for negative scores"
         )
 
     def errors(gains: Array, stack: Array) -> tuple[Array, Flags]:
@@ -193,9 +193,9 @@ def ndcg_error(
         ideal = (-np.sort(-gains, axis=1)) @ discounts
         begin, size, _, in_tie = _ranked(gains, stack)
         weights = _running(discounts)
-        # Each of the points of a tie counts the mean gain of the tie times its mean discount.
-        of_tie = in_tie * (weights[begin + size] - weights[begin])
-        reached = (of_tie / np.square(size)).sum(axis=2)
+        # Each tied point counts the mean gain of the tie times its mean discount.
+        tie_products = in_tie * (weights[begin + size] - weights[begin])
+        reached = (tie_products / np.square(size)).sum(axis=2)
         positive = ideal > 0.0
         ratio = np.ones_like(reached)
         np.divide(reached, ideal[:, None], out=ratio, where=positive[:, None])
@@ -213,32 +213,33 @@ def mean_average_precision(
     threshold: float = 0.0,
     empty: float | None = None,
 ) -> Array | float:
-    """Mean average precision, MAP or ``MAP@k``: a score from 0 to 1, the best order.
+    """Mean average precision, MAP or ``MAP@k``: from 0 to 1 (perfect).
 
-    The precision at place i is the fraction of relevant points among the first i. The average
-    precision of a group is the sum of the precisions at the places of its relevant points, over
-    the number of them. Points that tie in the prediction count the mean over all orders of them.
+    The precision at rank i is the fraction of relevant points among the first i. The average
+    precision of a group is the mean of the precisions at the ranks of its relevant points. Tied
+    predictions count the mean over all orders of the tied points.
 
     Parameters
     ----------
     scores, predictions, groups
-        See :func:`disagreement_error`. The mean over the groups counts.
+        See :func:`disagreement_error`. The result is the mean over groups.
     k : int, optional
-        Number of places that count; the sum is then divided by `k` if there are more relevant
-        points, so that the best order has 1. Default: all.
+        Number of ranks that count. With more than `k` relevant points the sum of precisions is
+        divided by `k`, so that the best order has the value 1. Default: all.
     threshold : float, default 0
-        A point is relevant if its score is above it.
+        A point is relevant if its score is above this.
     empty : float or None, default None
-        Value of a group without a relevant point; None leaves it out. Figures published for LETOR
-        count it as 0, LightGBM as 1. NaN if all groups are left out.
+        Value of a group without a relevant point; None skips it. Figures published for LETOR
+        count 0, LightGBM counts 1.
 
     Returns
     -------
     float or ndarray of shape (...)
+        NaN if all groups are skipped.
 
     Examples
     --------
-    Two queries. The first one has its relevant points at places 1 and 3, the second one at 2.
+    Two queries. The first one has its relevant points at ranks 1 and 3, the second one at 2.
 
     >>> scores, prediction = [1, 0, 1, 0, 2], [0.9, 0.5, 0.1, 0.8, 0.7]
     >>> round(mean_average_precision(scores, prediction, groups=[7, 7, 7, 8, 8]), 4)
@@ -258,11 +259,11 @@ def mean_reciprocal_rank(
     threshold: float = 0.0,
     empty: float | None = None,
 ) -> Array | float:
-    """Mean reciprocal rank, MRR or ``MRR@k``: a score from 0 to 1.
+    """Mean reciprocal rank, MRR or ``MRR@k``: from 0 to 1 (perfect).
 
-    A group counts 1 / i if its first relevant point is at place i, and 0 if that is below place k.
-    Points that tie in the prediction count the mean over all orders of them. Parameters are those
-    of :func:`mean_average_precision`.
+    The value of a group is 1 / i if its first relevant point is at rank i, and 0 if i is above k.
+    Tied predictions count the mean over all orders of the tied points. Parameters are those of
+    :func:`mean_average_precision`.
 
     Examples
     --------
@@ -307,17 +308,17 @@ def _rows_and_stack(
     """Return scores as (b, m), predictions as (b, g, m), and the shape of the result."""
     scores = np.asarray(scores, dtype=np.float64)
     predictions = np.asarray(predictions, dtype=np.float64)
-    own = scores.shape[:-1]  # the axis of predictions that has rows of scores, if any
+    own = scores.shape[:-1]  # (b,), or () if all predictions share the scores
     first, last = predictions.shape[: len(own)], predictions.shape[-1:]
     fits = (first, last) == (own, scores.shape[-1:]) and predictions.ndim > len(own)
     if not fits or scores.ndim not in (1, 2):
         shape = f"({own[0]}, ..., {scores.shape[1]})" if len(own) == 1 else f"(..., {scores.size})"
         raise ValueError(
-            f"predictions: expected the shape {shape}, a value for each of the scores; "
-            f"got the shape {predictions.shape}"
+            f"predictions: expected shape {shape}, one value per score; got shape "
+            f"{predictions.shape}"
         )
     if n_missing := np.count_nonzero(np.isnan(scores)):
-        raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; leave those points out")
+        raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; drop those points")
     n_predictions = math.prod(predictions.shape[len(own) : -1])
     rows = np.atleast_2d(scores)
     stack = predictions.reshape(len(rows), n_predictions, rows.shape[1])
@@ -333,12 +334,12 @@ def _result(values: Array, stack: Array, shape: tuple[int, ...]) -> Array | floa
 
 
 def _groups(groups: ArrayLike | None, n_points: int, *, smallest: int = 2) -> list[Places | slice]:
-    """Return the points of each group that has at least one pair, or `smallest` points."""
+    """Return the points of each group with at least `smallest` points."""
     if groups is None:
         return [slice(None)]
     labels = check_labels(groups)
     if labels.shape != (n_points,):
-        raise ValueError(f"groups: expected {n_points} labels, got the shape {labels.shape}")
+        raise ValueError(f"groups: expected {n_points} labels, got shape {labels.shape}")
     _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     return [group for group in members if len(group) >= smallest]
@@ -353,11 +354,11 @@ def _mean_over_groups(
     *,
     smallest: int = 2,
 ) -> Array | float:
-    """Return the mean over the groups of what a function finds in each; NaN if no group counts.
+    """Return the mean of a metric over the groups; NaN if no group counts.
 
     The function takes scores (b, m) and predictions (b, g, m) of one group, and returns values
-    (b, g), and in which rows (b,) there is anything to rank. The others have the value `empty`, or
-    are left out if that is None.
+    (b, g) and flags (b,) of the rows in which there is anything to rank. Other rows have the value
+    `empty`, or are skipped if that is None.
     """
     rows, stack, shape = _rows_and_stack(scores, predictions)
     sums, n_groups = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
@@ -372,8 +373,8 @@ def _mean_over_groups(
 # Pairs in the wrong order
 
 
-def _right_less_wrong(scores: Array, stack: Array) -> Array:
-    """Return the number of pairs in the right order minus those in the wrong one, (b, g)."""
+def _concordance(scores: Array, stack: Array) -> Array:
+    """Return the number of concordant minus discordant pairs, (b, g)."""
     n_rows, n_predictions, n_points = stack.shape
     if stack.size <= _FEW:
         return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
@@ -382,7 +383,7 @@ def _right_less_wrong(scores: Array, stack: Array) -> Array:
     order = np.argsort(-scores, axis=1, kind="stable")
     _, worse = _runs(np.take_along_axis(scores, order, axis=1))  # where worse scores begin
     wrong = np.empty((n_rows, n_predictions))
-    # Points lead, so that one comparison serves many predictions in a contiguous sweep.
+    # Points first, so that one comparison covers many predictions in contiguous memory.
     by_point = np.moveaxis(stack, 2, 0)
     per_row = max(1, _BLOCK // max(1, n_points))
     together = max(1, per_row // max(1, n_predictions))
@@ -402,7 +403,7 @@ def _signs(values: Array) -> NDArray[np.int8]:
 
 
 def _count_by_sorting(scores: Array, stack: Array) -> Array:
-    """Count from Kendall's tau_b, for which scipy sorts."""
+    """Derive the same from Kendall's tau_b, which SciPy computes by sorting."""
     tau = np.zeros(stack.shape[:2])
     for row, column in np.ndindex(*tau.shape):
         pair = scores[row], stack[row, column]
@@ -427,15 +428,15 @@ def _tied_pairs(*values: Array) -> Array:
     several = np.broadcast_arrays(*values)
     order = np.lexsort(several, axis=-1)
     begin, end = _runs(*(np.take_along_axis(one, order, axis=-1) for one in several))
-    # Each point of a tie of t points stands for half of its t - 1 pairs.
+    # Each of t tied points counts half of its t - 1 pairs.
     return (end - begin - 1).sum(axis=-1) / 2.0
 
 
 def _wrong_pairs(block: Array, worse: Places) -> Array:
     """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
 
-    `block`, (m, b, g), has the predictions of points in the order of falling scores, which differ
-    between the rows b. After point i come first the points tied with it, then, from
+    `block`, (m, b, g), has the predictions of points by descending score, an order that
+    differs between the rows b. After point i come first the points tied with it, then, from
     ``worse[b, i]`` on, the worse ones.
     """
     n_points, places = len(block), np.arange(len(block))[:, None]
@@ -456,7 +457,7 @@ def _wrong_pairs(block: Array, worse: Places) -> Array:
     return wrong
 
 
-# Places of a ranking
+# Ranks and ties
 
 
 def _running(values: NDArray[Any]) -> NDArray[Any]:
@@ -480,10 +481,10 @@ def _runs(*ordered: Array) -> tuple[Places, Places]:
 
 
 def _ranked(values: NDArray[Any], stack: Array) -> tuple[Places, Places, NDArray, NDArray]:
-    """Put the points of a group, with values (b, m), in the predicted order.
+    """Sort the values (b, m) of the points of a group by prediction.
 
-    Return, for each place, where its tie begins and how many points it has, and the sums of the
-    values before the tie and in it.
+    Return, for each rank, the start and the size of its tie, and the sums of the values before and
+    inside the tie.
     """
     order = np.argsort(-stack, axis=2, kind="stable")
     begin, end = _runs(np.take_along_axis(stack, order, axis=2))
@@ -495,10 +496,10 @@ def _ranked(values: NDArray[Any], stack: Array) -> tuple[Places, Places, NDArray
 def _average_precision(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
-    """Add up the chance of a relevant point at each place times the precision there."""
+    """Sum the probability of a relevant point at each rank times the precision there."""
     relevant, place = (scores > threshold).astype(np.intp), np.arange(stack.shape[2])
     begin, size, before, in_tie = _ranked(relevant, stack)
-    # Among the others of a tie, the relevant ones are spread evenly over the places before.
+    # Expected number of other relevant points of the tie that come before.
     others = (place - begin) * (in_tie - 1) / np.maximum(size - 1, 1)
     precision = (before + 1 + others) / (place + 1)
     counted, total = in_tie / size * precision * (place < k), relevant.sum(axis=1)
@@ -508,15 +509,16 @@ def _average_precision(
 def _reciprocal_rank(
     scores: Array, stack: Array, threshold: float, k: float
 ) -> tuple[Array, Flags]:
-    """Add up the chance that the first relevant point is at each place, over the place."""
+    """Sum the probability that the first relevant point is at each rank, divided by the rank."""
     relevant, place = (scores > threshold).astype(np.intp), np.arange(stack.shape[2])
     begin, size, before, in_tie = _ranked(relevant, stack)
     inside, irrelevant = place - begin, size - in_tie
     possible = (before == 0) & (in_tie > 0) & (inside <= irrelevant) & (place < k)
-    # All places before, in the tie, are irrelevant: C(irrelevant, inside) / C(size, inside).
-    logs = _running(np.log(np.arange(1, place.size + 1)))  # of factorials
-    none_before = logs[irrelevant] - logs[np.maximum(irrelevant - inside, 0)]
-    none_before += logs[size - inside] - logs[size]
+    # Probability that no earlier point of the tie is relevant: C(irrelevant, inside) / C(size,
+    # inside).
+    log_factorials = _running(np.log(np.arange(1, place.size + 1)))
+    none_before = log_factorials[irrelevant] - log_factorials[np.maximum(irrelevant - inside, 0)]
+    none_before += log_factorials[size - inside] - log_factorials[size]
     first = np.exp(none_before) * in_tie / (size - inside)
     counted = np.where(possible, first, 0.0) / (place + 1)
     return counted.sum(axis=2), relevant.sum(axis=1) > 0

@@ -1,4 +1,4 @@
-"""Preference graphs: which pairs of points count, and how much.
+"""Preference graphs: weighted pairs of points, and the quadratic forms that they define.
 
 A graph W over n points has the Laplacian L. The ranking cost of a function f with values ``f``
 at the points is ``(s - f)' L (s - f)``. With a root B of the Laplacian, ``L = B'B``, it is the
@@ -30,44 +30,45 @@ def check_labels(groups: ArrayLike) -> NDArray:
     """Return the labels of groups (users, queries), shape (n,).
 
     Raises ValueError if a label is missing (NaN, NaT, None), or if labels have different types: 1
-    and "1" may be meant to be one group.
+    and "1" may stand for the same group.
     """
-    # Numpy makes strings of a list of numbers and strings, so its items are checked first.
+    # NumPy converts a list of numbers and strings to strings, so the items are checked first.
     labels = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
-        raise ValueError(f"groups: expected one label for each point, got the shape {labels.shape}")
+        raise ValueError(f"groups: expected one label per point, shape (n,); got {labels.shape}")
     if labels.dtype.kind == "O":
-        import pandas as pd  # takes half a second, which numbers need not wait for
+        import pandas as pd  # slow to import, and not needed for numeric labels
 
         missing = np.flatnonzero(pd.isna(labels))
     else:
         missing = np.flatnonzero(labels != labels)
     if len(missing):
         raise ValueError(
-            f"groups: the label of point {missing[0]} is missing, {labels[missing[0]]}; leave such "
-            "points out, or give them a label"
+            f"groups: the label of point {missing[0]} is missing ({labels[missing[0]]}); drop such "
+            "points or label them"
         )
     if labels.dtype.kind == "O":
         kinds = {Real if isinstance(one, Real | np.bool_) else type(one): one for one in labels}
         if len(kinds) > 1:
             one, other, *_ = kinds.values()
             raise ValueError(
-                f"groups: labels of different types, as {one!r} and {other!r}; make them one type"
+                f"groups: labels have different types, such as {one!r} and {other!r}; convert "
+                "them to one type"
             )
         labels = np.asarray(labels.tolist(), dtype=None if len(labels) else np.intp)
         if labels.ndim != 1:
-            raise ValueError("groups: expected a number or a string for each point")
+            raise ValueError("groups: each label must be a number or a string")
     return labels
 
 
 class Preferences(ABC):
-    """The quadratic form of a method: a root B and the form ``L = B'B``."""
+    """Base class of quadratic forms ``L = B'B``, given by a root B."""
 
     n_points: int
     row_scale: Array
-    """Weight of each point's square, the diagonal of L but for what groups take away, (n,)."""
+    """Weight of each point's square, (n,): the diagonal of L before group means are subtracted."""
 
     @abstractmethod
     def root(self, x: Array) -> Array:
@@ -90,22 +91,22 @@ class Preferences(ABC):
         return self
 
     def slim(self, n_columns: int) -> Preferences:
-        """Return the same form with the root that needs least memory for matrices of k columns."""
+        """Return the same form with the root that needs the least memory for k columns."""
         return self
 
 
 class Pointwise(Preferences):
-    """The identity, or the weights of points, instead of a Laplacian: regression, no pairs."""
+    """Identity, or a diagonal of point weights, in place of a Laplacian: regression."""
 
     def __init__(self, n_points: int, row_weights: Array | None = None) -> None:
         self.n_points, self.row_weights = n_points, row_weights
         self.row_scale = np.ones(n_points) if row_weights is None else row_weights
 
     def root(self, x: Array) -> Array:
-        """Return `x` itself, or times the roots of the weights."""
+        """Return `x`, times the square roots of the weights if there are any."""
         if self.row_weights is None:
             return x
-        return np.sqrt(self.row_weights)[_rows_of(x)[1]] * x
+        return np.sqrt(self.row_weights)[_point_axis(x)[1]] * x
 
     root_transpose = root
 
@@ -116,7 +117,7 @@ class DenseRoot(Preferences):
     def __init__(self, form: Array) -> None:
         self.n_points = len(form)
         values, vectors = np.linalg.eigh(form)
-        # The root of a zero eigenvalue's rounding error would be seven digits larger than it.
+        # The square root of a rounding error of 1e-16 would be 1e-8.
         values[values <= values[-1] * self.n_points * np.finfo(np.float64).eps] = 0.0
         self._matrix = np.sqrt(values)[:, None] * vectors.T
 
@@ -130,30 +131,30 @@ class DenseRoot(Preferences):
 
 
 class GroupPreferences(Preferences):
-    """All pairs inside a group (a user, a query) count, no pair across groups.
+    """All pairs within a group (a user, a query), and no pairs across groups.
 
-    For a group of ``n_g`` points whose pairs have the weight ``w_g`` the root is
+    For a group of ``n_g`` points whose pairs have the weight ``w_g``, the root is
     ``B x = sqrt(n_g w_g) (x - mean(x))``: as many rows as points, and O(n) to apply.
 
     Parameters
     ----------
     groups : array-like of shape (n,)
-        A label for each point. One constant label makes all pairs count.
+        Label of each point. With one constant label all pairs count.
     weight : {"pairs", "equal"} or array-like of shape (number of groups,)
-        The weight of a group's pairs: 1, so that large groups dominate; 1 over the size of the
-        group, so that its cost is the squared deviation of its points; or a positive number for
-        each group, in the order of the sorted labels.
+        Weight of each group's pairs. "pairs": 1, so that large groups dominate. "equal": one over
+        the size of the group, so that its cost is the sum of squared deviations of its points.
+        Otherwise a positive number for each group, in the order of the sorted labels.
     sample_weight : array-like of shape (n,), optional
-        Positive weights ``v``: a pair counts by the product of those of its points. Sizes and means
-        of groups are then weighted, and so is the root, ``sqrt(n_g w_g v) (x - mean(x))``.
+        Positive weights ``v``; a pair is weighted by the product of the weights of its points.
+        Group sizes and means are then weighted; the root is ``sqrt(n_g w_g v) (x - mean(x))``.
 
     Attributes
     ----------
     codes, order : ndarrays of shape (n,)
         Index of each point's group, in the order of the sorted labels; the points group by group.
     sizes, starts, scale : ndarrays of shape (n_groups,)
-        Number of points of each group; its first place in `order`; ``n_g w_g``, the weight of its
-        squared deviations.
+        Number of points of each group; position of its first point in `order`; ``n_g w_g``, the
+        weight of its squared deviations.
     row_scale : ndarray of shape (n,)
         The `scale` of each point's group, times its weight.
     """
@@ -185,7 +186,7 @@ class GroupPreferences(Preferences):
 
     @classmethod
     def single(cls, n_points: int) -> GroupPreferences:
-        """Make all pairs of `n_points` points count."""
+        """Put all points into one group."""
         return cls(np.zeros(n_points, dtype=np.intp))
 
     @property
@@ -199,28 +200,28 @@ class GroupPreferences(Preferences):
         return (self.scale / self.sizes)[self.codes]
 
     def root(self, x: Array) -> Array:
-        """Return ``sqrt(n_g w_g) (x - mean_g(x))``, with weights of samples times their roots."""
+        """Return ``sqrt(n_g w_g) (x - mean_g(x))``, times the roots of sample weights."""
         return self._centred(x, np.sqrt(self.row_scale))
 
     def root_transpose(self, x: Array) -> Array:
-        """Apply the transpose, which is the root itself without weights of samples."""
+        """Apply the transpose of the root, which is symmetric without sample weights."""
         if self.row_weights is None:
             return self.root(x)
-        axis, column = _rows_of(x)
+        axis, column = _point_axis(x)
         scaled = np.sqrt(self.row_scale)[column] * x
         sums = np.add.reduceat(np.take(scaled, self.order, axis=axis), self.starts, axis=axis)
         means = np.take(sums / self.masses[column], self.codes, axis=axis)
         return scaled - self.row_weights[column] * means
 
     def laplacian(self, x: Array) -> Array:
-        """Return ``n_g w_g (x - mean_g(x))``, with weights of samples times these."""
+        """Return ``n_g w_g (x - mean_g(x))``, times the sample weights."""
         return self._centred(x, self.row_scale)
 
     def _centred(self, x: Array, scale: Array) -> Array:
-        """Return each group's deviations from its mean, times a number for each row, (n,)."""
-        # Relative to the group's first row, constants are exactly zero and a common level of the
-        # values costs no digits.
-        axis, column = _rows_of(x)
+        """Return the deviations from the group means, times the `scale` (n,) of each row."""
+        # Subtracting the group's first row makes constants exactly zero, and a large common offset
+        # loses no digits.
+        axis, column = _point_axis(x)
         first, weights = np.take(x, self.order[self.starts], axis=axis), self.row_weights
         if len(self.sizes) == 1:
             centred = x - first
@@ -252,8 +253,8 @@ class GroupPreferences(Preferences):
 class PairPreferences(Preferences):
     """Explicit weighted pairs; the root is their sparse weighted incidence matrix.
 
-    `pairs`, (p, 2), has the indices of the two points of each pair, in any order, each pair once,
-    and `weights`, (p,), the entries of W, by default 1.
+    `pairs`, (p, 2), has the indices of the two points of each pair, in any order, without
+    duplicates; `weights`, (p,), are the entries of W, by default 1.
     """
 
     def __init__(self, n_points: int, pairs: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -290,8 +291,8 @@ class PairPreferences(Preferences):
         return self if self.n_pairs * n_columns <= self.n_points**2 else self.compact()
 
 
-def _rows_of(x: Array) -> tuple[int, tuple[Any, ...]]:
-    """Return the axis of the points, and the index that makes numbers of points a factor of `x`."""
+def _point_axis(x: Array) -> tuple[int, tuple[Any, ...]]:
+    """Return the axis of the points, and the index that broadcasts an array (n,) to `x`."""
     return (-1, (slice(None),)) if x.ndim == 1 else (-2, (slice(None), None))
 
 

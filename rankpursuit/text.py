@@ -1,13 +1,13 @@
-"""Text for messages: untrusted words made safe to print, and numbers in sentences."""
+"""Format text for messages: escape untrusted strings, and write counts and durations."""
 
 from __future__ import annotations
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return a text with every unprintable character escaped, except those to `keep`.
+    r"""Escape every unprintable character of a string, except those in `keep`.
 
-    Control characters can move the cursor or hide a line, and marks of the writing direction can
-    make a name read as another one.
+    Control characters can move the cursor or hide a line, and bidirectional marks can make one
+    name look like another.
 
     >>> print(visible("a\x1b[2Jb\u202ec"))
     a\x1b[2Jb\u202ec
@@ -21,17 +21,17 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text as one visible line: line breaks become spaces."""
+    """Replace line breaks by spaces, and escape unprintable characters."""
     return visible(" ".join(text.splitlines()))
 
 
-def cut(text: str, longest: int) -> str:
-    """Return a text of at most so many characters; dots replace the rest."""
-    return text if len(text) <= longest else text[: longest - 3] + "..."
+def cut(text: str, max_length: int) -> str:
+    """Truncate a string to at most `max_length` characters; dots replace the rest."""
+    return text if len(text) <= max_length else text[: max_length - 3] + "..."
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one.
+    """Format a count with its noun, in the plural unless the count is 1.
 
     >>> counted(1, "repeat"), counted(3000, "test user")
     ('1 repeat', '3,000 test users')
@@ -40,7 +40,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in words.
+    """Format a duration, rounded.
 
     >>> duration(12.3), duration(200), duration(8000)
     ('12 s', '3 min', '2 h 13 min')

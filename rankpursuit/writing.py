@@ -1,6 +1,6 @@
-"""Write files completely or not at all, and only where asked.
+"""Write files atomically.
 
-A file is written next to its place under a random name, and then renamed. Only regular files are
+A file is written under a random name in the same folder and then renamed. Only regular files are
 replaced: symbolic links are not followed, and links, devices, pipes and folders are refused.
 """
 
@@ -25,11 +25,11 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its place when the block ends, and is removed if the block fails."""
+    """Open a temporary file that replaces `path` on success and is removed on failure."""
     check_output(path)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
-        file = open(partial, "xb")  # noqa: SIM115  (x: fails if the name exists, be it as a link)
+        file = open(partial, "xb")  # noqa: SIM115  (x: fails if the name exists, even as a link)
         try:
             with file:
                 yield file
@@ -41,13 +41,15 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_output(path: Path) -> None:
-    """Raise an `OutputError` if something other than a regular file has this name."""
+    """Raise an `OutputError` if the path exists and is not a regular file."""
     if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)):
-        raise OutputError(f"cannot write {path}: a link, folder or device, not a regular file")
+        raise OutputError(
+            f"cannot write {path}: a link, folder or device, not a regular file; use another path"
+        )
 
 
 def remove_leftovers(folder: Path, names: set[str]) -> None:
-    """Remove partial files of these names that a killed process left; no other may be writing."""
+    """Remove partial files that a killed process left; no other process may be writing."""
     for path in folder.iterdir():
         left = re.fullmatch(r"\.(.+)\.[0-9a-f]{16}\.partial", path.name)
         if left and left[1] in names:

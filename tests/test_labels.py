@@ -53,7 +53,7 @@ def test_a_missing_label_is_refused_with_its_place(groups, place):
 
 @pytest.mark.parametrize("groups", [[1, "1"], [1.0, "a", 2.0], ["a", b"a"], [0, (1, 2)]], ids=str)
 def test_labels_of_different_types_are_refused(groups):
-    with pytest.raises(ValueError, match="groups: labels of different types, as "):
+    with pytest.raises(ValueError, match="groups: labels have different types, such as "):
         check_labels(groups)
 
 

@@ -267,13 +267,13 @@ def test_sparsity_is_the_share_of_zeros():
             {"ties": "some"},
             "ties: expected 'half' or 'all' or 'untied', got 'some'",
         ),
-        (([1, 2], [1, 2, 3]), {}, r"predictions: expected the shape \(..., 2\)"),
-        (([1, 2], 1.0), {}, r"predictions: expected the shape \(..., 2\)"),
-        (([[1, 2]] * 2, [1, 2]), {}, r"predictions: expected the shape \(2, ..., 2\)"),
-        (([[1, 2]] * 2, [[1, 2]] * 3), {}, r"shape \(2, ..., 2\).*got the shape \(3, 2\)"),
+        (([1, 2], [1, 2, 3]), {}, r"predictions: expected shape \(..., 2\)"),
+        (([1, 2], 1.0), {}, r"predictions: expected shape \(..., 2\)"),
+        (([[1, 2]] * 2, [1, 2]), {}, r"predictions: expected shape \(2, ..., 2\)"),
+        (([[1, 2]] * 2, [[1, 2]] * 3), {}, r"shape \(2, ..., 2\).*got shape \(3, 2\)"),
         (([[[1, 2]]], [[[1, 2]]]), {}, "predictions: expected"),
         (([1, 2], [1, 2], [0]), {}, "groups: expected 2 labels"),
-        (([1, np.nan], [1, 2]), {}, "scores: 1 of 2 are NaN; leave those points out"),
+        (([1, np.nan], [1, 2]), {}, "scores: 1 of 2 are NaN; drop those points"),
     ],
 )
 def test_bad_arguments_are_named(arguments, options, message):
@@ -556,7 +556,7 @@ def test_wrong_options_of_ndcg_are_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         ndcg_error([1, 2], [1, 2], **wrong)
     for gain in ("linear", "exponential"):
-        with pytest.raises(ValueError, match=r"grades of at least 0 .* choose the gain 'shifted'"):
+        with pytest.raises(ValueError, match=r"grades of at least 0, got .*; use gain='shifted'"):
             ndcg_error([-1, 2], [1, 2], gain=gain)
 
 

@@ -20,7 +20,7 @@ Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 Run = tuple[Any, str, Any]
 Item = TypeVar("Item", bound=tuple)
 
-ROWS = 8192  # of a block: with a thousand candidates, 64 MB of kernel values
+ROWS = 8192  # per block: 64 MB of kernel values for a thousand candidates
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ def array_blocks(
     Parameters
     ----------
     X : array-like of shape (n, n_features)
-        May be a memory map, of which one block at a time is read.
+        May be a memory map; one block at a time is read.
     y : array-like of shape (n,)
     groups : array-like of shape (n,), optional
-        Labels, in any order: blocks contain the groups by label, and the rows of a group in their
-        order. Default: blocks of `rows` rows without labels.
+        Labels, in any order. Groups are sorted by label; the rows of a group keep their order.
+        Default: blocks of `rows` rows without labels.
     rows : int, default 8192
-        Maximum number of rows of a block; a larger group is a block by itself.
+        Maximum number of rows per block; a larger group forms a block of its own.
 
     Returns
     -------
     Blocks
-        Tuples ``(X, y, groups)``; each iteration starts again.
+        Tuples ``(X, y, groups)``; each iteration starts from the beginning.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def array_blocks(
     labels = None if groups is None else np.asarray(groups)
     lengths = [len(array) for array in (X, y, labels) if array is not None]
     if len(set(lengths)) > 1:
-        raise DataError(f"X, y and groups must have one length; they have {lengths}")
+        raise DataError(f"X, y and groups must have the same length; got lengths {lengths}")
 
     def read() -> Iterator[Block]:
         if labels is None:
@@ -92,15 +92,15 @@ def _runs(labels: NDArray[Any]) -> Iterator[tuple[Any, slice]]:
 def whole_groups(runs: Iterable[Run], rows: int) -> Iterator[list[Run]]:
     """Join runs of rows into blocks of as many whole groups as fit.
 
-    A run is a label, a place for messages, and something with one element per row. A block has at
-    most `rows` rows, unless its only group has more. Raises DataError if a group continues after
-    another one.
+    A run is a tuple of a label, a location for error messages, and a sequence with one element per
+    row. A block has at most `rows` rows, unless its only group has more. Raises DataError if the
+    rows of a group are not contiguous.
     """
     seen, block, n_rows = set(), list[Run](), 0
     for label, same in groupby(runs, key=itemgetter(0)):
         group = list(same)
         if label in seen:
-            reason = "continues after another one; the rows of a group must be contiguous"
+            reason = "continues after another group; sort the rows by group"
             raise DataError(f"{group[0][1]}: group {label} {reason}")
         seen.add(label)
         size = sum(len(part) for *_, part in group)
@@ -134,7 +134,7 @@ def parquet_blocks(
     group : str or None, default "group"
         Column of the labels; None for rows without groups.
     rows : int, default 8192
-        Maximum number of rows of a block; a larger group is a block by itself.
+        Maximum number of rows per block; a larger group forms a block of its own.
 
     Returns
     -------
@@ -144,8 +144,8 @@ def parquet_blocks(
     Raises
     ------
     DataNotFoundError, DataError
-        If there is no such file; if it is damaged or lacks a column, or, on iteration, a value is
-        not a finite number or a group is split, with the row.
+        If the file does not exist; if it is damaged or lacks a column; or, during iteration, if a
+        value is not a finite number or a group is split. The message names the row.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def parquet_blocks(
 
 @contextmanager
 def open_parquet(file: Path) -> Iterator[Any]:
-    """Open a Parquet file; raise DataError if it is damaged, now or while it is read."""
+    """Open a Parquet file; raise DataError if it is damaged, on opening or while reading."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -217,11 +217,11 @@ def open_parquet(file: Path) -> Iterator[Any]:
             yield parquet
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise DataError(f"{file}: not a Parquet file, or damaged or cut off: {reason}") from error
+        raise DataError(f"{file}: not a Parquet file, or truncated or damaged: {reason}") from error
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file that is not empty, with ``~`` expanded."""
+    """Expand ``~``, and check that the file exists and is not empty."""
     file = Path(os.path.expanduser(path))
     if not os.path.isfile(file):
         raise DataNotFoundError(f"{file}: no such file")

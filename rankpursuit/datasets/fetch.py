@@ -1,4 +1,4 @@
-"""Public data sets: their files on the web and on disk, loaders, and a cache of parsed tables."""
+"""Public data sets: download, search on disk, loaders, and a cache of parsed tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LARGEST_FILE = 256 * 1024 * 1024
 
 
 class RemoteFile(NamedTuple):
-    """A file of a data set, as its owners publish it; addresses are tried in turn."""
+    """A file of a data set, as published by its owners; URLs are tried in order."""
 
     name: str
     sha256: str
@@ -114,21 +114,21 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
     name : {"jester", "movielens", "synthetic"}
         ``"synthetic"`` is `make_ratings` with its defaults.
     path : path, optional
-        Where to find the files, as for the data set's own loader.
+        Location of the files, as in the loader of the data set.
     """
     if name in DATA_SETS:
         return load_jester(path) if name == "jester" else load_movielens(path)
     if name not in NAMES:
         raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")
     if path is not None:
-        raise DataError("synthetic ratings are drawn, not read: give no path")
+        raise DataError("path: synthetic ratings are generated, not read; pass no path")
     return make_ratings()
 
 
 def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
     """Load Jester data set 1: 73,421 users' ratings of 100 jokes.
 
-    Parsing the spreadsheets takes some ten seconds; later calls read the cached table.
+    Parsing the spreadsheets takes about ten seconds; later calls read the cached table.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
     """
     files = find_files(JESTER, path)
     if len(files) == 1:
-        raise DataError(f"jester: {files[0]} is a file; give the folder of the three archives")
+        raise DataError(f"jester: {files[0]} is a file; pass the folder with the three archives")
 
     def parse() -> Ratings:
         matrix = np.concatenate([_read_spreadsheet(file) for file in files])
@@ -154,7 +154,7 @@ def load_jester(path: str | os.PathLike[str] | None = None) -> Ratings:
 
 
 def _read_spreadsheet(archive: Path) -> NDArray[np.float64]:
-    """Return the ratings in an archive, shape (n_users, 100), 99 for a joke not rated.
+    """Return the ratings in an archive, shape (n_users, 100), 99 for unrated jokes.
 
     The spreadsheet has 101 columns: the number of jokes that the user rated, then the ratings.
     """
@@ -167,7 +167,7 @@ def _read_spreadsheet(archive: Path) -> NDArray[np.float64]:
         cells = [sheet.row_values(number) for number in range(sheet.nrows)]
         matrix = np.array(cells, dtype=np.float64).reshape(-1, 101)
     except Exception as error:  # xlrd fails on damaged files in many ways
-        reason = f"not an .xls of 101 columns of numbers ({error})"
+        reason = f"not an .xls file with 101 columns of numbers ({error})"
         raise DataError(f"{archive}: {reason}; download it again") from error
     counts, ratings = matrix[:, 0], matrix[:, 1:]
     rated = ratings != 99
@@ -251,7 +251,7 @@ def find_files(data_set: DataSet, path: str | os.PathLike[str] | None = None) ->
                     return [folder / file for file in layout]
     wanted = " or ".join(", ".join(layout) for layout in data_set.layouts)
     if path is not None:
-        raise DataNotFoundError(f"{name}: {path} is not, and does not hold, {wanted}")
+        raise DataNotFoundError(f"{name}: {path} neither is nor contains {wanted}")
     raise DataNotFoundError(
         f"{name}: not found in {', '.join(map(str, roots))}; run `rp-data fetch {name}`, or put"
         f" {wanted} into {roots[0] / name}, or set {DATA_VARIABLE}"
@@ -274,8 +274,9 @@ def download(
 ) -> None:
     """Download the files of a data set that are not in the folder yet.
 
-    A file gets its name only when it is complete and its SHA-256 is right. `report` gets a line for
-    each file, and for each address that fails, after `timeout` seconds without a byte.
+    A file gets its final name only when it is complete and its SHA-256 matches. `report` is called
+    with a line for each file and for each URL that fails; a URL fails after `timeout` seconds
+    without data.
     """
     import pooch
     import requests
@@ -294,7 +295,7 @@ def download(
                 report(f"{path}: downloaded from {url}")
                 break
             except requests.RequestException as error:
-                reason = f"not reached, or broke off ({cut(one_line(str(error)), 100)})"
+                reason = f"download failed ({cut(one_line(str(error)), 100)})"
             except ValueError:  # raised by pooch if the checksum differs
                 reason = "wrong checksum: another file, or a web page"
             except OSError as error:
@@ -304,15 +305,15 @@ def download(
         else:
             names = ", ".join(file.name for file in data_set.files)
             raise DownloadError(
-                f"{data_set.name}: {file.name} could not be downloaded ({'; '.join(reasons)}); to "
-                f"do it by hand, put {names} into {folder}"
+                f"{data_set.name}: {file.name} could not be downloaded ({'; '.join(reasons)}); "
+                f"download it manually and put {names} into {folder}"
             )
 
 
 def read_member(archive: Path, suffix: str) -> bytes:
     """Return the bytes of the one member of a zip archive whose name ends in `suffix`.
 
-    Nothing is unpacked to disk, so that the names of members cannot do harm.
+    Nothing is unpacked to disk, so that malicious member names do no harm.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -334,10 +335,10 @@ def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings
     """Return the table parsed from `sources`, from the cache if possible.
 
     A cached table is a ``.npz`` file without pickled objects, whose name depends on the SHA-256 of
-    the sources. It holds a checksum of its contents; if that is wrong, parse again.
+    the sources. It holds a checksum of its contents; if that does not match, parse again.
     """
     digests = "".join(map(file_sha256, sources))
-    # Change the number when the format or the result of a parser changes.
+    # Increase the version if the format or the result of a parser changes.
     key = hashlib.sha256(f"rankpursuit-table-2 {name} {digests}".encode()).hexdigest()
     path = cache_folder() / "tables" / f"{name}-{key[:16]}.npz"
     with (  # a damaged file can fail anywhere in zipfile, zlib and numpy

@@ -26,7 +26,7 @@ PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
 _IDS = ["user", "item"]
 _LISTED = 10  # problems listed in one message
-_WORDS = {  # usual names of the columns
+_WORDS = {  # common column names
     "user": "user|reviewer|customer|person|member|uid",
     "item": "item|movie|film|joke|book|product|song|track|business|iid",
     "rating": "rating|score|star|rate|value|grade",
@@ -55,8 +55,8 @@ def load_ratings(
     path : path
         A delimited text file or a ``.parquet`` file. Other columns and blank lines are ignored.
     user, item, rating : str or int
-        Names of the three columns; without a header their numbers, by default 1, 2 and 3. Users
-        and items may be numbers or text of up to 200 characters: ``7`` and ``07`` are different.
+        Names of the three columns; without a header their positions from 1, by default 1, 2 and 3.
+        Users and items may be numbers or text of up to 200 characters: ``7`` and ``07`` differ.
     separator : str, optional
         Field separator of a text file, one ASCII character. Default: detected from the first lines.
     header : bool, default True
@@ -64,7 +64,7 @@ def load_ratings(
     encoding : str, default "utf-8"
         Encoding of a text file.
     decimal : str, default "."
-        Decimal point of the ratings in a text file, one character.
+        Decimal separator of the ratings in a text file, one character.
     missing : sequence of str or float, default ()
         Ratings that mean "not rated", such as ``"NA"``, ``""`` or ``99``; their rows are skipped.
     duplicates : {"error", "first", "mean"}, default "error"
@@ -76,8 +76,8 @@ def load_ratings(
     Raises
     ------
     DataNotFoundError, DataError
-        If there is no such file; if it cannot be used, with the problems and their lines (or rows
-        of a Parquet file); beyond ten, the rest is counted.
+        If the file does not exist; if it cannot be used. The message lists up to ten problems with
+        their lines (rows of a Parquet file) and the number of others.
     """
     import pandas as pd
 
@@ -89,7 +89,7 @@ def load_ratings(
         raise DataError(f"decimal: expected one character, got {decimal!r}")
     if file.suffix.lower() in PARQUET:
         if not header:
-            raise DataError(f"{file}: the columns of a Parquet file have names: leave out header")
+            raise DataError(f"{file}: a Parquet file has column names; leave header=True")
         rows, decimal, place = _read_parquet(file, columns), ".", "row"
     else:
         rows, place = _read_text(file, columns, separator, header, encoding), "line"
@@ -193,14 +193,13 @@ def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None
             found = f"{times} columns" if times else "no column"
             raise DataError(
                 f"{file}: {found} {cut(column, 100)!r}; its columns are "
-                f"{cut(', '.join(names), 300)}; name those of the user, the item and the rating, "
-                "and say whether there is a header"
+                f"{cut(', '.join(names), 300)}; set user, item, rating and header to match the file"
             )
 
 
 def _to_number(text: str) -> float:
     try:
-        return np.nan if "_" in text else float(text)  # Python takes 1_0 for 10
+        return np.nan if "_" in text else float(text)  # float() reads 1_0 as 10
     except ValueError:
         return np.nan
 
@@ -212,9 +211,9 @@ def guess_layout(
     header: bool | None = None,
     **columns: str | None,
 ) -> dict[str, Any]:
-    """Guess keyword arguments of `load_ratings` from the first lines of a file, in UTF-8.
+    """Guess keyword arguments of `load_ratings` from the first lines of a file in UTF-8.
 
-    Those given, if not None, are kept. Columns are found by name, then by position; those with
+    Arguments that are not None are kept. Columns are found by name, then by position; columns of
     times are skipped.
     """
     file = existing_file(path)
@@ -244,7 +243,7 @@ def guess_layout(
 
 
 def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
-    """Return the separator: as given, with which all lines have most fields, or by the suffix."""
+    """Return the given separator, or the one that gives most fields, or that of the suffix."""
     if given is not None:
         if len(given) != 1 or given in '"\r\n' or not given.isascii():
             raise DataError(f"separator: expected one ASCII character, got {given!r}")
@@ -261,7 +260,7 @@ def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
     if not best:
         raise DataError(
             f"{file}: its first lines are not a table of three or more columns, separated by a "
-            "comma, tab, semicolon, bar, space or colon"
+            "comma, tab, semicolon, bar, space or colon; set separator"
         )
     return best
 
@@ -283,7 +282,7 @@ def _guess_columns(values: dict[Any, Sequence[str]], known: dict[str, Any]) -> d
 
 
 def _is_time(name: Any, values: Sequence[str]) -> bool:
-    """Return whether a column has times: by its name, as dates, or as Unix time since 1990."""
+    """Return whether a column holds times: by its name, as dates, or as Unix time since 1990."""
     if re.search(_TIME, str(name).lower()):
         return True
     if not values or not all(value.isdigit() for value in values):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-_Lines = list[tuple[str, bytes]]  # place and text of lines that hold a row, without comments
+_Lines = list[tuple[str, bytes]]  # location and text of each row, without comments
 
-_ROWS = 8192  # parsed at a time: scikit-learn's reader takes quadratic time in the rows
+_ROWS = 8192  # parsed at a time: scikit-learn's reader is quadratic in the number of rows
 _EXPECTED = "expected 'grade qid:query feature:value feature:value ... # comment'"
 
 
@@ -58,20 +58,20 @@ def load_letor(
 
     Parameters
     ----------
-    path : path, or several
+    path : path or iterable of paths
         Files, plain or compressed (``.gz``); their rows are concatenated. The same query id in two
         files is the same query.
     n_features : int, optional
-        Number of features; a higher one raises an error. Default: the highest one in the files.
+        Number of features; a higher index raises an error. Default: the highest index in the files.
     dtype : {float64, float32}, default float64
         Type of the features.
     sparse : bool, default False
-        Whether to return `X` as a sparse array. Features that a line does not name are zero.
+        Whether to return `X` as a sparse array. Features missing from a line are zero.
 
     Raises
     ------
     DataNotFoundError, DataError
-        If there is no such file; if a line is malformed, with its number.
+        If a file does not exist; if a line is malformed. The message names the line.
 
     Examples
     --------
@@ -116,12 +116,12 @@ def letor_blocks(
 
     Parameters
     ----------
-    path : path, or several
+    path : path or iterable of paths
         Files, as for :func:`load_letor`, but the rows of a query must be contiguous.
     rows : int, default 10,000
-        Maximum number of rows of a block; a longer query is a block by itself.
+        Maximum number of rows per block; a longer query forms a block of its own.
     n_features : int, optional
-        Number of features. Default: the highest one in the first block; a higher one in a later
+        Number of features. Default: the highest index in the first block; a higher one in a later
         block raises an error.
     dtype, sparse
         As for :func:`load_letor`.
@@ -130,7 +130,7 @@ def letor_blocks(
     -------
     Blocks of Letor
         Each iteration reads the files again, one block at a time, and raises DataError if a line is
-        malformed or a query split in two.
+        malformed or the rows of a query are not contiguous.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def letor_blocks(
 
 
 def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[Path]:
-    """Return the files; raise an error if they or the options cannot be used."""
+    """Check the options and return the files."""
     if n_features is not None:
         check_count("n_features", n_features)
     if np.dtype(dtype) not in (np.float64, np.float32):
@@ -167,12 +167,12 @@ def _check_input(path: Paths, n_features: int | None, dtype: DTypeLike) -> list[
     paths = [path] if isinstance(path, str | os.PathLike) else path
     files = [existing_file(one) for one in paths]
     if not files:
-        raise DataError("path: no files; name at least one")
+        raise DataError("path: expected at least one file, got none")
     return files
 
 
 def _read_lines(files: list[Path]) -> Iterator[tuple[str, bytes]]:
-    """Read the lines of files that are not blank or a comment."""
+    """Read the lines of files, except for blank lines and comments."""
     for file in files:
         n_rows = 0
         try:
@@ -185,11 +185,11 @@ def _read_lines(files: list[Path]) -> Iterator[tuple[str, bytes]]:
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise DataError(f"{file}: gzip file truncated or damaged ({error})") from error
         if not n_rows:
-            raise DataError(f"{file}: the file holds no rows")
+            raise DataError(f"{file}: the file contains no rows")
 
 
 def _read_runs(files: list[Path]) -> Iterator[tuple[int, str, _Lines]]:
-    """Read lines with their query and place."""
+    """Read lines with their query and location."""
     ids = re.compile(rb"\sqid:(\d+)\s")
     for place, text in _read_lines(files):
         if not (found := ids.search(text)):

@@ -18,7 +18,7 @@ LARGEST_RATING = 1e15  # beyond it integers are not exact, and squares soon over
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratings:
-    """A table of ratings, stored user by user; its arrays are not to be changed.
+    """A table of ratings, stored user by user; its arrays must not be modified.
 
     Users and items are numbered from 0; `user_ids` and `item_ids` keep the labels of the source.
     Build one with `Ratings.from_arrays`, which checks its input, or with one of the loaders.
@@ -30,7 +30,7 @@ class Ratings:
     user_ids, item_ids : array of shape (n_users,) and (n_items,)
         Labels of the users and the items in the source.
     offsets : int64 array of shape (n_users + 1,)
-        The ratings of user u are those from ``offsets[u]`` up to ``offsets[u + 1]``.
+        The ratings of user u are ``values[offsets[u] : offsets[u + 1]]``.
     items : int32 array of shape (n_ratings,)
         The rated items, ascending within a user.
     values : float64 array of shape (n_ratings,)
@@ -49,7 +49,7 @@ class Ratings:
 
     @property
     def sizes(self) -> str:
-        """Numbers of users, items and ratings in words."""
+        """Numbers of users, items and ratings, as text."""
         return f"{self.n_users:,} users, {self.n_items:,} items, {self.n_ratings:,} ratings"
 
     @classmethod
@@ -61,7 +61,7 @@ class Ratings:
         Parameters
         ----------
         users, items : array-like of shape (n_ratings,)
-            Labels, numbers or strings. They are numbered in ascending order of the label.
+            Labels, numbers or strings; they are numbered in ascending order.
         values : array-like of shape (n_ratings,)
             The ratings: finite numbers.
         name : str
@@ -73,14 +73,15 @@ class Ratings:
         except (TypeError, ValueError) as error:
             raise DataError(f"{name}: ratings must be numbers ({error})") from error
         if not user_labels.shape == item_labels.shape == scores.shape or scores.ndim != 1:
-            raise DataError(f"{name}: users, items and ratings must be columns of one length")
+            raise DataError(f"{name}: users, items and ratings must be 1-d and of equal length")
         if scores.size == 0:
             raise DataError(f"{name}: there are no ratings")
         bad = np.flatnonzero(~(np.abs(scores) <= LARGEST_RATING))
         if bad.size:
-            raise DataError(f"{name}, row {bad[0] + 1}: the rating {scores[bad[0]]:g} is too large")
-        user_ids, user_codes = _number(user_labels, name)
-        item_ids, item_codes = _number(item_labels, name)
+            reason = f"not a finite number of at most {LARGEST_RATING:g} in absolute value"
+            raise DataError(f"{name}, row {bad[0] + 1}: the rating {scores[bad[0]]:g} is {reason}")
+        user_ids, user_codes = _encode_labels(user_labels, name)
+        item_ids, item_codes = _encode_labels(item_labels, name)
         # One integer per (user, item) sorts faster than two keys.
         keys = user_codes.astype(np.int64) * len(item_ids) + item_codes
         order = np.argsort(keys, kind="stable")
@@ -89,7 +90,7 @@ class Ratings:
             first, second = order[same[0]], order[same[0] + 1]
             raise DataError(
                 f"{name}: user {user_labels[first]} rated item {item_labels[first]} twice, in rows "
-                f"{first + 1} and {second + 1}; keep one of them"
+                f"{first + 1} and {second + 1}; remove one of them"
             )
         counts = np.bincount(user_codes, minlength=len(user_ids))
         return cls(
@@ -123,7 +124,7 @@ class Ratings:
 
     @cached_property
     def medians(self) -> NDArray[np.float64]:
-        """Median over each user's own ratings, shape (n_users,)."""
+        """Median of each user's ratings, shape (n_users,)."""
         owners = np.repeat(np.arange(self.n_users), self.counts)
         ascending = self.values[np.lexsort((self.values, owners))]
         lower = ascending[self.offsets[:-1] + (self.counts - 1) // 2]
@@ -132,16 +133,16 @@ class Ratings:
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
-        """Mean over each user's own ratings, shape (n_users,)."""
+        """Mean of each user's ratings, shape (n_users,)."""
         return np.add.reduceat(self.values, self.offsets[:-1]) / self.counts
 
     def user_items(self, user: int) -> NDArray[np.int32]:
         """Items that `user` rated, ascending, shape (n,)."""
-        return self.items[self._of(user)]
+        return self.items[self._rows(user)]
 
     def user_ratings(self, user: int) -> NDArray[np.float64]:
         """Ratings of `user`, shape (n,), in the order of `user_items`."""
-        return self.values[self._of(user)]
+        return self.values[self._rows(user)]
 
     def checksum(self) -> str:
         """SHA-256 of the contents, independent of the file format, as 64 hex digits."""
@@ -152,20 +153,20 @@ class Ratings:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
-    def _of(self, user: int) -> slice:
+    def _rows(self, user: int) -> slice:
         return slice(self.offsets[user], self.offsets[user + 1])
 
 
-def _number(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the distinct labels, ascending, and the number of each row's label."""
+def _encode_labels(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the distinct labels, ascending, and the index of each row's label."""
     if labels.dtype != object:
         ids, codes = np.unique(labels, return_inverse=True)
         return ids, codes
-    # Sort the distinct objects only: an array of text takes for every row as much as its longest.
+    # Convert distinct labels only: in an array of strings, each row takes the longest length.
     import pandas as pd
 
     codes, distinct = pd.factorize(labels)
     if codes.min() < 0 or len({isinstance(label, str) for label in distinct}) > 1:
-        raise DataError(f"{name}: labels must be all numbers or all text, none missing")
+        raise DataError(f"{name}: labels must be all numbers or all strings, none missing")
     ids, ranks = np.unique(np.array(distinct.tolist()), return_inverse=True)
     return ids, ranks[codes]

@@ -1,6 +1,6 @@
 """Synthetic ratings for the demo and the tests, drawn from a model of users with tastes.
 
-Nobody gave them: figures measured on them are not comparable with the paper's.
+Results on them are not comparable with the paper's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from rankpursuit.datasets.ratings import Ratings
 from rankpursuit.errors import DataError
 
-LARGEST_TABLE = 10_000_000  # users times items; a draw takes about 70 bytes for each
+LARGEST_TABLE = 10_000_000  # pairs of a user and an item, each of about 70 bytes of memory
 _TASTE, _QUALITY = 1.0, 0.5  # standard deviation of the two parts of an item's appeal
 
 
@@ -46,10 +46,10 @@ def make_ratings(
     n_tastes : int
         Number of tastes, and dimension of their space.
     noise : float
-        Standard deviation of the noise; that of a taste is 1. By default the paper's tasks are
-        about as hard as on Jester.
+        Standard deviation of the noise; that of a taste is 1. With the default, the paper's tasks
+        are about as hard as on Jester.
     min_ratings, max_ratings : int
-        Minimum and maximum number of ratings of a user; by default at most 300, or all items.
+        Minimum and maximum number of ratings per user; the default maximum is 300, or all items.
     name : str
         Name of the table.
 
@@ -67,19 +67,22 @@ def make_ratings(
             f"max_ratings <= n_items; got {(n_users, n_tastes, noise, min_ratings, most, n_items)}"
         )
     if max(n_users, n_tastes) * max(n_items, n_tastes) > LARGEST_TABLE:
-        raise DataError(f"make_ratings draws at most {LARGEST_TABLE:,} pairs of a user and an item")
+        raise DataError(
+            f"make_ratings draws at most {LARGEST_TABLE:,} pairs of a user and an item; "
+            "lower n_users or n_items"
+        )
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    # The appeal of an item without noise.
+    # Appeal without noise.
     places = rng.standard_normal((n_items, n_tastes))
     tastes = rng.standard_normal((n_tastes, n_tastes))
     own = rng.standard_normal((n_users, n_tastes))
     people = 0.8 * tastes[rng.integers(n_tastes, size=n_users)] + 0.6 * own
     people *= _TASTE / np.linalg.norm(people, axis=1, keepdims=True)
     liking = _QUALITY * rng.standard_normal(n_items) + people @ places.T
-    # Which items a user rated: the largest of independent Gumbel-shifted weights are a draw without
+    # Rated items: those with the largest Gumbel-perturbed log-weights are a weighted draw without
     # replacement.
-    share = rng.beta(1.0, 1.2, size=n_users)
-    counts = min_ratings + np.floor((most - min_ratings + 1) * share).astype(int)
+    fractions = rng.beta(1.0, 1.2, size=n_users)
+    counts = min_ratings + np.floor((most - min_ratings + 1) * fractions).astype(int)
     popularity = -0.7 * np.log1p(rng.permutation(n_items))
     keys = popularity + 0.3 * liking + rng.gumbel(size=liking.shape)
     ranks = np.argsort(np.argsort(-keys, axis=1), axis=1)

@@ -52,29 +52,29 @@ BETWEEN_0_AND_1 = ("rbf", "laplacian", "chi2")
 """Kernels that are 1 for equal points and fall to 0 with their distance."""
 
 LARGE = 1e30
-"""Largest absolute kernel value or score. The solvers multiply fourth powers of the one by squares
-of the other, which stay finite."""
+"""Largest absolute kernel value or score: products of fourth powers of the one and squares of the
+other, which the solvers compute, stay finite."""
 ASYMMETRIC = 1e-5
-"""Largest asymmetry of a kernel, relative to its largest value: that of single precision."""
+"""Largest asymmetry of a kernel, relative to its largest value: about single precision."""
 
 _BLOCK = 1 << 22
 """Kernel values in memory at a time during a prediction: 32 MB."""
 _COPIED_ENTRIES = 1 << 20
-"""Entries of which a variance may hold a copy: 8 MB."""
+"""Entries copied at a time to compute a variance: 8 MB."""
 
 
 # Parameters
 
 
 class Constraint(NamedTuple):
-    """A kind of value that a parameter may have, and its description in messages."""
+    """A condition on the value of a parameter, and its description for error messages."""
 
     words: str
     is_valid: Callable[[Any], bool]
 
 
 Constraints = Mapping[str, tuple[Constraint, ...]]
-"""For each parameter the kinds of values that it may have."""
+"""Conditions on each parameter, of which one must hold."""
 
 
 _INTEGERS, _FLOATS = int | np.integer, float | np.floating
@@ -83,7 +83,7 @@ _INTEGERS, _FLOATS = int | np.integer, float | np.floating
 def number(
     words: str, accept: Callable[[Any], bool], kinds: Any = _INTEGERS | _FLOATS
 ) -> Constraint:
-    """Accept a finite number, or one of some kinds, under a condition; a bool is none."""
+    """Accept finite numbers of some types that satisfy a condition; bool is not a number."""
 
     def is_valid(value: Any) -> bool:
         is_number = isinstance(value, kinds) and not isinstance(value, bool)
@@ -98,26 +98,26 @@ def integer(low: int) -> Constraint:
 
 
 def choice(*options: str) -> Constraint:
-    """Accept one of some strings."""
+    """Accept one of the given strings."""
     listed = ", ".join(map(repr, options))
     words = listed if len(options) == 1 else f"one of {listed}"
     return Constraint(words, lambda value: isinstance(value, str) and value in options)
 
 
 def instance(types: Any, words: str) -> Constraint:
-    """Accept an object of some types."""
+    """Accept instances of the given types."""
     return Constraint(words, lambda value: isinstance(value, types))
 
 
 def several(each: Constraint) -> Constraint:
-    """Accept a list, tuple or 1-d array, not empty, of values of one kind."""
+    """Accept a non-empty list, tuple or 1-d array of values that satisfy a constraint."""
 
     def is_valid(value: Any) -> bool:
         if isinstance(value, np.ndarray):
             value = list(value) if value.ndim == 1 else []
         return isinstance(value, list | tuple) and len(value) > 0 and all(map(each.is_valid, value))
 
-    return Constraint(f"a list in which each is {each.words}", is_valid)
+    return Constraint(f"a list in which each item is {each.words}", is_valid)
 
 
 NONE = instance(type(None), "None")
@@ -175,11 +175,11 @@ PARAMETERS: Constraints = {
     "tol": POSITIVE,
     "views": (choice("points", "loss", "features"), instance(list | tuple, "a list of kernels")),
 }
-"""Constraints of all parameters; a class may have others for some."""
+"""Constraints of all parameters, unless `_constraints` of a class has others."""
 
 
 def check_parameter(name: str, value: Any, allowed: Sequence[Constraint]) -> None:
-    """Raise a ValueError unless the value is of one of the allowed kinds."""
+    """Raise a ValueError unless the value satisfies one of the constraints."""
     if not any(constraint.is_valid(value) for constraint in allowed):
         *others, last = (constraint.words for constraint in allowed)
         wanted = f"{', '.join(others)} or {last}" if others else last
@@ -187,16 +187,16 @@ def check_parameter(name: str, value: Any, allowed: Sequence[Constraint]) -> Non
 
 
 def random_generator(random_state: RandomState) -> Generator:
-    """Return a generator as it is; make one of anything else that scikit-learn takes."""
+    """Return a numpy Generator unchanged; pass anything else to `check_random_state`."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return check_random_state(random_state)
 
 
 def draw_candidates(n_points: int, n_candidates: int | None, random_state: RandomState) -> Indices:
-    """Draw the training points whose kernel functions make up a dictionary, in rising order.
+    """Draw the training points whose kernel functions form the dictionary, in ascending order.
 
-    Each point gets a random key, and the smallest keys win: rows that come in blocks, in the same
+    Each point gets a random key, and the smallest keys win: rows read in blocks, in the same
     order, get the same keys.
     """
     if n_candidates is None or n_candidates >= n_points:
@@ -205,7 +205,7 @@ def draw_candidates(n_points: int, n_candidates: int | None, random_state: Rando
 
 
 def smallest(keys: Array, number: int | None) -> Indices:
-    """Return the indices of some of the smallest keys, or of all, in rising order."""
+    """Return the indices of the `number` smallest keys, or of all, in ascending order."""
     if number is None or number >= len(keys):
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, number - 1)[:number])
@@ -215,7 +215,7 @@ def smallest(keys: Array, number: int | None) -> Indices:
 
 
 def check_size(values: Array, what: str, remedy: str) -> None:
-    """Raise a ValueError unless values are finite, and all zero or of a size to compute with."""
+    """Raise a ValueError unless values are finite and not too large or too small."""
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     if not (largest == 0.0 or 1.0 / LARGE <= largest <= LARGE):
         raise ValueError(
@@ -228,38 +228,38 @@ def check_finite(*coefficients: Array) -> None:
     """Raise a ValueError if coefficients of a fitted model are not finite."""
     if not all(np.isfinite(part).all() for part in coefficients):
         raise ValueError(
-            "the fit led to coefficients that are not finite: kernel values are too small or too "
-            "close to singular; scale the features, or raise alpha or ridge"
+            "the fitted coefficients are not finite: kernel values are too small, or the kernel is "
+            "nearly singular; scale the features, or raise alpha or ridge"
         )
 
 
 def group_labels(groups: ArrayLike | None, n_points: int) -> NDArray:
-    """Check the label of each point; one group if there are no groups."""
+    """Return the checked label of each point; all points are one group if `groups` is None."""
     if groups is None:
         return np.zeros(n_points, dtype=np.intp)
     labels = check_labels(groups)
     if len(labels) != n_points:
         raise ValueError(
             f"groups must have one label for each of the {n_points} samples; got {len(labels)}: "
-            "pass sizes of consecutive groups to fit as group=, or make labels of them with "
+            "pass sizes of consecutive groups to fit as group=, or convert them to labels with "
             "groups_from_sizes"
         )
     return labels
 
 
 def resolve_groups(groups: Any, qid: Any, group: Any, n_points: int) -> NDArray:
-    """Return the checked labels of groups, query ids, or sizes in the form of LightGBM."""
+    """Return the checked labels of groups, given as labels, query ids, or sizes."""
     given = {"groups": groups, "qid": qid, "group": group}
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
-        raise ValueError(f"{names[0]} and {names[1]} both say what is compared; pass one of them")
+        raise ValueError(f"{names[0]} and {names[1]} both define the groups; pass one of them")
     if group is not None:
         return groups_from_sizes(group, n_points)
     return group_labels(groups if qid is None else qid, n_points)
 
 
 def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray[np.intp]:
-    """Make labels of the sizes of consecutive groups, the form of LightGBM.
+    """Convert sizes of consecutive groups, as used by LightGBM, to labels.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray
     Returns
     -------
     ndarray of shape (n_samples,)
-        For each sample the number of its group, from 0.
+        Index of each sample's group, from 0.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def groups_from_sizes(sizes: ArrayLike, n_samples: int | None = None) -> NDArray
 
 
 def scale_in_groups(X: Any, labels: NDArray) -> Any:
-    """Return features less their mean in the group, over their standard deviation there."""
+    """Standardise the features within each group, to zero mean and unit variance."""
     form = GroupPreferences(labels, "equal")
     centred = form.root(X)
     variance = np.add.reduceat(np.square(centred[form.order]), form.starts, axis=0)
@@ -305,7 +305,7 @@ def scale_in_groups(X: Any, labels: NDArray) -> Any:
 def scored_part(
     y: ArrayLike, predictions: ArrayLike, groups: ArrayLike | None
 ) -> tuple[Array, Array, NDArray | None]:
-    """Leave out the points without a score, which NaN marks: of y, predictions and groups."""
+    """Drop unscored points, marked by NaN, from y, predictions and groups."""
     scores = column_or_1d(y, dtype=np.float64, warn=True)
     values = np.asarray(predictions, dtype=np.float64)
     if values.shape[-1] != len(scores):
@@ -323,7 +323,7 @@ class RunningVariance(NamedTuple):
     squares: float = 0.0
 
     def add(self, X: NDArray[np.floating]) -> RunningVariance:
-        """Add all entries, with no copy of a large `X`, which may be a memory map."""
+        """Add all entries of `X`, which may be a memory map, without copying it as a whole."""
         n_entries, mean, squares = self
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in gen_batches(len(X), max(1, _COPIED_ENTRIES // max(1, X.shape[1]))):
@@ -347,7 +347,7 @@ def resolve_gamma(
 ) -> Any:
     """Return the number that `gamma` stands for; None if the kernel has no gamma.
 
-    "scale" takes the variance of `X`, or of the measured `entries` of more points.
+    "scale" uses the variance of `X`, or of `entries` if given.
     """
     if kernel not in WITH_GAMMA:
         return None
@@ -358,17 +358,17 @@ def resolve_gamma(
     scaled = X.shape[1] * (entries or RunningVariance().add(X)).variance
     if not 1.0 / LARGE**2 <= scaled <= LARGE**2:
         raise ValueError(
-            f"gamma='scale' needs features of a usual size, got {scaled:.3g} as "
-            "their number times their variance; scale the features"
+            f"gamma='scale' is out of range: n_features * X.var() is {scaled:.3g}; scale the "
+            "features"
         )
     return 1.0 / scaled
 
 
 def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: Indices) -> None:
-    """Warn if nearly all kernel values of different points are 0, 1, or either.
+    """Warn if nearly all kernel values of different points are 0 or 1.
 
-    `values`, (n, r), are those of the training points with r of them, whose indices `columns` has;
-    at most 64 x 64 are inspected.
+    `values`, (n, r), are those of the training points with r of them, at the indices `columns`; at
+    most 64 x 64 are inspected.
     """
     if kernel not in BETWEEN_0_AND_1:
         return
@@ -381,7 +381,7 @@ def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: In
         what = "0" if zeros >= 0.99 else "1" if ones >= 0.99 else "0 or 1"
         warnings.warn(
             f"nearly all values of the kernel {kernel!r} between different training points are "
-            f"{what} with gamma={gamma:.3g}, so that little can be learned; scale the features, "
+            f"{what} with gamma={gamma:.3g}, so little can be learned; scale the features, "
             "for instance by sklearn.preprocessing.StandardScaler or, with a few huge values, by "
             "QuantileTransformer in a pipeline, or choose another gamma",
             UserWarning,
@@ -397,8 +397,8 @@ def evenly(size: int, most: int = 64) -> Indices:
 def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> Array:
     """Evaluate a function at points block by block, in double precision.
 
-    `function` returns the values of some rows of `X`, of which it holds `n_columns` numbers each.
-    The values have the type of `X`.
+    `function` returns the values of some rows of `X`, and holds `n_columns` numbers per row. The
+    result has the dtype of `X`.
     """
     blocks = gen_batches(X.shape[0], max(1, _BLOCK // max(1, n_columns)))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -406,13 +406,13 @@ def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> 
         values = np.concatenate(parts).astype(X.dtype, copy=False)
     if not np.isfinite(values).all():
         raise ValueError(
-            "X holds points where the predictions are not finite; scale the features as those of "
-            "the training points"
+            "predictions are not finite at some points of X; scale the features as those of the "
+            "training points"
         )
     return values
 
 
-# What is compared
+# Groups and pairs
 
 
 PASS_GROUPS = (
@@ -434,19 +434,19 @@ def count_groups(preferences: Preferences) -> int:
     return ranking.n_groups
 
 
-def check_weights(name: str, weights: ArrayLike, of_each: str, number: int) -> Array:
-    """Return positive weights, one of each sample, group or pair."""
+def check_weights(name: str, weights: ArrayLike, unit: str, number: int) -> Array:
+    """Return checked positive weights, one per sample, group or pair (`unit`)."""
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be one finite number for each {of_each}") from None
+        raise ValueError(f"{name} must be one finite number for each {unit}") from None
     if values.shape != (number,):
         raise ValueError(
-            f"{name} must have one number for each of the {number} {of_each}s; got the shape "
+            f"{name} must have one number for each of the {number} {unit}s; got shape "
             f"{values.shape}"
         )
     if not (np.isfinite(values).all() and (values > 0.0).all()):
-        raise ValueError(f"{name} must be positive finite numbers; leave out what has zero weight")
+        raise ValueError(f"{name} must be positive finite numbers; drop each {unit} of zero weight")
     check_size(values, name, "divide all of them by the largest")
     return values
 
@@ -456,16 +456,18 @@ def check_pairs(
 ) -> tuple[Indices, Array]:
     """Return explicit pairs of samples, shape (p, 2), and their weights, shape (p,)."""
     if pairs is None:
-        raise ValueError("weights are those of explicit pairs; pass pairs= too")
+        raise ValueError("weights must come with the pairs that they weight; pass pairs= too")
     if any(one is not None for one in groups):
-        raise ValueError("groups and pairs both say what is compared; pass one of them")
+        raise ValueError(
+            "groups and pairs both define which samples are compared; pass one of them"
+        )
     rows = np.asarray(pairs)
     if rows.size == 0:
         raise ValueError("pairs must hold at least one pair to learn from; got none")
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise ValueError(
-            "pairs must be integers of the shape (p, 2), a row (i, j) for each sample i that is "
-            f"preferred to a sample j; got {rows.dtype} of the shape {rows.shape}"
+            "pairs must be integers of shape (p, 2), a row (i, j) for each sample i that is "
+            f"preferred to a sample j; got {rows.dtype} of shape {rows.shape}"
         )
     if rows.min() < 0 or rows.max() >= n_points:
         raise ValueError(
@@ -489,17 +491,17 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Base of all estimators: functions ``f(x) = sum_j coef_j k(x_j, x)`` over a kernel."""
 
     _ranks: ClassVar[bool] = True
-    """Whether points are compared inside groups; a regression fits the scores of each point."""
+    """Whether points are compared within groups; a regression fits the scores of each point."""
     _not_taken: ClassVar[tuple[str, ...]] = ()
-    """Arguments of `fit` that the method cannot use, and refuses."""
+    """Arguments of `fit` that the method does not support."""
     _constraints: ClassVar[Constraints] = {}
     """Constraints of parameters that differ from those of other classes."""
     _dtypes: ClassVar[list[type]] = [np.float64]
-    """Types that training points may keep; others become the first."""
+    """Dtypes that training points may keep; others are converted to the first."""
     _partly_scored: ClassVar[bool] = False
-    """Whether points may have no score, which NaN marks."""
+    """Whether points may be unscored, marked by NaN."""
     _has_linear_form: ClassVar[bool] = False
-    """Whether a linear kernel is solved in the weights of the features."""
+    """Whether a linear kernel is solved for the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
     __metadata_request__score: ClassVar = {"groups": True}
 
@@ -508,7 +510,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     degree: int
     coef0: float
     kernel_params: Mapping[str, Any] | None
-    scale: bool | str = False  # of methods without this parameter
+    scale: bool | str = False  # for methods without this parameter
     n_groups_: int | None
     gamma_: Any
     basis_: Any
@@ -516,7 +518,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     X_basis_: Any
 
     def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
-        """Keep the arguments of a constructor as they are: its `locals()`."""
+        """Store the arguments of a constructor, its `locals()`, unchanged."""
         for name in arguments.keys() - {"self"}:
             setattr(self, name, arguments[name])
 
@@ -532,18 +534,18 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
-    def _of_functions(self) -> bool:
-        """Return whether the functions are those of a dictionary object, not of the kernel."""
+    def _uses_dictionary(self) -> bool:
+        """Return whether the functions come from a dictionary object, not from the kernel."""
         dictionary = getattr(self, "dictionary", "kernel")
         return not (isinstance(dictionary, str) and dictionary == "kernel")
 
     @property
     def _in_features(self) -> bool:
-        """Return whether the model is one weight for each feature, so that X may be sparse."""
+        """Return whether the model has one weight per feature, so that X may be sparse."""
         return self._has_linear_form and isinstance(self.kernel, str) and self.kernel == "linear"
 
     def _kernels_in_use(self) -> tuple[Kernel, ...]:
-        """Return the kernels of all views, if there are several, or the one kernel."""
+        """Return the kernels of the views, if each has its own, or the one kernel."""
         views = getattr(self, "views", None)
         return tuple(views) if isinstance(views, list | tuple) else (self.kernel,)
 
@@ -551,23 +553,23 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return [kernel for kernel in self._kernels_in_use() if kernel in NOT_NEGATIVE_ONLY]
 
     def _check_parameters(self) -> None:
-        """Raise a ValueError for a parameter out of its range or that does not fit another."""
+        """Raise a ValueError if a parameter is invalid, alone or together with another."""
         for name, value in self.get_params(deep=False).items():
             check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
         if self.kernel_params is not None and not any(map(callable, self._kernels_in_use())):
             raise ValueError(
-                "kernel_params are the keyword arguments of a kernel that is a callable; got "
+                "kernel_params must be None unless kernel is a callable; got "
                 f"{dict(self.kernel_params)!r} with kernel={self.kernel!r}"
             )
 
     # Checks of data
 
     def _validate(self, *data: Any, dtype: Any, **options: Any) -> Any:
-        """Return points, and scores if given, as scikit-learn checks them."""
+        """Validate points, and scores if given, with scikit-learn."""
         if sp.issparse(data[0]) and not self._in_features:
             raise TypeError(
-                "Sparse data was passed for X, which only RLS, RankRLS, SparseRankRLS and RankSVM "
-                "take, with kernel='linear'; pass X.toarray()"
+                "Sparse data was passed for X, but only RLS, RankRLS, SparseRankRLS and RankSVM "
+                "with kernel='linear' accept it; pass X.toarray()"
             )
         sparse = "csr" if self._in_features else False
         return validate_data(self, *data, dtype=dtype, accept_sparse=sparse, **options)
@@ -601,7 +603,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         else:
             X, y = self._validate(X, y, dtype=self._dtypes, y_numeric=True, **options)
         scores = np.asarray(y, dtype=np.float64)
-        remedy = "scale the scores, and leave points without one out"
+        remedy = "scale the scores, and drop points without one"
         check_size(scores[~np.isnan(scores)], "y", remedy)
         return self._check_for_kernel(X), scores
 
@@ -609,7 +611,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "X must be square with kernel='precomputed': the kernel of the training points "
-                f"with each other; got the shape {X.shape}"
+                f"with each other; got shape {X.shape}"
             )
         for name in self._kernels_of_histograms():
             check_non_negative(X, f"the kernel {name!r}")
@@ -619,7 +621,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return X
 
     def _refuse(self, **arguments: Any) -> None:
-        """Raise an error if `fit` got an argument that it does not take."""
+        """Raise an error if `fit` got an unsupported argument."""
         for name, value in arguments.items():
             if name not in ("sample_weight", "pairs", "weights"):
                 raise TypeError(f"{type(self).__name__}.fit() got an unexpected argument {name!r}")
@@ -642,19 +644,19 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             values = np.asarray(kernel(X, Y, **(self.kernel_params or {})), dtype=np.float64)
             if values.shape != (len(X), len(Y)):
                 raise ValueError(
-                    "kernel must return one value for each pair of points, of the shape "
+                    "kernel must return one value for each pair of points, shape "
                     f"{(len(X), len(Y))}; got {values.shape}"
                 )
             return values
         if kernel == "rbf" and gamma is not None:
             return gaussian_stack(squared_distances(X, Y), [gamma])[0]
-        X, Y = (np.require(points, requirements="W") for points in (X, Y))  # "chi2" asks for it
+        X, Y = (np.require(points, requirements="W") for points in (X, Y))  # required by "chi2"
         options = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
         with np.errstate(over="ignore", invalid="ignore"):
             return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **options)
 
     def _check_kernel_values(self, values: Array, kernel: Kernel | None = None) -> None:
-        """Raise a ValueError if kernel values cannot be computed with."""
+        """Raise a ValueError if kernel values are not finite, or too large or too small."""
         kernel = self.kernel if kernel is None else kernel
         name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel))
         check_size(
@@ -678,13 +680,12 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         apart = float(np.abs(kernel - kernel.T).max(initial=0.0))
         if apart > ASYMMETRIC * float(np.abs(kernel).max(initial=0.0)):
             raise ValueError(
-                "kernel must be symmetric: its values of two training points, in one order and in "
-                f"the other, differ by up to {apart:.3g}; a pursuit without ridge takes such a "
-                "kernel"
+                "kernel must be symmetric: k(x, z) and k(z, x) differ by up to "
+                f"{apart:.3g} for training points; a pursuit with ridge=0 accepts such a kernel"
             )
 
     def _scale_training(self, X: Any, labels: NDArray) -> Any:
-        """Return scaled training points, and keep what scales new ones."""
+        """Return scaled training points, and store the scaler for new ones."""
         if "scale" not in vars(self):
             return X
         self.scaler_ = None
@@ -694,7 +695,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             with np.errstate(over="ignore", invalid="ignore"):
                 self.scaler_ = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
             if not np.isfinite(self.scaler_.scale_).all():
-                raise ValueError("X has features whose variance is not finite; divide them")
+                raise ValueError(
+                    "X has features whose variance overflows; divide them by a constant"
+                )
         return self._scaled(X)
 
     def _scaled(self, X: Any) -> Any:
@@ -704,7 +707,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     # Fits
 
     def _preferences(self, labels: NDArray, sample_weight: Array | None = None) -> Preferences:
-        """Return all pairs inside each group; for a regression the identity."""
+        """Return the pairs within each group; for a regression, the identity."""
         if not self._ranks:
             return Pointwise(len(labels), sample_weight)
         weight = self.group_weight
@@ -732,7 +735,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         pairs: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Self:
-        """Fit to the differences of scores inside each group, or of explicit pairs.
+        """Fit to the differences of scores within each group, or of explicit pairs.
 
         A regression (RLS, KernelMatchingPursuit) fits the scores themselves.
 
@@ -740,21 +743,21 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
         y : array-like of shape (n,), optional
-            Scores. May be left out with `pairs`.
+            Scores. Optional with `pairs`.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
             A regression ignores them, unless ``scale="group"``.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
-            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+            Sizes of consecutive groups, as in LightGBM, instead of `groups`.
         sample_weight : array-like of shape (n,), optional
-            Positive weights: a pair counts by the product of those of its samples.
+            Positive weights; a pair is weighted by the product of the weights of its samples.
         pairs : array-like of shape (p, 2), optional
-            Instead of groups, the pairs to compare: a row (i, j) says that sample i is preferred
-            to sample j. A pair may occur more than once and in both directions. Indices are those
-            of the rows of X, so a cross-validation that draws rows cannot pass pairs on. Methods
-            that fit the scores themselves, in whole or in part, take none.
+            Pairs to compare, instead of `groups`: a row (i, j) says that sample i is preferred to
+            sample j. A pair may occur more than once and in both directions. Indices refer to the
+            rows of X, so that cross-validation, which selects rows, cannot pass pairs on. Methods
+            that fit the scores themselves, in whole or in part, do not support pairs.
         weights : array-like of shape (p,), optional
             Positive weights of the pairs. Default: all 1.
 
@@ -779,7 +782,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 self.n_groups_ = count_groups(preferences)
             return self._fit(self._scale_training(X, labels), y, preferences)
         if sample_weight is not None:
-            raise ValueError("sample_weight are those of scores; pass weights= of the pairs")
+            raise ValueError("sample_weight cannot be used with pairs; pass weights= of the pairs")
         if y is None:
             X = self._check_points(X)
         else:
@@ -797,13 +800,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return check_weights("sample_weight", sample_weight, "sample", n_points)
 
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
-        """Fit to checked scores in a quadratic form."""
+        """Fit to checked scores in the given quadratic form."""
         raise NotImplementedError
 
     def _keep(self, X: Array, basis: Indices, coef: Array) -> Self:
-        """Keep the expansion over the training points `basis`, in contiguous copies.
+        """Store the expansion over the training points `basis`, in contiguous copies.
 
-        A model that is saved and loaded then computes with the same layout, to the same bit.
+        A model that is saved and loaded then has the same memory layout and bit-identical results.
         """
         check_finite(coef)
         self.basis_, self.coef_ = np.array(basis, order="C"), np.array(coef, order="C")
@@ -811,7 +814,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return self
 
     def _keep_weights(self, weights: Array) -> Self:
-        """Keep the weights of the features; the basis functions are the features themselves."""
+        """Store the weights of the features; the basis functions are the features themselves."""
         check_finite(weights)
         self.gamma_, self.X_basis_ = None, None
         self.basis_, self.coef_ = np.arange(len(weights)), np.array(weights, order="C")
@@ -820,7 +823,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     # Predictions
 
     def _new_points(self, X: ArrayLike, groups: ArrayLike | None = None) -> Any:
-        """Check points to predict; those in single precision stay so."""
+        """Check points to predict; float32 is kept."""
         check_is_fitted(self)
         X = self._validate(X, reset=False, dtype=[np.float64, np.float32])
         if isinstance(self.scale, str):
@@ -840,13 +843,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
         groups : array-like of shape (m,), optional
-            Labels of the groups that features are scaled in, if ``scale="group"``. Default: the
-            points are one group.
+            Groups within which features are scaled if ``scale="group"``. Default: all points are
+            one group.
 
         Returns
         -------
         ndarray of shape (m,)
-            In single precision if `X` is, and in double otherwise.
+            float32 if `X` is, and float64 otherwise.
         """
         X = self._new_points(X, groups)
         n_columns = max(np.size(self.coef_), X.shape[1])
@@ -854,7 +857,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _values(self, X: Any) -> Array:
         """Return the values of the function at checked and scaled points, shape (m,)."""
-        if isinstance(self.kernel, str) and self.kernel == "linear" and not self._of_functions:
+        if isinstance(self.kernel, str) and self.kernel == "linear" and not self._uses_dictionary:
             return X @ (self.coef_ if self.X_basis_ is None else self.coef_ @ self.X_basis_)
         return self._basis_values(X) @ self.coef_
 
@@ -867,9 +870,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the pairwise accuracy of a ranker: the fraction of pairs in the right order.
+        """Return the pairwise accuracy of a ranker, or R^2 of a regression.
 
-        Of a regression, return the coefficient of determination, R^2.
+        The pairwise accuracy is the fraction of pairs in the right order.
 
         Parameters
         ----------
@@ -877,8 +880,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         y : array-like of shape (m,)
             True scores; a ranker skips points with NaN.
         groups : array-like of shape (m,), optional
-            Only pairs inside a group count. Required if the model was fitted to several groups, or
-            a ValueError is raised; one label for all samples compares all of them.
+            Only pairs within a group count. Required if the model was fitted to several groups; to
+            compare all samples, pass one label for all of them.
         qid : array-like of shape (m,), optional
             Another name for `groups`.
         sample_weight : array-like of shape (m,), optional
@@ -915,15 +918,18 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return float(pairwise_accuracy(y, prediction, labels))
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to a file, without pickle; needs the package `skops`.
-
-        A ModelFileError is raised if the file cannot be written, or if a parameter is a function of
-        your own, which a file cannot hold.
+        """Write the fitted model to a file, without pickle; requires the package `skops`.
 
         Parameters
         ----------
         path : path
             A new file, or a regular file to replace; see :func:`rankpursuit.load_model`.
+
+        Raises
+        ------
+        ModelFileError
+            If the file cannot be written, or if a parameter is a custom function, which cannot be
+            saved.
         """
         check_is_fitted(self)
         save_model(self, path)

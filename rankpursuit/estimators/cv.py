@@ -1,8 +1,9 @@
-"""Cross-validation along paths: every estimator with its parameters chosen by itself.
+"""Estimators that choose their parameters by cross-validation along paths.
 
 For each fold and width one path gives the predictions of the held-out points over the whole grid.
-A family of methods is two functions, the axes of its grid and its held-out predictions; everything
-else, from folds and scores to the choice and its plot, is in one base class.
+A family of methods is defined by two functions, for the axes of its grid and for its held-out
+predictions; everything else, from folds and scores to the choice and its plot, is in one base
+class.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ Numbers = Sequence[float] | NDArray[np.floating]
 Grid = Mapping[str, NDArray[Any]]
 """Values of each axis but gamma, by the name of its parameter."""
 Metric = Callable[..., Any]
-"""A function of scores (m,), predictions (m,) and groups (m,) or None; more is better."""
+"""A function of scores (m,), predictions (m,) and groups (m,) or None; higher is better."""
 Selection = Literal["best", "sparsest"]
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -98,16 +99,16 @@ PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 WIDTHS = 4.0 ** np.arange(-3, 3)
 """Default gammas, as multiples of "scale"."""
 SIMPLER = {"n_basis": 1, "ridge": -1, "alpha": -1, "gamma": 1, "nu": -1}
-"""Axes by their importance to simplicity: 1 if smaller values are simpler, -1 if larger ones."""
+"""Axes in order of importance for simplicity: 1 if smaller values are simpler, -1 if larger."""
 TIED = 1e-12
-"""Relative difference up to which means are equal, so that rounding does not choose."""
+"""Relative difference up to which means are tied, so that rounding does not decide."""
 
 _AT_ONCE = 1 << 25
-"""Kernels of several widths are computed together up to this many numbers."""
+"""Maximum number of values for which kernels of several widths are computed together."""
 
 
 Split = tuple[Indices, Indices]
-"""Points to learn from and points to judge by, as indices in rising order."""
+"""Training and test indices, in ascending order."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ _METRICS: dict[str, Metric] = {
 
 
 def metric_named(name: str) -> Metric | None:
-    """Return the metric of this name, None if there is none."""
+    """Return the metric of this name, or None."""
     top = re.fullmatch(r"(\w+)@([1-9]\d*)", name)
     if top and top[1] in _TOP_METRICS:
         return partial(_TOP_METRICS[top[1]], k=int(top[2]))
@@ -162,7 +163,7 @@ def metric_named(name: str) -> Metric | None:
 
 
 def stacked_metric(scoring: Any) -> Metric:
-    """Return a function of scores (m,), predictions (..., m) and groups that scores each.
+    """Return a function that scores predictions (..., m), given scores (m,) and groups.
 
     A scorer gets the groups if it requests them; a callable is called for each point of the grid.
     """
@@ -186,8 +187,8 @@ def stacked_metric(scoring: Any) -> Metric:
             inspect.signature(scoring).bind(None, None, None)
         except TypeError:
             raise ValueError(
-                "scoring must take three arguments: scores, predictions, and groups, which are "
-                f"None if there are none; {scoring!r} does not"
+                "scoring must take three arguments: scores, predictions, and groups (None if there "
+                f"are none); {scoring!r} does not"
             ) from None
 
     def each(scores: Array, predictions: Array, groups: NDArray | None) -> Array:
@@ -202,7 +203,7 @@ def stacked_metric(scoring: Any) -> Metric:
 
 _METRIC_NAME = Constraint(
     f"one of {', '.join(map(repr, [*_METRICS, *(f'{name}@10' for name in _TOP_METRICS)]))} "
-    "(any number of places)",
+    "(or another number of ranks)",
     lambda value: isinstance(value, str) and metric_named(value) is not None,
 )
 _SPLITS = Constraint(
@@ -220,7 +221,7 @@ _SPLITS = Constraint(
 def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Split]:
     """Split the scored points; unscored ones, whose score is NaN, are in every training part.
 
-    A ValueError is raised if a split cuts a group, or has nothing to learn from or to judge by.
+    Raises ValueError if a split divides a group, or if a training or test part has no scores.
     """
     scored = ~np.isnan(y)
     rows = np.flatnonzero(scored)
@@ -235,24 +236,23 @@ def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Spl
         raise ValueError(f"cv must give at least two splits; got {len(found)}")
     splits = []
     for place, (train, test) in enumerate(found):
-        learned, judged = np.intersect1d(train, rows), np.intersect1d(test, rows)
-        if len(learned) == 0 or len(judged) == 0:
+        fitted, tested = np.intersect1d(train, rows), np.intersect1d(test, rows)
+        if len(fitted) == 0 or len(tested) == 0:
             raise ValueError(
-                f"cv must leave scores to learn from and to judge by; split {place} has none in "
-                "one of its parts"
+                f"cv must leave scores in the training and the test part of each split; split "
+                f"{place} has none in one of them"
             )
-        if len(np.intersect1d(learned, judged)):
+        if len(np.intersect1d(fitted, tested)):
             raise ValueError(
-                f"cv must hold out what it judges by; split {place} has samples in both of its "
-                "parts"
+                f"cv must have disjoint training and test parts; split {place} has samples in both"
             )
-        cut = [] if labels is None else np.intersect1d(labels[learned], labels[judged]).tolist()
+        cut = [] if labels is None else np.intersect1d(labels[fitted], labels[tested]).tolist()
         if cut:
             raise ValueError(
                 f"cv must keep groups whole; split {place} has group {cut[0]!r} in both of its "
-                "parts: use a number of folds, GroupKFold or another splitter of groups"
+                "parts: use a number of folds, GroupKFold or another group splitter"
             )
-        splits.append((np.union1d(train, np.flatnonzero(~scored)), judged))
+        splits.append((np.union1d(train, np.flatnonzero(~scored)), tested))
     return splits
 
 
@@ -263,7 +263,7 @@ def _folds(n_folds: int, n_points: int, labels: NDArray | None) -> GroupKFold | 
             f"cv={n_folds} folds need at least as many {parts} with scores; got n_{parts} = "
             f"{n_parts}: lower cv or add {parts}"
         )
-    # Points are often sorted by their scores, and then a fold of neighbours is like no other.
+    # Points are often sorted by score; folds of neighbours would then differ systematically.
     return (
         GroupKFold(n_folds) if parts == "groups" else KFold(n_folds, shuffle=True, random_state=0)
     )
@@ -276,7 +276,7 @@ def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(
             f"cv must hold pairs of training and test indices of the {n_points} samples; "
-            f"split {place} is none"
+            f"split {place} is not one"
         ) from error
     return train, test
 
@@ -284,8 +284,8 @@ def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices
 def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | None:
     """Return blocks of points that are in the training parts of the same splits.
 
-    None if a group has points in several blocks, or if there are more blocks than splits: then
-    nothing is saved by adding up blocks.
+    None if a group has points in several blocks, or if there are more blocks than splits, so that
+    adding up blocks saves nothing.
     """
     inside = np.zeros((len(labels), len(splits)), dtype=bool)
     for place, (train, _) in enumerate(splits):
@@ -304,8 +304,8 @@ def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | N
 def score_table(axes: Grid, scores: Array) -> dict[str, NDArray[Any]]:
     """Return a column for each axis and each figure, a row for each point of the grid.
 
-    `scores`, (k, *lengths of the axes), are those of k folds; more is better. A fold without any
-    score (NaN), because there is nothing to judge by in it, does not count.
+    `scores`, (k, *lengths of the axes), are those of k folds; higher is better. A fold whose scores
+    are all NaN does not count.
     """
     folds = scores.reshape(len(scores), -1)
     counted = folds[~np.isnan(folds).all(axis=1)]
@@ -337,7 +337,7 @@ def join_tables(tables: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]
 def choose_row(table: Grid, selection: Selection) -> int:
     """Return the row of the best point, or of the simplest within one standard error of it.
 
-    Equal means go to the simpler point: fewer functions, then the larger penalty, then the
+    Ties go to the simpler point: fewer functions, then the larger penalty, then the
     smoother kernel.
     """
     mean = np.where(np.isnan(table["mean_test_score"]), -np.inf, table["mean_test_score"])
@@ -404,16 +404,16 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         y : array-like of shape (n,)
             Scores.
         groups : array-like of shape (n,), optional
-            A label for each point, of a user or a query. Folds are made of whole groups, and a
-            ranker compares only points with the same label. Default, and with one label for all:
-            all points are compared, and folds are made of single points.
+            Label of each point, such as a user or a query. Folds are made of whole groups, and a
+            ranker compares only points with the same label. Without groups, or with one label for
+            all: all points are compared, and folds are made of single points.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
-            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+            Sizes of consecutive groups, as in LightGBM, instead of `groups`.
         sample_weight : array-like of shape (n,), optional
-            Weights of the samples in the fits, where `fit` of the estimator takes them; the scores
-            of the folds are not weighted.
+            Weights of the samples in the fits, if the estimator supports them; the scores of the
+            folds are not weighted.
 
         Returns
         -------
@@ -460,7 +460,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
             self.n_groups_ = model.n_groups_
 
     def _plain(self) -> Any:
-        """Return the estimator itself, with all parameters that are not chosen, and one seed."""
+        """Return the estimator without cross-validation, with all fixed parameters and one seed."""
         own, names = self.get_params(deep=False), self._estimator().get_params()
         left = {"n_basis", "scale", *(["dictionary"] if self._is_auto() else [])}
         shared = {name: own[name] for name in names if name in own and name not in left}
@@ -473,7 +473,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         return getattr(self, "dictionary", None) == "auto"
 
     def _dictionaries(self, n_features: int) -> list[dict[str, str]]:
-        """Return the parameters of each dictionary to try, none if there is one only."""
+        """Return the parameters of each dictionary to try; one empty dict if it is fixed."""
         names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MOST_FACTORS else [])]
         chosen = self._is_auto() and self.kernel == "rbf" and self.gammas is None
         return [{"dictionary": name} for name in names] if chosen else [{}]
@@ -481,10 +481,10 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
     def _score_grid(
         self, plain: Any, own: Mapping[str, str], data: Data, several_groups: bool, task: Any
     ) -> dict[str, NDArray[Any]]:
-        """Score the held-out points of every split over the whole grid, with some parameters."""
+        """Score the held-out points of every split over the grid, with the parameters `own` set."""
         plain = clone(plain).set_params(**own)
         metric, axes = stacked_metric(self.scoring), self._grid(plain, data)
-        gammas = np.array([None]) if plain._of_functions else self._gamma_grid(data.X)
+        gammas = np.array([None]) if plain._uses_dictionary else self._gamma_grid(data.X)
         lengths = [len(values) for values in axes.values()]
         scores = np.empty((len(data.splits), len(gammas), *lengths))
         n_points, n_columns = len(data.y), getattr(plain, "n_candidates", None) or len(data.y)
@@ -502,7 +502,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
                         scores[place, part] = metric(data.y[test], next(held_out), labels)
         if gammas[0] is not None:
             axes = {"gamma": gammas, **axes}
-        elif own:  # next to dictionaries with a gamma
+        elif own:  # other dictionaries have a gamma
             axes = {"gamma": np.array([np.nan]), **axes}
         return score_table({**{name: np.array([own[name]]) for name in own}, **axes}, scores)
 
@@ -567,7 +567,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
 
 
 def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
-    """Raise a ValueError if no scores differ, inside a group for a ranker."""
+    """Raise a ValueError if no scores differ, for a ranker within a group."""
     scored, within = ~np.isnan(y), " inside a group" if plain._ranks else ""
     if plain._ranks:
         count_groups(plain._preferences(labels[scored]))
@@ -577,7 +577,7 @@ def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
 
 
 def _most_basis(asked: int | None, default: int, available: int, remedy: str) -> int:
-    """Return the largest number of basis functions; raise a ValueError if there are fewer."""
+    """Return the maximum number of basis functions; raise ValueError if fewer are available."""
     if asked is not None and asked > available:
         raise ValueError(
             f"n_basis={asked} is more than the {available} candidates of the smallest training "
@@ -586,7 +586,7 @@ def _most_basis(asked: int | None, default: int, available: int, remedy: str) ->
     return min(default, available) if asked is None else int(asked)
 
 
-# Families of methods: the grid, and the held-out predictions of every split over the whole of it
+# Families of methods: the grid, and the held-out predictions of every split over the grid
 
 
 def _alpha_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
@@ -596,7 +596,7 @@ def _alpha_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
 def _alpha_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
-    """Solve each training part for all alphas, in the features if the kernel is linear."""
+    """Solve each training part for all alphas; a linear kernel is solved for feature weights."""
     X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
     kernels = None if plain._in_features else search._stack(X, every, every, gammas)
     for train, test in data.splits:
@@ -635,7 +635,7 @@ def _subset_paths(
 
 def _pursuit_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
     most = search.n_basis or MOST_BASIS
-    if not plain._of_functions:
+    if not plain._uses_dictionary:
         candidates = _candidates(plain, data)
         available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
         most = _most_basis(search.n_basis, MOST_BASIS, available, "raise n_candidates or cv")
@@ -652,7 +652,7 @@ def _pursuit_paths(
     models = [plain]
     if betas is not None:
         models = [clone(plain).set_params(beta=float(beta)) for beta in betas]
-    paths = _function_paths if plain._of_functions else _kernel_paths
+    paths = _function_paths if plain._uses_dictionary else _kernel_paths
     for values in paths(search, models, data, gammas, axes["ridge"], len(axes["n_basis"])):
         yield values[:, 0] if betas is None else values
 
@@ -701,7 +701,7 @@ def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums
     """Return the Gram matrix of the training part of every split.
 
     If splits share blocks of whole groups, as folds do, that of each block is computed once, and
-    those of the retained blocks are added up.
+    those of the training blocks are added up.
     """
 
     def gram(rows: Indices) -> GramSums:
@@ -729,7 +729,7 @@ def _view_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
 def _view_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
-    """Follow the joint paths of each training part, whose views are set up anew."""
+    """Follow the joint paths of each training part, each with its own views."""
     ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
     for train, test in data.splits:
         setup = _view_setup(plain, data, train)
@@ -867,7 +867,7 @@ class RankRLSCV(_PathCV):
 
 
 class SparseRankRLSCV(_PathCV):
-    """RankRLS on a random subset of regressors, with its size and the rest by cross-validation.
+    """Sparse RankRLS with subset size, alpha and gamma chosen by cross-validation.
 
     Parameters
     ----------
@@ -932,12 +932,12 @@ class SparseRankRLSCV(_PathCV):
 
 
 class KernelMatchingPursuitCV(_PathCV):
-    """Kernel matching pursuit with its number of functions, ridge and gamma by cross-validation.
+    """Kernel matching pursuit with n_basis, ridge and gamma chosen by cross-validation.
 
     Parameters
     ----------
     n_basis : int or None, default None
-        Largest number of basis functions: every number up to it is tried. None: at most 100.
+        Maximum number of basis functions; every number up to it is tried. None: at most 100.
     dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "kernel"
         The functions to choose from, as in :class:`RankingPursuitCV`.
     ridges, fitting, n_candidates, random_state : optional
@@ -997,30 +997,30 @@ class KernelMatchingPursuitCV(_PathCV):
 
 
 class RankingPursuitCV(_PathCV):
-    """Ranking pursuit with its number of functions, ridge and gamma chosen by cross-validation.
+    """Ranking pursuit with n_basis, ridge and gamma chosen by cross-validation.
 
-    All numbers of functions are judged from one path a fold.
+    One path per fold gives the scores of all numbers of functions.
 
     Parameters
     ----------
     n_basis : int or None, default None
-        Largest number of basis functions: every number up to it is tried. None: at most 100.
+        Maximum number of basis functions; every number up to it is tried. None: at most 100.
     ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
-        Weights to try of a penalty, as in :class:`RankingPursuit`.
+        Weights of the penalty to try, as in :class:`RankingPursuit`.
     fitting, group_weight, kernel, degree, coef0, kernel_params, random_state : optional
         As in :class:`RankingPursuit`.
     dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "auto"
-        The functions to choose from, as in :class:`RankingPursuit`. "auto" is the one of the three
-        with the best score, or "kernel" if `kernel` or `gammas` are set.
+        The functions to choose from, as in :class:`RankingPursuit`. "auto" tries all three and
+        keeps the one with the best score; it is "kernel" if `kernel` or `gammas` are set.
     n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary of kernels; a fold
-        has those that it does not hold out. None: all.
+        Number of training points, drawn at random, that form the dictionary of kernels; a fold uses
+        those in its training part. None: all.
     gammas : list of float or None, default None
         Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
         times ``1 / (n_features * X.var())``.
     scale : bool or "group", default True
-        Whether features are first centred, unless the kernel is one of histograms, and divided by
-        their standard deviation; or both inside each group, whose labels `predict` then needs too.
+        True: centre the features, except for the chi2 kernels, and divide them by their standard
+        deviation. "group": do so within each group; `predict` then needs the groups too.
     cv : int, splitter or iterable, default 5
         Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
         test indices.
@@ -1034,20 +1034,21 @@ class RankingPursuitCV(_PathCV):
     Attributes
     ----------
     cv_results_ : dict of ndarray
-        A row for each point of the grid: parameters, mean, deviation and error of the folds.
+        For each point of the grid: parameters, and mean, standard deviation and standard error of
+        the scores over the folds.
     best_params_ : dict
         The chosen parameters.
     best_score_ : float
-        Their mean score over the folds.
+        Mean score of these parameters over the folds.
     best_index_ : int
-        Their row in ``cv_results_``.
+        Row of these parameters in ``cv_results_``.
     best_estimator_ : estimator
-        The model with them, fitted to all training data with scaled features.
+        The model with these parameters, fitted to all training data with scaled features.
     scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled.
+        Fitted scaler of the features; None if they are not scaled, or within groups.
     basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
-        The chosen model, as in :class:`RankingPursuit`, in the units of `X`: so are `X_basis_` and,
-        with a linear kernel in methods that have the weights of features, `coef_`.
+        The chosen model, as in :class:`RankingPursuit`. `X_basis_` is in the units of `X`, and so
+        is `coef_` if it holds the weights of features.
 
     See Also
     --------
@@ -1058,10 +1059,10 @@ class RankingPursuitCV(_PathCV):
 
     Notes
     -----
-    Nothing of a held-out fold takes part in a fold's model: neither its scores nor, as centres of
-    basis functions, its points. Only the standard deviations of the features and the unit of the
-    default gammas are those of all training points. A fold in which the metric has no value, since
-    no scores differ there, does not count.
+    With the dictionary of kernels, held-out points take no part in the model of a fold: neither by
+    their scores nor as centres of basis functions. Other dictionaries, the scaling of the features
+    and the default gammas are computed from the features of all training points. A fold in which
+    the metric is undefined, since no scores differ, does not count.
 
     With scikit-learn 1.9 or later, ``set_callbacks(sklearn.callback.ProgressBar())`` shows the
     progress of a search.
@@ -1112,14 +1113,14 @@ class RankingPursuitCV(_PathCV):
 
 
 class CombinedRankingRegressionPursuitCV(_PathCV):
-    """Combined ranking and regression pursuit (CRRP) with parameters by cross-validation.
+    """Combined ranking and regression pursuit with parameters chosen by cross-validation.
 
     Parameters
     ----------
     n_basis : int or None, default None
-        Largest number of basis functions: every number up to it is tried. None: at most 100.
+        Maximum number of basis functions; every number up to it is tried. None: at most 100.
     betas : list of float, default (0.0, 0.5, 1.0)
-        Weights to try of the regression part, from 0, ranking alone, to 1, regression alone.
+        Weights of the regression part to try, from 0 (ranking only) to 1 (regression only).
     dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "kernel"
         The functions to choose from, as in :class:`RankingPursuitCV`.
     ridges, fitting, group_weight, n_candidates, random_state : optional
@@ -1181,19 +1182,19 @@ class CombinedRankingRegressionPursuitCV(_PathCV):
 class SemiSupervisedRankingPursuitCV(_PathCV):
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
-    Folds are of the scored points; all unscored points stay in every training part.
+    Folds divide the scored points; all unscored points are in every training part.
 
     Parameters
     ----------
     n_basis : int or None, default None
-        Largest number of basis functions of each view: every number up to it is tried. None: at
-        most 50.
+        Maximum number of basis functions per view; every number up to it is tried. None: at most
+        50.
     nus : list of float, default (0.1, 1.0, 10.0)
         Weights of the agreement to try.
     n_views, views, shared_basis, fitting, agreement : optional
         As in :class:`SemiSupervisedRankingPursuit`; `fitting` is "backfit" by default.
     n_candidates : int or None, default 200
-        Number of points of a training part, drawn at random, that are dealt out to the
+        Number of points of a training part, drawn at random, that are split among the
         dictionaries; a step compares all pairs of their functions. None: all points.
     ridges, group_weight, random_state : optional
         The method, as in :class:`RankingPursuitCV`.

@@ -1,8 +1,8 @@
 """Dictionaries of functions that a pursuit chooses from: of one feature, of two, and kernels.
 
-A dictionary is fitted to training points, and gives the values of its functions at any points. A
-pursuit takes any object with three members as its `dictionary`: ``fit(X)``, ``columns(X, which)``,
-the values (m, len(which)) of the functions with these numbers, and ``terms``, which has a
+A dictionary is fitted to training points, and evaluates its functions at any points. A pursuit
+accepts any object with three members as its `dictionary`: ``fit(X)``; ``columns(X, which)``, which
+returns the values (m, len(which)) of the functions with these indices; and ``terms``, with a
 :class:`Term` for each function.
 """
 
@@ -36,12 +36,12 @@ from rankpursuit.estimators._base import (
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
 MOST_FACTORS = 600
-"""Functions that are multiplied with each other by default: about 180,000 products."""
+"""Default maximum number of functions multiplied with each other: about 180,000 products."""
 
 _N_LEVELS = 200
 """Quantiles of a feature between which its normal scores are interpolated."""
 _HIGHEST_SCORE = 2.5
-"""Largest absolute normal score: more extreme values, and new ones out of range, count as it."""
+"""Largest absolute normal score; more extreme values are clipped."""
 _SAMPLE_ROWS = 50_000
 """Rows that quantiles, means and deviations are computed from, evenly spread."""
 _BLOCK_ENTRIES = 2**21
@@ -56,12 +56,12 @@ class Term(NamedTuple):
     Attributes
     ----------
     kind : str
-        "linear", "bump", "kernel" or "constant"; of a product the kinds of both factors, as in
+        "linear", "bump", "kernel" or "constant"; for a product, the kinds of both factors, as in
         "linear x bump".
     features : tuple of int
-        The features that it depends on.
+        Features that the function depends on.
     centres : tuple of float
-        For each of them, where a bump or kernel is largest; NaN if it is linear.
+        For each feature, the centre of a bump or kernel; NaN if the function is linear.
     widths : tuple of float
         Standard deviations of bumps, in normal scores, or gamma of a kernel; NaN if it is linear.
     """
@@ -75,15 +75,15 @@ class Term(NamedTuple):
 class AdditiveDictionary(BaseEstimator):
     """Functions of one feature: its normal scores, and Gaussian bumps over these.
 
-    The normal score of a value is the quantile of the standard normal distribution at the level of
-    the value among those of its feature. Hence neither units nor outliers matter, and functions do
-    not grow outside of the training data. A constant takes part if scores are fitted, not only
+    The normal score of a value is the standard normal quantile at its rank among the values of the
+    feature. Hence neither units nor outliers matter, and functions do not grow outside the range of
+    the training data. A constant function is used if the scores themselves are fitted, not only
     their differences.
 
     Parameters
     ----------
     knots : int, default 7
-        Number of bumps of each width for each feature, at evenly spaced quantiles that differ. A
+        Number of bumps per feature and width, at evenly spaced quantiles without duplicates. A
         feature with two values has none.
     widths : sequence of float, default (0.5, 1.0)
         Standard deviations of the bumps, in normal scores.
@@ -93,7 +93,7 @@ class AdditiveDictionary(BaseEstimator):
     terms : list of Term
         Description of each function.
     products : ndarray of shape (m, 2)
-        The two factors of each product, which are numbered after the functions; here none.
+        Factors of each product. Products are numbered after the functions; here there are none.
 
     Examples
     --------
@@ -197,11 +197,10 @@ class PairDictionary(AdditiveDictionary):
     knots, widths : optional
         The functions, as in :class:`AdditiveDictionary`.
     factor_knots : int, default 3
-        Number of bumps, of the largest width, for each feature that take part in products, next to
-        the linear function.
+        Number of bumps per feature, of the largest width, that are factors of products in addition
+        to the linear function.
     max_factors : int, default 600
-        Largest number of functions that are multiplied with each other: with more of them, the
-        bumps take no part.
+        Maximum number of factors; with more, only the linear functions are multiplied.
     """
 
     def __init__(
@@ -227,8 +226,8 @@ class PairDictionary(AdditiveDictionary):
         n_factors = int(np.count_nonzero(factor))
         if n_factors > self.max_factors:
             raise ValueError(
-                f"X has {n_factors} features, and products of their functions are {n_factors**2}: "
-                "choose among them first, use dictionary='additive', or pass "
+                f"X has {n_factors} features, but products take at most {self.max_factors} of "
+                "them: select features first, use dictionary='additive', or pass "
                 f"PairDictionary(max_factors={n_factors})"
             )
         order = np.argsort(~factor, kind="stable")  # factors first, as one slice of all functions
@@ -245,7 +244,7 @@ class PairDictionary(AdditiveDictionary):
 
 
 class KernelDictionary(BaseEstimator):
-    """Gaussian kernels of several widths over all features, at some of the training points.
+    """Gaussian kernels of several widths over all features, centred at some training points.
 
     Parameters
     ----------
@@ -254,7 +253,7 @@ class KernelDictionary(BaseEstimator):
     widths : sequence of float, default (0.0625, 0.25, 1.0, 4.0)
         Values of gamma, as multiples of ``1 / (n_features * X.var())``.
     random_state : int, Generator, RandomState or None, default None
-        Draws the points.
+        Controls the random draw of the points.
     """
 
     def __init__(
@@ -300,7 +299,7 @@ class UnionDictionary(BaseEstimator):
     Parameters
     ----------
     parts : sequence of dictionaries
-        Their functions are numbered part by part, and then the products of all parts.
+        Their functions are numbered part by part, followed by the products of all parts.
     """
 
     def __init__(self, parts: Sequence[Any]) -> None:
@@ -340,21 +339,21 @@ class UnionDictionary(BaseEstimator):
 
 
 def _check(dictionary: Any, **allowed: Sequence[Constraint]) -> None:
-    """Raise a ValueError if a parameter of a dictionary is out of its range."""
+    """Raise a ValueError if a parameter of a dictionary is invalid."""
     for name, constraints in allowed.items():
         title = f"{name} of {type(dictionary).__name__}"
         check_parameter(title, getattr(dictionary, name), constraints)
 
 
 def make_dictionary(dictionary: Any) -> Any:
-    """Return a new dictionary of this name, or like this object."""
+    """Return an unfitted dictionary, by name or as a clone of an object."""
     if isinstance(dictionary, str):
         return {"additive": AdditiveDictionary, "pairs": PairDictionary}[dictionary]()
     return clone(dictionary, safe=False)
 
 
 def products_of(dictionary: Any) -> Indices:
-    """Return the factors (m, 2) of the products of a dictionary, of which there may be none."""
+    """Return the factors (m, 2) of the products of a dictionary; m may be 0."""
     return getattr(dictionary, "products", _NO_PRODUCTS)
 
 
@@ -391,7 +390,7 @@ def _knots(scores: Array, number: int) -> list[float]:
 
 
 def _normal_scores(column: Array, levels: Array) -> tuple[Array, Array]:
-    """Return values of a feature in rising order, and the normal score of each."""
+    """Return values of a feature in ascending order, and the normal score of each."""
     values, codes = np.unique(
         np.quantile(column, levels, method="inverted_cdf"), return_inverse=True
     )

@@ -1,7 +1,7 @@
-"""Explanations of pursuits: a model is a sum of functions, so what each one adds is exact.
+"""Explanations of pursuits: a model is a sum of functions, so their contributions are exact.
 
-Tables are data frames of pandas, and the displays work as those of scikit-learn: they compute in
-`from_estimator` and draw in `plot`, with matplotlib, which is imported when it is needed.
+Tables are pandas data frames. Displays follow those of scikit-learn: `from_estimator` computes and
+`plot` draws, with matplotlib imported on demand.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 BLUE, RED, GREY = "#1f6fb2", "#c0392b", "0.6"
 _GRID = 100
-"""Values of a feature at which its curve is drawn; heat maps have half of them on each side."""
+"""Grid points of a curve; heat maps have half as many per axis."""
 _SAMPLE = 2000
-"""Points that density and importance are computed from."""
+"""Maximum number of points used for density and importance."""
 
 
 def _inner(model: Any) -> Any:
@@ -65,7 +65,7 @@ def chosen_terms(model: Any) -> list[Term]:
 
 
 def function_table(model: Any) -> pd.DataFrame:
-    """Return a row for each function of a pursuit, in the order of their choice."""
+    """Return a row for each function of a pursuit, in the order chosen."""
     import pandas as pd
 
     inner, names, terms = _inner(model), feature_names(model), chosen_terms(model)
@@ -91,14 +91,14 @@ def function_table(model: Any) -> pd.DataFrame:
 
 
 def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataFrame:
-    """Return what each function adds to each prediction; see `RankingPursuit.explain`."""
+    """Return the contributions of functions to predictions; see `RankingPursuit.explain`."""
     import pandas as pd
 
     values = _function_values(model, X, groups)
     if over is not None:
         if isinstance(model.scale, str):
             raise ValueError(
-                "over cannot be scaled in the group of X; explain all points of the group, and "
+                "over cannot be used with scale='group'; explain all points of the group, and "
                 "subtract the contributions of one from those of another"
             )
         try:
@@ -107,7 +107,7 @@ def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataF
             raise ValueError(f"over must be points like those of X: {error}") from error
         if len(others) not in (1, len(values)):
             raise ValueError(
-                f"over must be one point, or as many as X has, {len(values)}; got {len(others)}"
+                f"over must have one row, or as many rows as X ({len(values)}); got {len(others)}"
             )
         values = values - others
     table, coef = function_table(model), _inner(model).coef_
@@ -125,9 +125,9 @@ def _function_values(model: Any, X: ArrayLike, groups: ArrayLike | None) -> Arra
 
 
 def summarise(model: Any) -> pd.DataFrame:
-    """Return the functions and what each adds along the path; see `RankingPursuit.summary`."""
+    """Return the functions and their contributions to the fit; see `RankingPursuit.summary`."""
     table, inner = function_table(model), _inner(model)
-    if len(inner.cost_) == len(table) + 1:  # unless functions were chosen again
+    if len(inner.cost_) == len(table) + 1:  # unless functions were chosen repeatedly
         table["explained"] = 1.0 - inner.cost_[1:] / inner.cost_[0]
     if inner is not model:
         _, numbers, scores, _ = path_scores(model)
@@ -138,7 +138,7 @@ def summarise(model: Any) -> pd.DataFrame:
 
 
 def path_scores(model: Any) -> tuple[str, NDArray[Any], Array, Array]:
-    """Return the axis of a path, its values, and mean scores and standard errors at the choice."""
+    """Return the axis of the chosen path, its values, mean scores and standard errors."""
     table, chosen = model.cv_results_, model.best_params_
     axis = "n_basis" if "n_basis" in chosen else "alpha"
     rows = np.full(len(table["mean_test_score"]), True)
@@ -172,7 +172,7 @@ class PathDisplay:
     labels : tuple of str
         Labels of both axes, and the title.
     threshold : float or None
-        The lowest score within one standard error of the best, if it took part in the choice.
+        The lowest score within one standard error of the best, if used in the choice.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class PathDisplay:
 
 @dataclass
 class ContributionsDisplay:
-    """Contribution of each function to the prediction of a point, or to its lead over another.
+    """Contribution of each function to a prediction, or to the difference of two predictions.
 
     Parameters
     ----------
@@ -306,13 +306,13 @@ class ContributionsDisplay:
 class FunctionsDisplay:
     """The functions of a pursuit: a curve for each feature, a heat map for each pair of features.
 
-    All functions of the same features are added up. A kernel depends on all features: its
-    coefficients are drawn by basis points.
+    Functions of the same features are added up. Kernels depend on all features: their coefficients
+    are drawn instead.
 
     Parameters
     ----------
     panels : list of dict
-        Of each panel the names of its `features`, the `grid` of each, the `values` over the grid,
+        For each panel the names of its `features`, the `grid` of each, the `values` over the grid,
         and the `points` of the data, (m, number of features).
 
     Attributes
@@ -325,7 +325,7 @@ class FunctionsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: ArrayLike, *, max_panels: int = 12) -> Self:
-        """Draw the functions of most importance, their deviation over the points of `X`."""
+        """Draw the functions with the largest standard deviation over the points of `X`."""
         terms, inner = chosen_terms(estimator), _inner(estimator)
         # With scale="group" no point has original units: X is scaled as one group.
         points = estimator._new_points(X, None).astype(np.float64, copy=False)
@@ -407,7 +407,7 @@ class FunctionsDisplay:
         some = panel["points"][evenly(len(panel["points"]), 400)]
         inside = ((some >= [one[0], two[0]]) & (some <= [one[-1], two[-1]])).all(axis=1)
         dots: dict[str, Any] = {"s": 4, "color": "black", "alpha": 0.35, "linewidths": 0}
-        ax.scatter(*some[inside].T, clip_on=False, **dots)  # on the edge too, as yes or no is
+        ax.scatter(*some[inside].T, clip_on=False, **dots)  # binary features are on the edge
         ax.set_xlim(one[0], one[-1])
         ax.set_ylim(two[0], two[-1])
         ax.set_xlabel(panel["features"][0])

@@ -1,4 +1,4 @@
-"""Fitted models in files, by `skops`: no pickle, and nothing but known types is loaded."""
+"""Save and load fitted models with `skops`: no pickle, and only trusted types are loaded."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rankpursuit.errors import ModelFileError, OutputError
 from rankpursuit.writing import write_atomically
 
 TRUSTED = ("rankpursuit.estimators.", "sklearn.metrics.", "sklearn.model_selection.")
-"""Modules whose types a file may hold, next to the estimators and arrays that skops trusts."""
+"""Modules whose types a file may contain, in addition to the types that skops trusts."""
 
 
 def save_model(model: Any, path: str | Path) -> None:
-    """Write a fitted estimator to a file, whole or not at all; see `KernelEstimator.save`."""
+    """Write a fitted estimator to a file atomically; see `KernelEstimator.save`."""
     model = copy(model)
-    vars(model).pop("_blocks", None)  # sums that only further blocks need
+    vars(model).pop("_blocks", None)  # needed only by partial_fit
     skops = _skops()
     own = [name for name, value in model.get_params(deep=False).items() if _is_custom(value)]
     if own:
         raise ModelFileError(
-            f"{path}: {own[0]} is a callable of your own, which cannot be saved in a file; keep "
-            "the model with joblib, see the guide"
+            f"{path}: {own[0]} is a custom callable, which cannot be saved in a file; keep the "
+            "model with joblib, see the guide"
         )
     try:
         write_atomically(Path(path), skops.dumps(model))
@@ -32,7 +32,7 @@ def save_model(model: Any, path: str | Path) -> None:
 
 
 def _is_custom(value: Any) -> bool:
-    """Return whether a parameter is, or lists, a function that a file cannot hold."""
+    """Return whether a parameter is, or contains, a function that cannot be saved."""
     if isinstance(value, list | tuple):
         return any(map(_is_custom, value))
     module = getattr(value, "__module__", None) or ""
@@ -40,11 +40,11 @@ def _is_custom(value: Any) -> bool:
 
 
 def load_model(path: str | Path) -> Any:
-    """Read a model that `save` of an estimator wrote.
+    """Load a model that was written by `save` of an estimator.
 
-    To learn from further blocks by `partial_fit`, keep the estimator itself: a file has no sums
-    over blocks. Raises ModelFileError if the file at `path` is missing or damaged, or holds
-    anything but a model of this package.
+    The sums over blocks are not saved: to continue with `partial_fit`, keep the estimator itself.
+    Raises ModelFileError if the file at `path` is missing or damaged, or contains anything but a
+    model of this package.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from rankpursuit.solvers import (
 
 
 class _LeastSquares(KernelEstimator):
-    """Base of the methods with a coefficient for each training point, or feature."""
+    """Base of the methods with one coefficient per training point, or feature."""
 
     _has_linear_form = True
 
@@ -84,9 +84,9 @@ class RLS(_LeastSquares):
     Attributes
     ----------
     basis_ : ndarray of shape (n,)
-        Indices of all training points; with a linear kernel of all features.
+        Indices of all training points; with a linear kernel, of all features.
     coef_ : ndarray of shape (n,)
-        Coefficients a; with a linear kernel the weights of the features.
+        Coefficients a; with a linear kernel, the weights of the features.
     X_basis_ : ndarray of shape (n, n_features) or None
         The training points; None with a precomputed or a linear kernel.
     gamma_, n_features_in_, feature_names_in_
@@ -99,10 +99,10 @@ class RLS(_LeastSquares):
 
     Notes
     -----
-    With a linear kernel the model is ``f(x) = coef_' x``. Time and memory are those of the
-    features, not of all pairs of points, and X may be sparse. A kernel that is not positive
-    semi-definite is solved as in :class:`sklearn.kernel_ridge.KernelRidge`, with no promise about
-    the solution.
+    With a linear kernel the model is ``f(x) = coef_' x``. Time and memory depend on the number of
+    features, not on all pairs of points, and X may be sparse. A kernel that is not positive
+    semi-definite is solved as in :class:`sklearn.kernel_ridge.KernelRidge`, without guarantees
+    about the solution.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class RLS(_LeastSquares):
 
 
 class RankRLS(_LeastSquares):
-    """Regularised least squares on the differences of all pairs inside a group.
+    """Regularised least squares on the differences of all pairs within a group.
 
     Solves ``(L K + alpha I) a = L s``, with the Laplacian L of the preference graph.
 
@@ -191,14 +191,14 @@ class SparseRankRLS(KernelEstimator):
     group_weight, kernel, gamma, degree, coef0, kernel_params : optional
         The weights of groups and the kernel, as in :class:`RankingPursuit`.
     random_state : int, Generator, RandomState or None, default None
-        Draws the subset.
+        Controls the random draw of the subset.
 
     Attributes
     ----------
     basis_ : ndarray of shape (n_basis,)
-        Indices of the subset; with a linear kernel of all features.
+        Indices of the subset; with a linear kernel, of all features.
     coef_ : ndarray of shape (n_basis,)
-        Coefficients of the subset; with a linear kernel the weights of the features.
+        Coefficients of the subset; with a linear kernel, the weights of the features.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
         As in :class:`RankingPursuit`.
 
@@ -209,8 +209,8 @@ class SparseRankRLS(KernelEstimator):
 
     Notes
     -----
-    With a linear kernel the weights are those of RankRLS among the combinations of the subset's
-    points; a subset of as many points as features usually leaves none out.
+    With a linear kernel the weights minimise the cost of RankRLS over the linear combinations of
+    the subset's points; as many points as features usually span all weights.
 
     A point of the subset whose kernel function depends, to working precision, on those of the
     points before it gets no weight.

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Block = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
-"""Points, their scores, and their groups; a block holds all rows of its groups."""
+"""Points, their scores, and their groups; a block contains all rows of its groups."""
 Blocks = Iterable[Block] | Callable[[], Iterable[Block]]
 
 
@@ -81,10 +81,10 @@ class Candidates:
 
 @dataclass(frozen=True)
 class BlockGram:
-    """Gram matrix of the rows of one or several blocks; those of other blocks are added by ``+``.
+    """Gram matrix of one or several blocks of rows; ``+`` adds that of other blocks.
 
-    It counts the groups and the pairs inside them, and has the labels of the groups, to notice a
-    group that two blocks have a part of. `settings` are the parameters that the sums depend on.
+    `n_groups` and `n_pairs` count the groups and the pairs within them, `labels` detects groups
+    that are split between blocks, and `settings` are the parameters that the sums depend on.
     """
 
     sums: GramSums
@@ -97,13 +97,13 @@ class BlockGram:
         for name, value in self.settings.items():
             if value is not other.settings[name] and value != other.settings[name]:
                 raise ValueError(
-                    f"{name} was changed since the first block, whose sums depend on it; begin "
-                    "anew with fit, or with a clone of the model"
+                    f"{name} was changed since the first block, whose sums depend on it; start "
+                    "again with fit, or with a clone of the model"
                 )
         for label in self.labels & other.labels:
             raise ValueError(
-                f"group {label!r} is split: an earlier block has rows of it too; a block must hold "
-                "all rows of its groups"
+                f"group {label!r} is split: an earlier block has rows of it too; a block must "
+                "contain all rows of its groups"
             )
         return BlockGram(
             self.sums + other.sums,
@@ -114,7 +114,7 @@ class BlockGram:
         )
 
     def __radd__(self, other: int) -> BlockGram:
-        return self  # the start of a sum
+        return self  # `other` is 0, the start of `sum`
 
 
 class _Pursuit(KernelEstimator):
@@ -151,7 +151,7 @@ class _Pursuit(KernelEstimator):
                 f"repeat must be False with fitting={self.fitting!r}; only 'basic' fitting may "
                 "gain from choosing a function again"
             )
-        if self._of_functions and self._precomputed:
+        if self._uses_dictionary and self._precomputed:
             raise ValueError(
                 "kernel='precomputed' has no features, which the functions of a dictionary depend "
                 "on; use dictionary='kernel'"
@@ -166,7 +166,7 @@ class _Pursuit(KernelEstimator):
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         self.__dict__.pop("_blocks", None)
-        if self._of_functions:
+        if self._uses_dictionary:
             return self._fit_functions(X, scores, preferences)
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
         n_steps = count_basis(self.n_basis, len(candidates))
@@ -207,14 +207,14 @@ class _Pursuit(KernelEstimator):
     ) -> PursuitPath:
         if not gram.norms.any():
             raise ValueError(
-                "dictionary has no usable function: each one is constant, inside the groups if "
-                "there are any, or too few rows make it up; pass other features or more rows"
+                "dictionary has no usable function: each one is constant, within groups if there "
+                "are any, or varies on too few rows; pass other features or more rows"
             )
         follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
         return pursue_functions(gram, scores, ridges, n_steps, **follow)
 
     def _basis_values(self, X: Array) -> Array:
-        if self._of_functions:
+        if self._uses_dictionary:
             return self.dictionary_.columns(X, self.basis_)
         return super()._basis_values(X)
 
@@ -252,14 +252,14 @@ class _Pursuit(KernelEstimator):
         warn_if_flat(self.kernel, dictionary.gamma, values, np.arange(len(some)))
 
     def _keep_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
-        """Keep the one path of a fit."""
+        """Store the path of a fit."""
         chosen = self._end_path(path, n_steps)
         self._keep(dictionary.points, chosen, self.coef_)
         self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
         return self
 
     def _end_path(self, path: PursuitPath, n_steps: int) -> Indices:
-        """Keep the coefficients of the path up to `tol`; return the chosen functions."""
+        """Store the coefficients of the path up to `tol`; return the chosen functions."""
         enough = path.cost[0] <= (-1.0 if self.tol is None else self.tol)
         if enough.any():
             n_steps = int(np.argmax(enough))
@@ -272,7 +272,7 @@ class _Pursuit(KernelEstimator):
         self.staged_coef_ = np.array(staged, order="C")
         self.coef_ = np.array(staged[-1] if reached else np.empty(0), order="C")
         self.cost_ = np.array(path.cost[0, : reached + 1])
-        self.dictionary_ = self.dictionary_ if self._of_functions else None
+        self.dictionary_ = self.dictionary_ if self._uses_dictionary else None
         return chosen
 
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
@@ -296,42 +296,42 @@ class _Pursuit(KernelEstimator):
     def explain(
         self, X: ArrayLike, over: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> pd.DataFrame:
-        """Return what each function adds to predictions, or to the lead over other points.
+        """Return the contribution of each function to predictions, or to their differences.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features)
         over : array-like of shape (m, n_features) or (1, n_features), optional
-            Explain ``f(x) - f(z)``, why x is above z, for the points z of `over`.
+            Explain the differences ``f(x) - f(z)`` from the points z of `over`.
         groups : array-like of shape (m,), optional
             As in `predict`.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each point and function, with the function in words, its kind, the names of
+            A row for each point and function, with the function as text, its kind, the names of
             its features, its centre in the units of `X`, and its contribution. The contributions
-            to a point add up to its prediction, or to the difference of both.
+            to a point add up to its prediction, or to the difference of the two predictions.
         """
         return explain(self, X, over, groups)
 
     def summary(self) -> pd.DataFrame:
-        """Return the functions in the order of their choice, and what each adds.
+        """Return the functions in the order chosen, and their contributions to the fit.
 
         Returns
         -------
         pandas.DataFrame
             A row for each function, with its kind, the names of its features, its centre in the
-            units of `X`, its coefficient, and the fraction of the training cost that is explained
-            with all functions so far; after a cross-validation also the score with these, and what
-            the function added to it.
+            units of `X`, its coefficient, and the fraction of the training cost explained by all
+            functions so far. After cross-validation also the score with these functions, and its
+            increase by the last one.
         """
         return summarise(self)
 
-    # Learning from blocks. Everything is computed on a copy of the model, which takes its place at
-    # the end: a block that is refused leaves the model as it was.
+    # Learning from blocks. Everything is computed on a copy that replaces the model at the end, so
+    # that an invalid block leaves the model unchanged.
 
-    @available_if(lambda self: not (self._of_functions or self.scale))
+    @available_if(lambda self: not (self._uses_dictionary or self.scale))
     def partial_fit(
         self,
         X: ArrayLike,
@@ -340,10 +340,10 @@ class _Pursuit(KernelEstimator):
         *,
         candidates: ArrayLike | None = None,
     ) -> Self:
-        """Learn from one more block of rows, in addition to all blocks before.
+        """Update the model with one more block of rows.
 
-        The model is that of all rows so far, to rounding. After `fit` or `fit_blocks`, it begins
-        anew. A block that cannot be used raises a ValueError, and the model stays as it was.
+        The model is that of all rows so far, up to rounding. After `fit` or `fit_blocks`, it starts
+        from scratch. An invalid block raises a ValueError and leaves the model unchanged.
 
         Parameters
         ----------
@@ -351,10 +351,10 @@ class _Pursuit(KernelEstimator):
         y : array-like of shape (m,)
             Scores.
         groups : array-like of shape (m,), optional
-            Only points with the same label are compared, so a block holds all rows of its groups.
-            Default: the block is one group. A regression method ignores it.
+            Only points with the same label are compared, so a block must contain all rows of
+            its groups. Default: the block is one group. A regression method ignores it.
         candidates : array-like of shape (N, n_features), optional
-            With the first block: the points whose functions make up the dictionary. Default:
+            For the first block only: the points whose functions form the dictionary. Default:
             `n_candidates` of the rows of the first block.
 
         Returns
@@ -364,9 +364,9 @@ class _Pursuit(KernelEstimator):
         Notes
         -----
         `n_basis`, `fitting`, `repeat` and `ridge` may change between blocks. ``gamma="scale"``
-        takes the variance of the first block, or of `candidates`. The model keeps N x N numbers
-        for N candidates, and each call follows the whole path again: blocks of some thousand rows
-        take the least time.
+        uses the variance of the first block, or of `candidates`. The model keeps N x N numbers for
+        N candidates, and each call recomputes the whole path: blocks of a few thousand rows take
+        the least time.
 
         Examples
         --------
@@ -383,9 +383,11 @@ class _Pursuit(KernelEstimator):
         new, blocks = self._copy_for_blocks(), vars(self).get("_blocks")
         X, y, labels = new._check_block((X, y, groups), reset=blocks is None)
         if blocks is None:
-            dictionary = new._draw([X])[0] if candidates is None else new._given(candidates)
+            dictionary = (
+                new._draw([X])[0] if candidates is None else new._check_candidates(candidates)
+            )
         elif candidates is not None:
-            raise ValueError("candidates are chosen with the first block; leave them out now")
+            raise ValueError("candidates can be passed with the first block only; leave them out")
         else:
             dictionary = blocks[0]
         gram = new._block_gram(dictionary, X, y, labels)
@@ -395,20 +397,20 @@ class _Pursuit(KernelEstimator):
         return self._become(new)
 
     def fit_blocks(self, blocks: Blocks, *, candidates: ArrayLike | None = None) -> Self:
-        """Fit to rows that come in blocks, of which one is in memory at a time.
+        """Fit to blocks of rows, of which one is in memory at a time.
 
-        Rows in the same order give the candidates of `fit`, and to rounding its model, however they
-        are cut into blocks. An error names the block; the model then stays as it was.
+        For rows in the same order, candidates and model are those of `fit`, up to rounding, however
+        the rows are split into blocks. An error names the block and leaves the model unchanged.
 
         Parameters
         ----------
         blocks : iterable of (X, y, groups), or a callable that returns one
-            A block holds all rows of its groups; see `partial_fit`. Candidates are drawn from all
-            rows, for which the blocks are read twice: pass a list, what `array_blocks`,
-            `parquet_blocks` and `letor_blocks` of `rankpursuit.datasets` return, or a function
-            that opens the blocks, such as ``lambda: tqdm(blocks)`` to see the progress.
+            A block contains all rows of its groups; see `partial_fit`. Blocks are read twice, first
+            to draw candidates from all rows: pass a list, the result of `array_blocks`,
+            `parquet_blocks` or `letor_blocks` of `rankpursuit.datasets`, or a function that opens
+            the blocks, such as ``lambda: tqdm(blocks)`` to show the progress.
         candidates : array-like of shape (N, n_features), optional
-            The points whose functions make up the dictionary; the blocks are then read once.
+            The points whose functions form the dictionary; the blocks are then read once.
 
         Returns
         -------
@@ -430,13 +432,13 @@ class _Pursuit(KernelEstimator):
         if candidates is None:
             if not callable(blocks) and isinstance(blocks, Iterator):
                 raise ValueError(
-                    "blocks can be read only once, but drawing candidates from all rows takes a "
-                    "second pass: pass a function that opens the blocks anew, such as "
+                    "blocks can be read only once, but drawing candidates from all rows needs a "
+                    "second pass: pass a function that reopens the blocks, such as "
                     "lambda: read(path), or pass candidates="
                 )
             dictionary, n_rows = new._draw(X for X, _, _ in new._checked(blocks))
         else:
-            dictionary = new._given(candidates)
+            dictionary = new._check_candidates(candidates)
         total: Any = 0
         for place, (X, y, labels) in enumerate(new._checked(blocks), start=1):
             with _prefix_errors(f"block {place}"):
@@ -445,7 +447,7 @@ class _Pursuit(KernelEstimator):
         if n_rows not in (None, found):
             raise ValueError(
                 f"blocks had {n_rows} rows when they were first read and {found} the second time; "
-                "a callable must open them anew each time"
+                "a callable must return all of them on each call"
             )
         new._fit_gram(dictionary, total)
         return self._become(new)
@@ -453,9 +455,9 @@ class _Pursuit(KernelEstimator):
     def block_gram(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, *, candidates: ArrayLike
     ) -> BlockGram:
-        """Return the Gram matrix of one block, for `fit_gram`; the model stays as it is.
+        """Return the Gram matrix of one block, for `fit_gram`, without changing the model.
 
-        Gram matrices of blocks add up, by ``+`` and ``sum``, wherever they were computed.
+        Gram matrices of blocks are added by ``+`` or ``sum``, wherever they were computed.
 
         Parameters
         ----------
@@ -463,9 +465,9 @@ class _Pursuit(KernelEstimator):
         y : array-like of shape (m,)
             Scores.
         groups : array-like of shape (m,), optional
-            As in `partial_fit`: a block holds all rows of its groups.
+            As in `partial_fit`: a block must contain all rows of its groups.
         candidates : array-like of shape (N, n_features)
-            The points whose functions make up the dictionary, the same for all blocks.
+            The points whose functions form the dictionary, the same for all blocks.
 
         Returns
         -------
@@ -473,7 +475,7 @@ class _Pursuit(KernelEstimator):
         """
         new = self._copy_for_blocks()
         X, y, labels = new._check_block((X, y, groups), reset=True)
-        return new._block_gram(new._given(candidates), X, y, labels)
+        return new._block_gram(new._check_candidates(candidates), X, y, labels)
 
     def fit_gram(self, gram: BlockGram, candidates: ArrayLike) -> Self:
         """Fit to the sum of the Gram matrices of all blocks.
@@ -481,9 +483,9 @@ class _Pursuit(KernelEstimator):
         Parameters
         ----------
         gram : BlockGram
-            The sum of what `block_gram` returned, with the same parameters and candidates.
+            Sum of the results of `block_gram`, with the same parameters and candidates.
         candidates : array-like of shape (N, n_features)
-            The points whose functions make up the dictionary; `basis_` counts them.
+            The points whose functions form the dictionary; `basis_` has indices into them.
 
         Returns
         -------
@@ -491,7 +493,7 @@ class _Pursuit(KernelEstimator):
         """
         new = self._copy_for_blocks()
         validate_data(new, candidates, skip_check_array=True)  # names of the features
-        dictionary = new._given(candidates)
+        dictionary = new._check_candidates(candidates)
         if gram.sums.products.shape[1] != len(dictionary.points):
             raise ValueError(
                 f"candidates must be those of the Gram matrix, {gram.sums.products.shape[1]} "
@@ -504,13 +506,13 @@ class _Pursuit(KernelEstimator):
         self._check_parameters()
         if self._precomputed:
             raise ValueError(
-                "kernel='precomputed' holds values with all training points, and cannot be learned "
+                "kernel='precomputed' has values with all training points, and cannot be learned "
                 "from blocks; pass the kernel as a callable"
             )
-        if self._of_functions or self.scale:
+        if self._uses_dictionary or self.scale:
             raise ValueError(
-                "blocks can be learned from with dictionary='kernel' and scale=False only, since a "
-                "dictionary and a scale depend on all rows; scale the features first, or use fit"
+                "learning from blocks requires dictionary='kernel' and scale=False, since other "
+                "dictionaries and scales depend on all rows; scale the features first, or use fit"
             )
         new = copy(self)
         new.__dict__.pop("_blocks", None)
@@ -522,12 +524,12 @@ class _Pursuit(KernelEstimator):
         return self
 
     def _checked(self, blocks: Blocks) -> Iterator[tuple[Any, Array, NDArray | None]]:
-        """Check one block after the other; the first one defines the number of features."""
+        """Check the blocks one by one; the first one defines the number of features."""
         opened = blocks() if callable(blocks) else blocks
         if isinstance(opened, str) or not isinstance(opened, Iterable):
             raise ValueError(
                 f"blocks must be an iterable of (X, y, groups); got {type(opened).__name__}: "
-                "letor_blocks(path) and parquet_blocks(path) of rankpursuit.datasets read a file"
+                "use letor_blocks(path) or parquet_blocks(path) of rankpursuit.datasets for a file"
             )
         for place, block in enumerate(opened, start=1):
             with _prefix_errors(f"block {place}"):
@@ -538,8 +540,8 @@ class _Pursuit(KernelEstimator):
         """Return checked points, scores, and labels if the rows are labelled and compared."""
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
             raise ValueError(
-                f"a block must be (X, y, groups); got {type(block).__name__}; a single block goes "
-                "into a list, [(X, y, groups)]"
+                f"a block must be (X, y, groups); got {type(block).__name__}: pass a single block "
+                "as a list, [(X, y, groups)]"
             )
         X, y, groups = (*block, None)[:3]
         X, y = self._check_data(X, y, reset=reset, min_samples=1)
@@ -567,8 +569,8 @@ class _Pursuit(KernelEstimator):
         gamma = resolve_gamma(self.kernel, self.gamma, points, entries)
         return Candidates(points, rows, gamma), n_rows
 
-    def _given(self, candidates: ArrayLike) -> Candidates:
-        """Check candidates that are given; they are counted among themselves."""
+    def _check_candidates(self, candidates: ArrayLike) -> Candidates:
+        """Check candidates passed by the user; `basis_` then has indices into them."""
         points = check_array(candidates, dtype=np.float64, input_name="candidates")
         self.n_features_in_ = points.shape[1]
         gamma = resolve_gamma(self.kernel, self.gamma, points)
@@ -593,7 +595,7 @@ class _Pursuit(KernelEstimator):
         n_groups, n_pairs = getattr(within, "n_groups", 0), getattr(within, "n_pairs", 0)
         names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
         settings = {name: getattr(self, name, None) for name in names}
-        if isinstance(settings["group_weight"], Mapping):  # further groups may need further weights
+        if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups
             settings["group_weight"] = "mapping"
         return BlockGram(sums, n_groups, n_pairs, distinct, settings)
 
@@ -619,7 +621,7 @@ def warn_early_end(reached: int, asked: int) -> None:
     """Warn that a path has fewer functions than were asked for."""
     warnings.warn(
         f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
-        "linearly independent and lowers the cost; the model uses what there is",
+        "linearly independent and lowers the cost; the model has fewer functions than n_basis",
         ConvergenceWarning,
         stacklevel=5,
     )
@@ -677,7 +679,7 @@ class KernelMatchingPursuit(_Pursuit):
 class RankingPursuit(_Pursuit):
     """Ranking pursuit: a sparse expansion grown greedily on the differences of pairs.
 
-    Every step lowers ``(s - f)' L (s - f)``, the squared loss on all pairs inside a group, with
+    Every step lowers ``(s - f)' L (s - f)``, the squared loss on all pairs within a group, with
     the Laplacian L of the preference graph.
 
     Parameters
@@ -685,26 +687,25 @@ class RankingPursuit(_Pursuit):
     n_basis : int, float or None, default None
         Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
     fitting : {"basic", "backfit", "prefit"}, default "backfit"
-        Leave the earlier coefficients alone, as in the paper; refit them after every step; or
-        choose each function by the cost after the refit.
+        Keep the earlier coefficients, as in the paper ("basic"); refit them after every step
+        ("backfit"); or also choose each function by the cost after the refit ("prefit").
     repeat : bool, default False
         Whether "basic" may choose a function again; `n_basis` is then the number of choices.
     ridge : float, default 1
-        Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel. The paper has
-        none, which is 0. With another dictionary, that of the squared coefficients of functions
-        scaled to norm 1: a ridge of 1 halves the first coefficient.
+        Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel; 0, as in the
+        paper, is no penalty. With another dictionary the penalty is on the squared coefficients of
+        functions scaled to norm 1: a ridge of 1 halves the first coefficient.
     group_weight : {"pairs", "equal"} or mapping, default "equal"
-        Weight of the pairs of a group: 1 each, 1 over the size of the group, or a positive number
-        for each label of `groups`.
+        Weight of each pair of a group: 1 ("pairs"), one over the size of the group ("equal"), or a
+        mapping from labels of `groups` to positive numbers.
     dictionary : {"kernel", "additive", "pairs"} or object, default "kernel"
         The functions to choose from: the kernel at training points, as in the paper; functions of
         one feature (:class:`AdditiveDictionary`); these and products of two of them
-        (:class:`PairDictionary`); or an object like these, with `fit`, `columns` and `terms`.
+        (:class:`PairDictionary`); or another object with `fit`, `columns` and `terms`.
     n_candidates : int or None, default 1000
-        Number of training points, drawn at random, that make up the dictionary of kernels. None:
-        all.
+        Number of training points, drawn at random, that form the dictionary of kernels. None: all.
     kernel : str or callable, default "rbf"
-        Kernel of scikit-learn by name, "precomputed", or a callable of two matrices of points.
+        Name of a scikit-learn kernel, "precomputed", or a callable of two matrices of points.
     gamma : float, "scale" or None, default "scale"
         "scale" is 1 / (n_features * X.var()), None is 1 / n_features.
     degree : int, default 3
@@ -714,18 +715,18 @@ class RankingPursuit(_Pursuit):
     kernel_params : mapping or None, default None
         Keyword arguments for a `kernel` that is a callable.
     scale : bool or "group", default False
-        Whether features are first centred and divided by their standard deviation; or both inside
-        each group, whose labels `predict` then needs too.
+        True: centre the features, except for the chi2 kernels, and divide them by their standard
+        deviation. "group": do so within each group; `predict` then needs the groups too.
     tol : float or None, default None
-        The path ends once the training cost is at most this. None: only with `n_basis`.
+        The path ends when the training cost is at most this. None: only at `n_basis`.
     random_state : int, Generator, RandomState or None, default None
-        Draws the candidates.
+        Controls the random draw of the candidates.
 
     Attributes
     ----------
     basis_ : ndarray of shape (n_basis,)
-        Indices of the chosen training points, in the order of their choice: counted along the
-        blocks if there were any, or among candidates that were given.
+        Indices of the chosen training points, in the order chosen: counted over all blocks, or into
+        `candidates` if those were passed.
     coef_ : ndarray of shape (n_basis,)
         Coefficients of the basis functions.
     staged_coef_ : ndarray of shape (n_steps, n_basis)
@@ -735,11 +736,11 @@ class RankingPursuit(_Pursuit):
     X_basis_ : ndarray of shape (n_basis, n_features) or None
         The chosen points; None with a precomputed kernel or another dictionary.
     dictionary_ : object or None
-        The fitted dictionary, whose functions `basis_` then counts; None for that of kernels.
+        The fitted dictionary, to whose functions `basis_` refers; None for that of kernels.
     scaler_ : StandardScaler or None
-        Scales the features; None if nothing is scaled, or in groups.
+        Fitted scaler of the features; None if they are not scaled, or within groups.
     gamma_ : float or None
-        The gamma in use; None for a kernel without one.
+        The value of gamma; None for a kernel without one.
     n_groups_ : int or None
         Number of groups, 1 if there were none; None after explicit pairs.
     n_features_in_ : int
@@ -760,14 +761,14 @@ class RankingPursuit(_Pursuit):
     The functions of the dictionary are columns of a least-squares problem, so without a `ridge`
     the kernel need be neither symmetric nor positive semi-definite.
 
-    With at least four samples for each of the N candidates, and no explicit pairs, `fit` goes once
-    over the rows in blocks of 64 MB and keeps the N x N Gram matrix. Up to 2^25 kernel values, rows
-    replace a Gram matrix that leaves too few digits; beyond, a function of which less than 1e-5 is
-    left outside of the span of the chosen ones is never chosen. Rows that do not fit into memory
-    may be a memory map, come in blocks (`fit_blocks`, `partial_fit`) or lie on a cluster
+    With at least four samples for each of the N candidates, and no explicit pairs, `fit` passes
+    once over the rows in blocks of 64 MB and keeps the N x N Gram matrix. If that is not exact
+    enough, `fit` uses the rows instead, up to 2^25 kernel values; above, a function with less than
+    1e-5 of its norm outside the span of the chosen ones is never chosen. Rows that do not fit into
+    memory may be a memory map, come in blocks (`fit_blocks`, `partial_fit`) or be on a cluster
     (`block_gram`).
 
-    The defaults do well over data of different kinds (results/defaults.md). The pursuit of the
+    The defaults do well on data of different kinds (results/defaults.md). The pursuit of the
     paper is ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
 
     Examples

@@ -28,12 +28,12 @@ from rankpursuit.solvers import (
 )
 
 _FEWEST_POINTS, _FEW_POINTS = 200, 1000
-"""Largest numbers of points for which a linear kernel is solved in the points: in any case, and
-with at least as many features."""
+"""Maximum numbers of points for which a linear model is solved by its kernel matrix: in general,
+and with at least as many features."""
 
 
 class RankSVM(KernelEstimator):
-    """Ranking support vector machine: a hinge loss on every pair inside a group.
+    """Ranking support vector machine: a hinge loss on every pair within a group.
 
     Minimises ``a' K a / 2 + C sum w_ij max(0, 1 - (f_i - f_j))`` over the pairs in which i has a
     higher score than j.
@@ -45,17 +45,17 @@ class RankSVM(KernelEstimator):
     loss : {"hinge", "squared_hinge"}, default "hinge"
         Loss of a pair: its slack, or the square of that, which is solved faster.
     tol : float, default 1e-3
-        Relative duality gap to reach. If it is not reached, a ConvergenceWarning names the gap.
+        Relative duality gap to reach. If it is not reached, a ConvergenceWarning reports the gap.
     group_weight, kernel, gamma, degree, coef0, kernel_params : optional
         The weights of groups and the kernel, as in :class:`RankingPursuit`.
 
     Attributes
     ----------
     basis_ : ndarray of shape (n_basis,)
-        Indices of the training points with a coefficient other than zero; with a linear kernel of
+        Indices of the training points with a nonzero coefficient; with a linear kernel, indices of
         all features.
     coef_ : ndarray of shape (n_basis,)
-        Their coefficients; with a linear kernel the weights of the features.
+        Their coefficients; with a linear kernel, the weights of the features.
     duality_gap_ : float
         Relative duality gap of the solution.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
@@ -121,28 +121,28 @@ class RankSVM(KernelEstimator):
         weights: ArrayLike | None = None,
         **unsupported: Any,
     ) -> Self:
-        """Fit to the order of scores inside each group, or of explicit pairs.
+        """Fit to the order of scores within each group, or of explicit pairs.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
         y : array-like of shape (n,), optional
-            Scores; ties produce no pair. Not with `pairs`, which give the order themselves.
+            Scores; ties produce no pair. Not allowed with `pairs`.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
-            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+            Sizes of consecutive groups, as in LightGBM, instead of `groups`.
         pairs : array-like of shape (p, 2), optional
             Instead of scores, the order of some pairs: a row (i, j) says that sample i is
             preferred to sample j. The weights of a row that occurs more than once add up, and
-            (i, j) and (j, i) are two pairs, each with its loss. Indices are those of the rows of
-            X, so a cross-validation that draws rows cannot pass pairs on.
+            (i, j) and (j, i) are two pairs, each with its loss. Indices refer to the rows of
+            X, so that cross-validation, which selects rows, cannot pass pairs on.
         weights : array-like of shape (p,), optional
             Positive weights of the pairs' losses. Default: all 1.
         **unsupported : dict
-            Not taken; `sample_weight` raises a ValueError.
+            Not supported; `sample_weight` raises a ValueError.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class RankSVM(KernelEstimator):
         checked = check_pairs(pairs, weights, [groups, qid, group], X.shape[0])
         listed = add_up_ordered(*checked)
         if y is not None:
-            raise ValueError("y and pairs both say what is preferred; pass one of them")
+            raise ValueError("y and pairs both define the preferences; pass one of them")
         return self._fit_pairs(X, OrderedPairs(X.shape[0], *listed))
 
     def _fit(self, X: Any, scores: Array, preferences: Any) -> Self:
@@ -166,7 +166,7 @@ class RankSVM(KernelEstimator):
         return self._fit_pairs(X, OrderedPairs.of_scores(scores, pairs, weights))
 
     def _in_weights(self, X: Any) -> bool:
-        """Return whether a linear kernel has so many points that it is solved in the features."""
+        """Return whether a linear model is solved for its weights, without a kernel matrix."""
         n_points, n_features = X.shape
         few = n_points <= (_FEW_POINTS if n_points <= n_features else _FEWEST_POINTS)
         return self._in_features and not few

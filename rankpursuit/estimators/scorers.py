@@ -1,9 +1,9 @@
-"""Scorers for model selection in scikit-learn, and groups in the forms that ranking software has.
+"""Scorers for model selection with scikit-learn, and conversion of labels to sizes of groups.
 
-All scorers request `groups`, and leave out points without a score, which NaN marks. To have
-scikit-learn pass groups on, switch its metadata routing on and give them to the outermost call, as
-in the example of :func:`ndcg_scorer`. Without the routing, scikit-learn uses the groups to split
-and passes them on neither to the ranker nor to the scorer. These scorers then refuse to score.
+All scorers request `groups`, and skip unscored points, marked by NaN. For scikit-learn to pass
+groups on, enable its metadata routing and pass them to the outermost call, as in the example of
+:func:`ndcg_scorer`. Without routing, scikit-learn uses the groups for splitting only; these scorers
+then raise an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rankpursuit.metrics import (
 
 
 def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
-    """Make a scorer of the pairwise accuracy inside groups, the `score` of every ranker.
+    """Make a scorer of the pairwise accuracy within groups, the `score` of every ranker.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
         whose true scores differ. With "all" and scores with many ties, a model that predicts a
         constant may win.
     grouped : bool, default True
-        Whether each group is a ranking of its own. False: the test set is one ranking.
+        Whether each group is a separate ranking. False: the whole test set is one ranking.
 
     Returns
     -------
     callable
-        A scikit-learn scorer that requests `groups`, and raises a ValueError without them.
+        A scikit-learn scorer that requests `groups` and raises a ValueError without them.
     """
     return _scorer(partial(_agreement, ties=ties), grouped)
 
@@ -62,12 +62,12 @@ def ndcg_scorer(
     Parameters
     ----------
     k : int or None, default 10
-        Places that count; None for all.
+        Number of ranks that count; None for all.
     gain : {"linear", "exponential", "shifted"}, default "linear"
         See :func:`rankpursuit.metrics.ndcg_error`.
     empty : float or None, default 1
-        Value of a group whose points are all worth nothing; None leaves it out. LightGBM counts
-        it as 1, figures published for LETOR as 0.
+        Value of a group without any gain; None skips it. LightGBM counts 1, figures published for
+        LETOR count 0.
     grouped : bool, default True
         See :func:`group_scorer`.
 
@@ -155,7 +155,7 @@ def ndcg(*data: Any, **options: Any) -> Any:
 
 def _scorer(metric: Callable[..., Any], grouped: bool) -> Any:
     """Make a scorer that requests `groups` if they are to count."""
-    metric([1.0, 0.0], [1.0, 0.0])  # refuses wrong options now, not in every fold
+    metric([1.0, 0.0], [1.0, 0.0])  # check the options now, not in every fold
     with config_context(enable_metadata_routing=True):
         scorer = make_scorer(_score, metric=metric, grouped=grouped)
         return scorer.set_score_request(groups=grouped)
@@ -171,22 +171,22 @@ def _score(
 ) -> float:
     if grouped and groups is None:
         raise ValueError(
-            f"groups did not reach the scorer, which compares points inside them; {PASS_GROUPS}; "
-            "grouped=False makes a scorer for test sets that are one ranking each"
+            f"groups did not reach the scorer, which compares points within them; {PASS_GROUPS}; "
+            "or use grouped=False if each test set is one ranking"
         )
     return float(metric(*scored_part(y_true, y_pred, groups)))
 
 
-# Groups: labels, one for each sample. Sizes are another form, never guessed: an array may be both.
+# Groups are labels, one per sample. Sizes are never guessed, since an array may be either.
 
 
 def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
-    """Make sizes of labels, for software that asks for them.
+    """Convert labels to sizes of consecutive groups, as used by LightGBM.
 
     Parameters
     ----------
     groups : array-like of shape (n_samples,)
-        A label or query id for each sample; those of a group must be consecutive.
+        Label or query id of each sample; the samples of a group must be consecutive.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
     if len(again):
         start = starts[again[0]]
         raise ValueError(
-            f"groups must each be of consecutive samples; {labels[start]!r} comes again at sample "
+            f"the samples of a group must be consecutive; {labels[start]!r} occurs again at sample "
             f"{start}: sort the samples by group, for instance by "
             "numpy.argsort(groups, kind='stable')"
         )

@@ -1,4 +1,4 @@
-"""Semi-supervised ranking pursuit: one function for each view, which agree on unscored points."""
+"""Semi-supervised ranking pursuit: one function per view, agreeing on unscored points."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ from rankpursuit.solvers import (
 VIEW_KERNEL = (choice(*KERNELS), CALLABLE)
 
 MOST_BYTES = 8 << 30
-"""Memory that a fit may take, about."""
+"""Approximate limit on the memory of a fit."""
 COPIES = 6
-"""Copies of its kernel values that a fit holds at once: an estimate, 18 GB for 20,000 points."""
+"""Estimated copies of the kernel values that a fit holds at once: 18 GB for 20,000 points."""
 
 
 @dataclass(frozen=True)
 class ViewSetup:
     """Parts of each view, as indices of the training points or features.
 
-    For each view the `points` of its dictionary, the scored points of its loss and the `features`
-    that it sees; `agreeing` are the points on which all views are to agree.
+    For each view: the `points` of its dictionary, the scored points of its loss (`losses`) and the
+    `features` that it uses. `agreeing` are the points on which all views should agree.
     """
 
     points: list[Indices]
@@ -69,44 +69,45 @@ class ViewSetup:
 class SemiSupervisedRankingPursuit(KernelEstimator):
     """Ranking pursuit with several functions that agree with each other on unscored points.
 
-    Each view has its own function. All fit the scored points, and the pursuit also lowers
-    `nu` times the squared disagreement of every two of them on the pairs of unscored points. The
+    Each view has its own function. All fit the scored points, and the pursuit also lowers `nu`
+    times the squared disagreement between every two of them on the pairs of unscored points. The
     prediction is their mean.
 
     Parameters
     ----------
     n_basis : int or float, default 0.5
-        Number of basis functions of each view, or a fraction in (0, 1] of its dictionary.
+        Number of basis functions per view, or a fraction in (0, 1] of its dictionary.
     nu : float, default 1
         Weight of the agreement.
     ridge : float, default 0
         Weight of a penalty ``a' K a`` of each view, which needs positive semi-definite kernels;
         the paper has none.
     n_views : int, default 2
-        Number of views: at most one for each point or feature that is dealt out.
+        Number of views; at most the number of points or features that are split among them.
     views : {"points", "loss", "features"} or list of kernels, default "points"
-        What sets the views apart: dictionaries over different points; the same and losses over
-        different scored points; different features; or a kernel for each view, by name or as a
-        callable.
+        Difference between the views: dictionaries of different points ("points"); also losses over
+        different scored points ("loss"); different features ("features"); or one kernel per view,
+        by name or as a callable.
     shared_basis : bool, default False
         Choose the same point for all views at every step; only with views that share their
         points: features or kernels.
     fitting : {"basic", "backfit"}, default "basic"
-        Whether a step refits all coefficients of all views jointly.
+        Keep the earlier coefficients, or refit those of all views jointly after every step.
     agreement : {"cumulative", "incremental"}, default "cumulative"
-        Whether a step is chosen to bring the whole functions together or only its increments.
+        Choose a step by the disagreement of the whole functions, or of its increments only.
     n_candidates : int or None, default None
-        Number of training points, drawn at random, that are dealt out to the dictionaries. Memory
-        grows as samples times candidates; more than 8 GB are refused. None: all points.
+        Number of training points, drawn at random, that are split among the dictionaries. Memory
+        grows with samples times candidates; a fit that would need more than 8 GB raises an error.
+        None: all points.
     group_weight, kernel, gamma, degree, coef0, kernel_params : optional
         The weights of groups and the kernel, as in :class:`RankingPursuit`.
     random_state : int, Generator, RandomState or None, default None
-        Draws the candidates and deals out points or features.
+        Controls the random draw of the candidates and the split of points or features.
 
     Attributes
     ----------
     basis_ : list of ndarray of shape (n_basis,)
-        For each view the indices of the chosen training points, in the order of their choice.
+        For each view the indices of the chosen training points, in the order chosen.
     coef_ : list of ndarray of shape (n_basis,)
         For each view its coefficients.
     staged_coef_ : list of ndarray of shape (n_basis, n_basis)
@@ -114,11 +115,11 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
     cost_ : ndarray of shape (n_basis + 1,)
         Joint training cost after 0, 1, 2, ... steps.
     view_features_ : list of ndarray
-        For each view the features that it sees.
+        For each view the features that it uses.
     X_basis_ : list of ndarray of shape (n_basis, n_features), or None
         For each view its chosen points; None with a precomputed kernel.
     gamma_ : list of float or None
-        For each view the gamma in use, from the features that it sees.
+        For each view the value of gamma, computed from the features that it uses.
     n_groups_, n_features_in_, feature_names_in_
         As in :class:`RankingPursuit`.
 
@@ -128,8 +129,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
 
     Notes
     -----
-    Kernel values of all samples with the dictionaries are in memory: learning from blocks is for
-    the pursuits with one function.
+    All kernel values are kept in memory; only the pursuits with one function can learn from blocks.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self._set_parameters(locals())
 
     @property
-    def _deals_points(self) -> bool:
+    def _splits_points(self) -> bool:
         return isinstance(self.views, str) and self.views in ("points", "loss")
 
     def _kernel_of(self, view: int) -> Kernel:
@@ -185,17 +185,17 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         if not isinstance(self.views, str):
             if len(self.views) != self.n_views:
                 raise ValueError(
-                    f"views holds {len(self.views)} kernels, but n_views is {self.n_views}; give "
-                    "one kernel for each view"
+                    f"views holds {len(self.views)} kernels, but n_views is {self.n_views}; pass "
+                    "one kernel per view"
                 )
             for place, kernel in enumerate(self.views):
                 check_parameter(f"views[{place}]", kernel, VIEW_KERNEL)
-        if self._precomputed and not self._deals_points:
+        if self._precomputed and not self._splits_points:
             raise ValueError(
                 "views must be 'points' or 'loss' with kernel='precomputed': other views need the "
                 "features"
             )
-        if self.shared_basis and self._deals_points:
+        if self.shared_basis and self._splits_points:
             raise ValueError(
                 "shared_basis must be False with views that share no points; use views='features' "
                 "or a list of kernels"
@@ -211,22 +211,22 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         group: ArrayLike | None = None,
         **unsupported: Any,
     ) -> Self:
-        """Fit to the order of the scored points inside each group.
+        """Fit to the order of the scored points within each group.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
         y : array-like of shape (n,)
-            Scores; NaN marks an unscored point. Without any, the views agree on the scored
-            points.
+            Scores; NaN marks an unscored point. Without unscored points, the views agree on the
+            scored ones.
         groups : array-like of shape (n,), optional
             Labels or query ids: only points with the same one are compared. Default: all points.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
-            Instead of groups, the sizes of consecutive ones, as in LightGBM.
+            Sizes of consecutive groups, as in LightGBM, instead of `groups`.
         **unsupported : dict
-            Not taken; `sample_weight` and `pairs` raise a ValueError.
+            Not supported; `sample_weight` and `pairs` raise a ValueError.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         nus: Sequence[float] | Array,
         n_steps: int,
     ) -> CoregularisedPath:
-        """Follow the joint paths of w kernels and r ridges, next to each other, and k nus.
+        """Follow the joint paths of w kernels with r ridges each, and of k nus.
 
         `kernels` has for each view those of the n points with its dictionary, (w, n, N_v).
         """
@@ -303,18 +303,18 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         )
 
     def _set_up(self, X: Array, scored: NDArray[np.bool_], labels: NDArray) -> ViewSetup:
-        """Draw the candidates, and deal points, losses or features out to the views."""
+        """Draw the candidates, and split points, losses or features among the views."""
         count_groups(self._preferences(labels[scored]))
         generator = random_generator(self.random_state)
         candidates = draw_candidates(len(X), self.n_candidates, generator)
         self._check_views(len(X), len(candidates), X.shape[1])
         points, losses = [candidates] * self.n_views, [np.flatnonzero(scored)] * self.n_views
         features = [np.arange(X.shape[1])] * self.n_views
-        if self._deals_points:
+        if self._splits_points:
             parts = split_points(scored[candidates], self.n_views, generator)
             points = [candidates[part] for part in parts]
         if self.views == "loss":
-            losses = _deal_losses(scored, labels, points, generator)
+            losses = _split_losses(scored, labels, points, generator)
         if self.views == "features":
             features = split_features(X.shape[1], self.n_views, generator)
         unscored = np.flatnonzero(~scored)
@@ -324,8 +324,8 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         )
 
     def _check_views(self, n_points: int, n_candidates: int, n_features: int) -> None:
-        """Raise a ValueError if views have nothing each, or take too much memory."""
-        if self._deals_points and n_candidates < self.n_views:
+        """Raise a ValueError if a view would be empty, or if a fit would take too much memory."""
+        if self._splits_points and n_candidates < self.n_views:
             raise ValueError(
                 f"n_views={self.n_views} views need at least as many points; got {n_candidates}: "
                 "lower n_views or add samples or candidates"
@@ -335,26 +335,26 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
                 f"n_views={self.n_views} views need at least as many features; got {n_features}: "
                 "lower n_views or use views='points'"
             )
-        kernel_values = n_points * n_candidates * (1 if self._deals_points else self.n_views)
+        kernel_values = n_points * n_candidates * (1 if self._splits_points else self.n_views)
         differences = n_points * self.n_views * (self.n_views - 1) // 2
         n_bytes = 8 * (COPIES * kernel_values + differences)
         if n_bytes > MOST_BYTES:
             raise ValueError(
                 f"{self.n_views} views of {n_points} samples with {n_candidates} candidates take "
-                f"about {n_bytes / 2**30:.0f} GB, of at most {MOST_BYTES / 2**30:.0f}; lower "
-                "n_candidates or n_views"
+                f"about {n_bytes / 2**30:.0f} GB, above the limit of {MOST_BYTES / 2**30:.0f} GB; "
+                "lower n_candidates or n_views"
             )
 
     def _view_kernel(
         self, X: Array, own: Indices, features: Indices, gamma: float | None, view: int
     ) -> Array:
         """Return one view's checked kernel values of the training points with some of them."""
-        of_view = self._kernel_of(view)
+        view_kernel = self._kernel_of(view)
         if self._precomputed:
             kernel = X[:, own]
         else:
-            kernel = self._kernel(X[:, features], X[np.ix_(own, features)], gamma, of_view)
-        self._check_kernel_values(kernel, of_view)
+            kernel = self._kernel(X[:, features], X[np.ix_(own, features)], gamma, view_kernel)
+        self._check_kernel_values(kernel, view_kernel)
         return kernel
 
     def _view_values(self, X: Array) -> list[Array]:
@@ -377,7 +377,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         Returns
         -------
         ndarray of shape (m, n_views)
-            In single precision if `X` is, and in double otherwise.
+            float32 if `X` is, and float64 otherwise.
         """
         return predict_blocks(
             self._new_points(X),
@@ -410,16 +410,16 @@ def _side_by_side(values: Sequence[Array], coefs: Sequence[Array]) -> Array:
     return np.column_stack([own @ coef for own, coef in zip(values, coefs, strict=True)])
 
 
-def _deal_losses(
+def _split_losses(
     scored: NDArray[np.bool_],
     labels: NDArray,
     dictionaries: list[Indices],
     generator: np.random.Generator | np.random.RandomState,
 ) -> list[Indices]:
-    """Return for each view the scored points of its loss, in rising order.
+    """Return the scored points of each view's loss, in ascending order.
 
-    They are those of its dictionary and, where only some points are candidates, its part of the
-    others.
+    They are the points of its dictionary and, if only some points are candidates, a random part of
+    the others.
     """
     others = np.setdiff1d(np.arange(len(scored)), np.concatenate(dictionaries))
     parts = split_points(scored[others], len(dictionaries), generator)

@@ -1,8 +1,8 @@
-"""The algorithms of the paper as pure functions on arrays, whole paths over stacks of kernels.
+"""The algorithms of the paper as pure functions on arrays: whole paths for stacks of kernels.
 
 :mod:`~rankpursuit.solvers.pursuit` has the greedy engine of the pursuits with one function,
 :mod:`~rankpursuit.solvers.functions` its dictionaries of functions and their products,
-:mod:`~rankpursuit.solvers.coregularised` the engine with one function for each view,
+:mod:`~rankpursuit.solvers.coregularised` the engine with one function per view,
 :mod:`~rankpursuit.solvers.least_squares` RLS and RankRLS, and
 :mod:`~rankpursuit.solvers.rank_svm` RankSVM.
 """

@@ -16,28 +16,29 @@ Indices = NDArray[np.intp]
 EPS = float(np.finfo(np.float64).eps)
 
 INDEPENDENT = 1e-6
-"""A column is linearly independent of a basis if at least this fraction of its norm is left.
+"""A column is linearly independent of a basis if at least this fraction of its norm is orthogonal
+to it.
 
-Squared norms are found by subtraction, so that fractions below about 1e-8 are noise."""
+Squared norms are computed by subtraction, so that fractions below about 1e-8 are noise."""
 VANISHING = EPS
 """A column is zero if its norm is at most this fraction of the largest of its dictionary.
 
-The coefficient of such a function, far from all the points, would be huge."""
+Such a function is centred far from all points; its coefficient would be huge."""
 TIED = 1e-9
-"""Gains that differ by no more than this fraction are equal: rounding must not choose."""
+"""Gains with at most this relative difference are tied, so that rounding does not decide."""
 
 _NEGLIGIBLE = 1e-3
-"""Negative eigenvalues of no more than this fraction of a lambda count as zero."""
+"""Negative eigenvalues of at most this fraction of lambda count as zero."""
 _TRIDIAGONAL_BLOCK = 8
 """Block size of the LAPACK reductions, set through the size of the workspace: for up to a thousand
-rows LAPACK's own choice of 32 is slower."""
+rows LAPACK's default of 32 is slower."""
 _TRIANGLE = 65 * 64
-"""Workspace that LAPACK's `dormqr` takes for itself in addition to that of the blocks."""
+"""Workspace of LAPACK's `dormqr` for triangular factors, in addition to that of the blocks."""
 _TINY = EPS * EPS
 """Entries below this fraction of a solution's first entry are set to zero: most would be subnormal
 numbers, which slow down what follows by an order of magnitude."""
 _CHOLESKY_BLOCK = 32
-"""Rows of a factor that are found one by one before a matrix product subtracts them."""
+"""Rows of a factor that are computed one by one between two matrix products."""
 
 
 def nonzero_columns(squared_norms: Array) -> NDArray[np.bool_]:
@@ -46,7 +47,7 @@ def nonzero_columns(squared_norms: Array) -> NDArray[np.bool_]:
 
 
 def least_tied(best: Array) -> Array:
-    """Return the lowest gain that counts as equal to the best one."""
+    """Return the lowest gain that ties with the best one."""
     return best - TIED * np.abs(best)
 
 
@@ -82,7 +83,7 @@ class GrowingBasis:
         basis = self._rows[..., :p, :]
         left = columns
         along = np.zeros((*columns.shape[:-1], p))
-        # One Gram-Schmidt sweep is not orthogonal to working precision; two are.
+        # One Gram-Schmidt pass is not orthogonal to working precision; two are.
         for _ in range(2 if p else 0):
             part = np.matmul(basis, left[..., None])[..., 0]
             left = left - np.matmul(part[..., None, :], basis)[..., 0, :]
@@ -104,14 +105,13 @@ class GrowingBasis:
 
 
 def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
-    """Solve ``(A + lambda I) x = y`` for many lambdas and symmetric A, as a rule semi-definite.
+    """Solve ``(A + lambda I) x = y`` for many lambdas and symmetric, usually semi-definite A.
 
-    Bordered by its right-hand side, a matrix is reduced to tridiagonal form: ``A = Q T Q'`` with
-    ``Q' y`` along the first axis. A tridiagonal system takes O(r) for each lambda, and Q is
-    applied but never formed: a fifth of the work of an eigendecomposition, which is used only
-    for matrices with negative eigenvalues and for lambdas within the rounding errors. Directions
-    with eigenvalues below the rounding error of the largest get no part in the solution if lambda
-    is below it too.
+    Bordered by its right-hand side, the matrix is reduced to tridiagonal form: ``A = Q T Q'`` with
+    ``Q' y`` along the first axis. Each lambda then takes O(r), and Q is applied but never formed.
+    This is a fifth of the work of an eigendecomposition, which is used only for matrices with
+    negative eigenvalues and for lambdas below the rounding error of the largest eigenvalue; the
+    solution then leaves out directions whose eigenvalues are below that error too.
 
     `matrix` has the shape (b, r, r), `right` (r,) or (b, r), `lambdas` (k,), the result (b, k, r).
     """
@@ -119,7 +119,7 @@ def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
     right = np.broadcast_to(right, matrix.shape[:2])
     if not matrix.size or not lambdas.size:
         return np.zeros((len(matrix), len(lambdas), matrix.shape[2]))
-    # The sum of all eigenvalues bounds the largest, if none is negative.
+    # The trace bounds the largest eigenvalue if none is negative.
     noise = np.einsum("bii->b", matrix) * (EPS * matrix.shape[1])
     solved, found = _by_tridiagonals(matrix, right, lambdas)
     lost = np.flatnonzero(~(found & (lambdas.min() > noise)))
@@ -131,47 +131,47 @@ def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
 def _by_tridiagonals(
     matrix: Array, right: Array, lambdas: Array
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve the systems without a negative eigenvalue that counts; also return which those are."""
+    """Solve systems without significant negative eigenvalues; also return which were solved."""
     b, n = right.shape
     bordered = np.empty((b, n + 1, n + 1))
     bordered[:, 0, 0], bordered[:, 0, 1:], bordered[:, 1:, 1:] = 0.0, right, matrix
-    diagonal, next_to, scales = np.empty((b, n + 1)), np.empty((b, n)), np.empty((b, n))
+    diagonal, off_diagonal, scales = np.empty((b, n + 1)), np.empty((b, n)), np.empty((b, n))
     forms = bordered.swapaxes(1, 2)  # Fortran order: LAPACK overwrites them in place
     for i, form in enumerate(forms):
-        _, diagonal[i], next_to[i], scales[i], _ = lapack.dsytrd(
+        _, diagonal[i], off_diagonal[i], scales[i], _ = lapack.dsytrd(
             form, lower=1, lwork=_TRIDIAGONAL_BLOCK * (n + 1), overwrite_a=1
         )
-    solved, found = _solve_tridiagonals(diagonal[:, 1:], next_to, lambdas)
-    # Reflections leave the zeros at the end of a solution as they are.
+    solved, found = _solve_tridiagonals(diagonal[:, 1:], off_diagonal, lambdas)
+    # Trailing zeros of a solution need no reflection.
     lengths = n - np.argmax(solved[:, :, ::-1] != 0.0, axis=2)
     lwork = _TRIDIAGONAL_BLOCK * len(lambdas) + _TRIANGLE
     for i, length in enumerate(lengths.max(axis=1).tolist()):
-        mirrors, own = forms[i, 1:, :length], scales[i, :length]
-        lapack.dormqr("L", "N", mirrors, own, solved[i].T, lwork, overwrite_c=1)
+        reflectors, own = forms[i, 1:, :length], scales[i, :length]
+        lapack.dormqr("L", "N", reflectors, own, solved[i].T, lwork, overwrite_c=1)
     return solved, found
 
 
 def _solve_tridiagonals(
-    diagonal: Array, next_to: Array, lambdas: Array
+    diagonal: Array, off_diagonal: Array, lambdas: Array
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve tridiagonal systems for the first unit vector times ``next_to[:, 0]``.
+    """Solve tridiagonal systems for the first unit vector times ``off_diagonal[:, 0]``.
 
-    Elimination from the last row up leaves a product of ratios, without any difference. The signs
-    of its pivots at a small fraction of the smallest lambda show negative eigenvalues. Entry i of
-    `next_to`, (b, r), is on the left of entry i of `diagonal`. Returns solutions (b, k, r), zero
-    for systems that were not solved, and which were, (b,).
+    Elimination from the last row upwards gives a product of ratios, without cancellation. Negative
+    pivots at a small fraction of the smallest lambda reveal negative eigenvalues. Entry i of
+    `off_diagonal`, (b, r), is to the left of entry i of `diagonal`. Returns solutions (b, k, r),
+    zero for unsolved systems, and flags (b,) of the solved ones.
     """
     b, n = diagonal.shape
     shifts = np.append(lambdas, _NEGLIGIBLE * lambdas.min())
     pivots = np.add(diagonal.T[:, :, None], shifts)
-    squares = np.square(next_to).T[:, :, None]
+    squares = np.square(off_diagonal).T[:, :, None]
     taken = np.empty(pivots.shape[1:])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for i in range(n - 1, 0, -1):
             np.divide(squares[i], pivots[i], out=taken)
             pivots[i - 1] -= taken
-        signed = -next_to.T[:, :, None]
-        signed[0] = next_to[:, :1]
+        signed = -off_diagonal.T[:, :, None]
+        signed[0] = off_diagonal[:, :1]
         solved = np.divide(signed, pivots[:, :, :-1], order="C")
         for i in range(1, n):
             solved[i] *= solved[i - 1]
@@ -184,12 +184,12 @@ def _solve_tridiagonals(
 
 
 def _by_eigenvectors(matrix: Array, right: Array, lambdas: Array) -> Array:
-    """Solve the systems in their eigenvectors."""
+    """Solve the systems by eigendecomposition."""
     values, vectors = np.linalg.eigh(matrix)
     along = np.matmul(right[:, None, :], vectors)[:, 0, :]
     noise = values.max(axis=1, initial=0.0, keepdims=True) * (EPS * values.shape[1])
     kept = (values > noise)[:, :, None] | (lambdas > noise)[:, None, :]
-    # Eigenvalues that rounding made negative count as zero, others are negative.
+    # Eigenvalues that are negative by rounding count as zero; others stay negative.
     rounding = np.sqrt(EPS) * np.abs(values).max(axis=1, keepdims=True)
     values = np.where(values < -rounding, values, np.maximum(values, 0.0))
     shifted = values[:, :, None] + lambdas
@@ -199,12 +199,12 @@ def _by_eigenvectors(matrix: Array, right: Array, lambdas: Array) -> Array:
 
 
 def whitening(kernel: Array) -> Array:
-    """Return coefficients W of functions with ``W' K W = I``, each over the points up to its own.
+    """Return upper triangular coefficients W with ``W' K W = I``.
 
-    W is the inverse of the Cholesky factor of K, so its leading rows and columns are those of the
-    leading points: one factor serves all nested subsets of r points, given their positive
-    semi-definite kernels (b, r, r). A point whose function depends, to working precision, on those
-    of the points before it adds nothing to what they span: its row and column of W are zero.
+    W is the inverse of the Cholesky factor of K. Its leading block belongs to the leading points,
+    so one factor serves all nested subsets of r points, given their positive semi-definite kernels
+    (b, r, r). If the function of a point depends, to working precision, on those of the points
+    before it, its row and column of W are zero.
     """
     n_points = kernel.shape[1]
     factor = np.zeros(kernel.shape)

@@ -1,4 +1,4 @@
-"""Co-regularised pursuit: one function for each view, agreeing on the unscored points.
+"""Co-regularised pursuit: one function per view, agreeing on the unscored points.
 
 The cost of the views' functions ``f_1 .. f_M`` is that of the paper,
 
@@ -42,10 +42,12 @@ Views = Literal["points", "loss", "features"]
 """Parts split among the views: the dictionary, the dictionary and the loss, or the features."""
 
 SINGULAR = 1e-12
-"""A system, scaled to 1 on its diagonal, is singular if no more than this is left of it."""
+"""A system with unit diagonal is singular if its last pivot or smallest eigenvalue is at most
+this."""
 _SWEEPS = 20
+"""Maximum number of turns of each view in a search."""
 _CACHED = 1 << 16
-"""Pairs of functions compared at a time: few enough for the cache, many for one call."""
+"""Pairs of functions compared at a time: few enough to stay in the cache."""
 
 
 # Views and their aggregation
@@ -55,24 +57,24 @@ def split_points(
     scored: Flags, n_views: int, generator: np.random.Generator | np.random.RandomState
 ) -> list[Indices]:
     """Split the scored and the unscored points at random and evenly; return sorted indices."""
-    dealt = np.concatenate(
+    shuffled = np.concatenate(
         [generator.permutation(np.flatnonzero(part)) for part in (scored, ~scored)]
     )
-    return [np.sort(dealt[view::n_views]) for view in range(n_views)]
+    return [np.sort(shuffled[view::n_views]) for view in range(n_views)]
 
 
 def split_features(
     n_features: int, n_views: int, generator: np.random.Generator | np.random.RandomState
 ) -> list[Indices]:
     """Split the features among the views at random; sizes differ by at most one."""
-    dealt = generator.permutation(n_features)
-    return [np.sort(dealt[view::n_views]) for view in range(n_views)]
+    shuffled = generator.permutation(n_features)
+    return [np.sort(shuffled[view::n_views]) for view in range(n_views)]
 
 
 def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     """Return the mean over the views of predictions (..., m), weighted by their skills (M, ...).
 
-    A view with a skill of zero or less has no weight. If none has any, all weigh the same.
+    A view with a skill of zero or less has no weight. If all have none, the mean is unweighted.
     """
     weights = np.maximum(skills, 0.0)
     weights = np.where(weights.sum(axis=0) > 0, weights, 1.0)
@@ -84,7 +86,7 @@ AGGREGATIONS: dict[str, Callable[[Sequence[Array]], Array]] = {
     "median": lambda values: np.median(values, axis=0),
     "borda": lambda values: np.mean([rankdata(part, axis=-1) for part in values], axis=0),
 }
-"""The aggregations of the views' predictions, (..., m), that need nothing else."""
+"""Aggregations that need only the predictions of the views, (..., m)."""
 
 
 # The pursuit
@@ -102,7 +104,7 @@ class CoregularisedPath:
         The lengths of the steps, view by view; zero after the path ends.
     directions : ndarray of shape (b, k, P * M, P * M) or None
         Column c has the coefficients, over the chosen functions of all views, of direction c. None
-        stands for the identity.
+        means the identity.
     cost, n_steps : ndarrays of shape (b, k, P + 1) and (b, k)
         The cost of every prefix, and the number of steps before the path ended.
     """
@@ -125,7 +127,7 @@ class CoregularisedPath:
         return np.cumsum(steps, axis=3)[..., n_views - 1 :: n_views].swapaxes(2, 3)
 
     def predict(self, kernel: Array, view: int) -> Array:
-        """Return the predictions (b, k, P, m) of one view's function, of every prefix.
+        """Return the predictions (b, k, P, m) of one view for every prefix.
 
         `kernel`, (b, m, N), has the values of the view's dictionary functions at m points.
         """
@@ -133,7 +135,7 @@ class CoregularisedPath:
         return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
 
     def predict_mean(self, kernels: Sequence[Array], steps: Indices) -> Array:
-        """Return the mean predictions (b, k, s, m) of all views, of some prefixes.
+        """Return the mean predictions (b, k, s, m) of all views for some prefixes.
 
         `kernels` has, for each view, the values (b, m, N_v) of its dictionary functions at m
         points, and `steps`, (s,), the numbers of steps of the prefixes, from 1 to P.
@@ -145,8 +147,8 @@ class CoregularisedPath:
         return mean / len(kernels)
 
     def _staged(self, functions: Array, selected: Indices, part: slice) -> Array:
-        """Return the values (b, k, P, m), of every prefix, of part of the chosen functions."""
-        # Term by term, so that points where the functions are equal have equal values.
+        """Return the values (b, k, P, m) of part of the chosen functions for every prefix."""
+        # Summed term by term, so that points where the functions are equal have equal values.
         dictionaries = np.arange(len(functions))[:, None, None]
         terms = functions[dictionaries, selected]
         weights = self.weights[..., None]
@@ -175,7 +177,7 @@ def coregularised_pursuit(
     agreement: Agreement = "cumulative",
     shared: bool = False,
 ) -> CoregularisedPath:
-    """Pursue one function for each view on the scored points, agreeing on the unscored ones.
+    """Pursue one function per view on the scored points, agreeing on the unscored ones.
 
     For two views all pairs of functions are compared; for more, the views take turns.
 
@@ -187,17 +189,18 @@ def coregularised_pursuit(
     targets : sequence of M ndarrays of shape (m_v,) or (b, m_v)
         For each view, the rows of the scores, ``B s``.
     nus : array-like of shape (k,)
-        Weights of the agreement; not negative.
+        Weights of the agreement, at least 0.
     n_steps : int
         Maximum number of steps P; at most the smallest N_v are made.
     fitting : {"basic", "backfit"}
-        Whether a step keeps the earlier coefficients, or refits those of all views jointly. Each
-        function is chosen at most once.
+        "basic" keeps the earlier coefficients; "backfit" refits those of all views jointly after
+        every step. Each function is chosen at most once.
     agreement : {"cumulative", "incremental"}
-        Whether a step is chosen to bring the whole functions so far together, or only what it
-        adds to them (the formula as printed in the paper). A refit always is of the whole.
+        A step is chosen by the disagreement of the whole functions so far ("cumulative"), or only
+        of the functions that it adds, the formula as printed in the paper ("incremental"). A refit
+        always uses the whole functions.
     shared : bool
-        Choose the same index for all views, whose dictionaries must be of one size.
+        Choose the same index for all views, whose dictionaries must have the same size.
     """
     problem = _JointProblem(
         # (b, N, m) instead of (b, m, N): the values of one function are contiguous.
@@ -284,11 +287,11 @@ class _BestTuple(NamedTuple):
     steps: Array  # (b, k, M): solution of the tuple's system
 
 
-# The joint problem: what a step along a tuple does
+# The joint problem, and steps along a tuple
 
 
 class _Residue:
-    """The joint problem by its residue, (b, k, rows), with a refit of up to `n_refitted` steps."""
+    """The joint problem given by its residue, (b, k, rows); refits up to `n_refitted` steps."""
 
     def __init__(self, problem: _JointProblem, n_refitted: int) -> None:
         self._scored, self._unscored = problem.scored, problem.unscored
@@ -320,7 +323,7 @@ class _Residue:
     def correlations(self) -> list[Array]:
         """Return the products (b, k, N_v) of each view's functions with the residue.
 
-        Incremental agreement takes its rows on the scored points only.
+        With incremental agreement only the rows of scored points count.
         """
         result = []
         for v, functions in enumerate(self._scored):
@@ -340,25 +343,24 @@ class _Residue:
             values = self._root * self._unscored[view][self._problems, chosen]
             for sign, block in self._agreements(view):
                 column[..., block] = sign * values
-            if self._basis is not None:  # take what is new in the function
+            if self._basis is not None:  # the part orthogonal to the earlier functions
                 column = self._basis.append(column)
                 lengths[..., view] = np.einsum("bkr,bkr->bk", column, self.residue) * active
             self.residue -= lengths[..., view, None] * column
         return lengths
 
     def _agreements(self, view: int) -> Iterator[tuple[float, slice]]:
-        """Yield the sign of this view's function, and the block, of each pair with this view."""
+        """Yield the sign of this view and the block of rows for each pair of views with it."""
         for pair, block in self._pairs.items():
             if view in pair:
                 yield 1.0 if view == pair[0] else -1.0, block
 
 
 class _GramForm:
-    """The joint problem of two views by the Gram matrices of their N functions, for any rows.
+    """The joint problem of two views given by two Gram matrices of their N functions, (b, N, 2, N).
 
-    The matrices, (b, N, 2, N), are that over the rows on the scored points, zero for functions of
-    different views, and that over the rows on the unscored points without their weight ``2 nu``,
-    negative for functions of different views.
+    The first is over the scored points, and zero between different views. The second is over the
+    unscored points without their weight ``2 nu``, and has a negative sign between different views.
     """
 
     directions = None
@@ -392,7 +394,7 @@ class _GramForm:
         return [products[..., view] for view in self._views]
 
     def take(self, best: _BestTuple, active: Flags) -> Array:
-        """Subtract the rows of the chosen functions, in the Gram matrices, from the products."""
+        """Append the best tuples by their rows of the Gram matrices; return the lengths."""
         lengths = np.where(active[..., None], best.steps, 0.0)
         places = best.chosen + self._places
         products = self._whole.take(places)
@@ -408,7 +410,7 @@ class _GramForm:
 
 
 def _combined(weights: Array, rows: Array) -> Array:
-    """Return the sum of the rows of each problem, (b, k, ..., N), with weights (b, k, ...)."""
+    """Return the weighted sum of the rows of each problem, (b, k, ..., N)."""
     batch, size = weights.shape[:2], rows.shape[-1]
     rows = rows.reshape(*batch, -1, size)
     return np.matmul(weights.reshape(*batch, 1, -1), rows).reshape(*batch, size)
@@ -424,9 +426,10 @@ class _PairSearch:
     diagonal and with x and y for their products with the residue, a pair lowers the cost by
     ``x^2 + (y - rho x)^2 / (1 - rho^2)``.
 
-    The b k problems are the last, long axis of all arrays. NaN marks what cannot be chosen: the
-    scale of a function without length, the factor ``1 / (1 - rho^2)`` of dependent functions. The
-    last function left replaces one that is used up, so that only pairs that are left are compared.
+    The b k problems are the last, long axis of all arrays. NaN marks functions and pairs that
+    cannot be chosen: the scale of a zero function, the factor ``1 / (1 - rho^2)`` of dependent
+    functions. A chosen function is overwritten by the last remaining one, so that only remaining
+    pairs are compared.
     """
 
     def __init__(self, problem: _JointProblem) -> None:
@@ -479,7 +482,7 @@ class _PairSearch:
         )
 
     def forbid(self, chosen: Indices, active: Flags) -> None:
-        """Remove the pairs found from all problems; those whose path has ended need none."""
+        """Remove the pairs found from all problems; ended paths no longer need theirs."""
         last_row, last_column = self._n_left = [n - 1 for n in self._n_left]
         row = self._row + self._along_row[: last_column + 1]
         column = self._found[1] + self._along_column[:last_row]
@@ -488,11 +491,11 @@ class _PairSearch:
             flat[row] = pairs[last_row, : last_column + 1]
             flat[column] = pairs[:last_row, last_column]
         for v, last in enumerate(self._n_left):
-            for of_functions in (self._scales[v], self._places[v]):
-                of_functions.reshape(-1)[self._found[v]] = of_functions[last]
+            for values in (self._scales[v], self._places[v]):
+                values.reshape(-1)[self._found[v]] = values[last]
 
     def _find_pairs(self, first: Array, second: Array) -> None:
-        """Find the best pairs; of tied ones, the first row of the dictionary, then column."""
+        """Find the best pairs; ties go to the first function of view 0, then of view 1."""
         (n_rows, n_columns), n_problems = self._n_left, len(self._problems)
         gain = np.empty_like(first)
         step = max(1, _CACHED // second.size)
@@ -516,14 +519,14 @@ class _PairSearch:
 
 
 def _first_place(good: Flags, places: Indices) -> Indices:
-    """Return, for each problem, the row of its good function that is first by its place."""
+    """Return, for each problem, the row of the good function with the lowest place."""
     last = np.iinfo(places.dtype).max
     return np.where(good, places[: len(good)], last).argmin(axis=0)
 
 
 def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:
     """Return ``(y - rho x)^2 / (1 - rho^2)``, the gain of the second function of a pair."""
-    # A copy and a product in place take less time than a product that is written elsewhere.
+    # Copying and multiplying in place is faster than multiplying into another array.
     np.copyto(out, x)
     np.multiply(out, rho, out=out)
     np.subtract(y, out, out=out)
@@ -532,11 +535,11 @@ def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> A
 
 
 class _TupleSearch:
-    """Any number of views, by the systems of their tuples.
+    """Any number of views: solve the systems of their tuples.
 
-    Views that share their indices compare all of them. Others start with the function that is best
-    on its own, and take turns: each takes the function that is best together with those of the
-    others, until none changes. Every turn lowers the cost, though not always to the best of all.
+    With shared indices, all of them are compared. Otherwise each view starts with its best single
+    function, and the views take turns: each chooses the best function given those of the others,
+    until none changes. Every turn lowers the cost, but the result may be a local optimum.
     """
 
     def __init__(self, problem: _JointProblem, shared: bool) -> None:
@@ -653,6 +656,6 @@ def _masked(numerator: Array, denominator: Array, allowed: Flags) -> Array:
 
 
 def _at(values: NDArray, index: Indices) -> NDArray:
-    """Return the entry of each problem's values, (b, k, N), at its index, (b, k)."""
+    """Return the entries of values (b, k, N) at the index of each problem, (b, k)."""
     flat = index.ravel()
     return values.reshape(flat.size, -1)[np.arange(flat.size), flat].reshape(index.shape)

@@ -1,9 +1,9 @@
 """Pursuits over functions and products of two of them, whose Gram matrix is never formed.
 
-There may be a hundred thousand products, but a path needs only the rows of the Gram matrix that
-belong to the functions it chose. With the values U of the functions at the points, the products of
-a column c with all products of two functions are the entries of ``U' diag(L c) U``: one matrix
-product, in blocks of rows. The engine is that of :mod:`rankpursuit.solvers.pursuit`.
+There may be a hundred thousand products, but a path needs only the rows of the Gram matrix of the
+functions it chose. With the values U of the functions at the points, the inner products of a column
+c with all products of two functions are the entries of ``U' diag(L c) U``: one matrix product, in
+blocks of rows. The engine is that of :mod:`rankpursuit.solvers.pursuit`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from rankpursuit.solvers.pursuit import (
 Values = NDArray[np.floating]
 
 FEWEST_ROWS = 20.0
-"""Functions that fewer rows make up, in effect, are left out; or than a twentieth of all rows, if
-that is less. The number is the squared sum of squares over the sum of fourth powers."""
+"""Functions with a smaller effective number of rows are excluded; the limit is at most a twentieth
+of all rows. The effective number is the squared sum of squares over the sum of fourth powers."""
 
 _BLOCK_ENTRIES = 2**22
 """Values of functions processed at a time: 16 or 32 MB."""
 
 
 class FunctionGram:
-    """Gram matrix, in a quadratic form, of N functions and of m products of two, row by row.
+    """Gram matrix of N functions and m products of two, in a quadratic form, row by row.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class FunctionGram:
     Attributes
     ----------
     norms : ndarray of shape (N + m,)
-        The diagonal; zero for functions that too few rows make up.
+        The diagonal; zero for functions that are constant or have too few effective rows.
     """
 
     def __init__(self, values: Values, products: Indices, form: Preferences) -> None:
@@ -82,7 +82,7 @@ class FunctionGram:
         return self._moments(self.form.laplacian(vector), 1)
 
     def row(self, number: int) -> Array:
-        """Return a row of the Gram matrix, shape (N + m,), which is computed once."""
+        """Return a row of the Gram matrix, shape (N + m,); rows are cached."""
         if number not in self._rows:
             self._rows[number] = self.correlate(self.column(number))
         return self._rows[number]
@@ -105,7 +105,7 @@ class FunctionGram:
         return np.concatenate([singles, doubles[self._pairs]])
 
     def _squared_means(self, form: Preferences) -> Array:
-        """Return what the diagonal lacks of the sums of squares weighted by `row_scale`."""
+        """Return the sums of squares weighted by `row_scale`, minus the diagonal."""
         if isinstance(form, Blend):
             return (1.0 - form.beta) * self._squared_means(form.preferences)
         singles = np.zeros(self.values.shape[1])
@@ -134,7 +134,7 @@ class FunctionGram:
 def weighted_gram(values: Values, weights: Array) -> Values:
     """Return ``U' diag(w) U`` for values U (n, N) and weights of either sign.
 
-    A difference of two symmetric products takes half the work of one product of two matrices.
+    The difference of two symmetric products takes half the work of one general product.
     """
     found = np.zeros((values.shape[1],) * 2, dtype=values.dtype)
     for sign, combine in ((1.0, np.add), (-1.0, np.subtract)):
@@ -161,10 +161,10 @@ def pursue_functions(
     fitting: Fitting = "basic",
     repeat: bool = False,
 ) -> PursuitPath:
-    """Approximate a target (n,) by a growing sum of functions, with each of b ridges.
+    """Approximate a target (n,) by a growing sum of functions, for each of b ridges.
 
-    A ridge is the weight of the squared coefficients of functions scaled to equal norms: it adds
-    this fraction of itself to the diagonal of the Gram matrix. The path is of b problems.
+    A ridge penalises the squared coefficients of functions scaled to equal norms: it multiplies the
+    diagonal of the Gram matrix by ``1 + ridge``. The result has b paths.
     """
     n_steps = _most_steps(n_steps, len(gram.norms), fitting, repeat)
     products, rooted = gram.correlate(target), gram.form.root(target)
@@ -180,13 +180,13 @@ def pursue_functions(
 
 
 def predict_chosen(path: PursuitPath, columns: Array) -> Array:
-    """Return the predictions (b, P, m) of every prefix from the columns (b, m, P) of the path."""
+    """Return the predictions (b, P, m) of every prefix from the columns (b, m, P) chosen."""
     places = np.arange(path.selected.shape[1])
     return replace(path, selected=np.where(path.selected < 0, -1, places)).predict(columns)
 
 
 class _RowsOfGram:
-    """The problem of one ridge by those rows of a Gram matrix that its path needs.
+    """The problem of one ridge, given by the rows of the Gram matrix that its path needs.
 
     It has the interface of the forms in :mod:`rankpursuit.solvers.pursuit`, for a batch of one.
     """

@@ -1,9 +1,9 @@
 """Regularised least squares on points (RLS) and on pairs (RankRLS), for many lambdas at once.
 
-`Pointwise` preferences make the form L of a method the identity, which is RLS; a preference graph
-makes it RankRLS. Kernel functions are solved in their coefficients, linear ones in the weights of
-their features. The last part turns judgements "i over j" into scores, by least squares on the graph
-of the judgements, so that every solver for scores is one for judgements too.
+With `Pointwise` preferences the form L is the identity, which is RLS; a preference graph gives
+RankRLS. Kernel functions are solved for their coefficients, linear ones for the weights of the
+features. The last part converts judgements "i over j" to scores, by least squares on the graph of
+the judgements, so that every solver for scores can be used for judgements too.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Features = Any
 """A dense or a sparse array of shape (n, d)."""
 
 _MOST_DENSE = 4096
-"""Sparse points with more features and more rows than this are solved by LSQR."""
+"""Sparse problems with more features and more rows than this are solved by LSQR."""
 _MOMENT_COLUMNS = 16
-"""Columns whose products are in memory at a time."""
+"""Columns processed at a time."""
 
 
 # Kernel functions
@@ -46,13 +46,13 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     Parameters
     ----------
     kernel : ndarray of shape (b, n, n)
-        Symmetric; one that is not positive semi-definite is solved as it is, as by `KernelRidge`.
+        Symmetric; an indefinite kernel is solved as it is, as by `KernelRidge`.
     scores : ndarray of shape (n,) or (b, n)
     lambdas : array-like of shape (k,)
         Positive. If one is below the rounding error of the largest eigenvalue, directions whose
         eigenvalues are below that too get no weight.
     preferences : Preferences
-        Of the n points.
+        Preferences over the n points.
     """
     preferences = preferences.compact()
     rooted = preferences.root(preferences.root(kernel).swapaxes(1, 2)).swapaxes(1, 2)
@@ -62,9 +62,9 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
 
 
 def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferences) -> Array:
-    """Solve the same for one kernel (n, n) and one lambda, by Cholesky: coefficients (n,).
+    """Solve the system of :func:`rls_path` for one kernel (n, n) and one lambda: (n,).
 
-    If the matrix is not positive definite, they are those of :func:`rls_path`.
+    Uses a Cholesky factor, or :func:`rls_path` if the matrix is not positive definite.
     """
     form = preferences.compact()
     half = form.root(kernel)
@@ -93,12 +93,12 @@ def nested_rls_path(
 
     `columns`, (b, n, r), is the kernel K_R of all points with those of the largest subset, and
     `subset`, (b, r, r), that of the largest subset, positive semi-definite. The coefficients for s
-    sizes, from 1 to r, and k lambdas have the shape (b, s, k, r), zero after those of a subset.
+    sizes, from 1 to r, and k lambdas have the shape (b, s, k, r), zero beyond its size.
     """
     lambdas = np.asarray(lambdas, dtype=np.float64)
     solved = np.zeros((len(columns), len(sizes), len(lambdas), subset.shape[2]))
     target = preferences.root_vectors(np.atleast_2d(scores))
-    # A function without length that is not zero: the kernel is not positive semi-definite.
+    # A nonzero function without a positive norm: the kernel is not positive semi-definite.
     if np.any((np.einsum("bii->bi", subset) <= 0.0) & columns.any(axis=1)):
         rooted = preferences.root(columns)
         gram = np.matmul(rooted.swapaxes(1, 2), rooted)
@@ -155,7 +155,7 @@ def rls_weights(X: Features, scores: Array, lam: float, preferences: Preferences
         rooted = form.root(X)
         system, right = rooted.T @ rooted, rooted.T @ form.root(scores)
     system.flat[:: len(system) + 1] += lam
-    # Scaled to a diagonal of ones, features of different units do not pass for rounding errors.
+    # With a unit diagonal, features in small units are not mistaken for rounding errors.
     scale = np.sqrt(np.diagonal(system))
     system, right = system / scale / scale[:, None], right / scale
     try:
@@ -169,7 +169,7 @@ def rls_weights(X: Features, scores: Array, lam: float, preferences: Preferences
 def sparse_rls_weights(
     X: Features, subset: NDArray[np.intp], scores: Array, lam: float, preferences: Preferences
 ) -> Array:
-    """Minimise the same over the weights ``w = X_R' a`` of a subset R, indices (r,), of points."""
+    """Minimise the cost of :func:`rls_weights` over ``w = X_R' a`` for a subset R of points."""
     points = X[subset]
     if points.shape[0] < points.shape[1]:
         values, vectors = np.linalg.eigh(linear_kernel(points, points))
@@ -183,7 +183,7 @@ def sparse_rls_weights(
 
 
 def _by_lsqr(X: Features, scores: Array, lam: float, preferences: Preferences) -> Array:
-    """Solve with nothing but products with the points and the root."""
+    """Solve by LSQR, which needs only products with `X` and the root."""
     target = preferences.root(scores)
     operator = LinearOperator(
         (len(target), X.shape[1]),
@@ -199,15 +199,15 @@ def _by_lsqr(X: Features, scores: Array, lam: float, preferences: Preferences) -
 
 @dataclass(frozen=True)
 class Edges:
-    """Judgements added up: the edges of a preference graph.
+    """Edges of a preference graph: the judgements about each pair, added up.
 
     A judgement of weight w that point i is t above point j costs ``w (t - (f_i - f_j))^2``. Those
     of one pair add up to one edge with the sum of their weights, the weighted mean of their
     differences, and a constant. With the weighted incidence matrix B of the edges the cost is
     ``|d - B f|^2``; the nearest scores s, ``B'B s = B' d``, make it ``|B s - B f|^2``.
 
-    `pairs`, (e, 2), has the smaller index first. A judgement that prefers this point counts +1 in
-    `differences`, (e,), the other -1.
+    `pairs`, (e, 2), has the smaller index first. In `differences`, (e,), a judgement that prefers
+    the first point counts +1, and the opposite one -1.
     """
 
     pairs: NDArray[np.intp]
@@ -224,7 +224,7 @@ def add_up(pairs: NDArray[np.intp], weights: Array) -> Edges:
 
 
 def add_up_ordered(pairs: NDArray[np.intp], weights: Array) -> tuple[NDArray[np.intp], Array]:
-    """Return each row of `pairs`, (p, 2), once, and the sum of the weights of its repeats."""
+    """Return the distinct rows of `pairs`, (p, 2), and the total weight of each."""
     distinct, which = np.unique(pairs, axis=0, return_inverse=True)
     sums = np.bincount(which.reshape(-1), weights, len(distinct))
     return distinct, sums.astype(np.float64)
@@ -233,7 +233,8 @@ def add_up_ordered(pairs: NDArray[np.intp], weights: Array) -> tuple[NDArray[np.
 def nearest_scores(n_points: int, edges: Edges) -> Array:
     """Return the scores whose differences along the edges are nearest to those of the judgements.
 
-    They minimise ``sum w_ij (d_ij - (s_i - s_j))^2``, and are as :func:`grounded` has them.
+    They minimise ``sum w_ij (d_ij - (s_i - s_j))^2``, and are 0 at the first point of each
+    connected component.
     """
     (first, second), graph = edges.pairs.T, _graph(n_points, edges)
     laplacian = sp.diags_array(graph.sum(axis=1)).tocsr() - graph
@@ -241,7 +242,7 @@ def nearest_scores(n_points: int, edges: Edges) -> Array:
     right = np.bincount(first, flow, n_points) - np.bincount(second, flow, n_points)
     free = _first_connected(graph) != np.arange(n_points)
     matrix, right = laplacian[free][:, free].tocsc(), right[free]
-    # Graphs on which conjugate gradients converge slowly are long and thin: their factor is sparse.
+    # Graphs on which conjugate gradients converge slowly are long and thin: a factor is sparse.
     diagonal = sp.diags_array(1.0 / matrix.diagonal())
     solution, missed = cg(matrix, right, rtol=1e-14, atol=0.0, maxiter=1000, M=diagonal)
     scores = np.zeros(n_points)
@@ -250,7 +251,7 @@ def nearest_scores(n_points: int, edges: Edges) -> Array:
 
 
 def grounded(scores: Array, edges: Edges) -> Array:
-    """Shift the scores (n,) of each connected part of the graph so that its first point has 0."""
+    """Shift the scores (n,) of each connected component so that its first point has 0."""
     return scores - scores[_first_connected(_graph(len(scores), edges))]
 
 
@@ -260,6 +261,6 @@ def _graph(n_points: int, edges: Edges) -> sp.csr_array:
 
 
 def _first_connected(graph: sp.csr_array) -> NDArray[np.intp]:
-    """Return for each point the first of the points that it is connected with."""
-    _, part = connected_components(graph, directed=False)
-    return np.unique(part, return_index=True)[1][part]
+    """Return the first point of each point's connected component."""
+    _, component = connected_components(graph, directed=False)
+    return np.unique(component, return_index=True)[1][component]

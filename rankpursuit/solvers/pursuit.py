@@ -1,12 +1,11 @@
 """Pursuits with one function: kernel matching pursuit, ranking pursuit, and their blend.
 
-The greedy engine is matching pursuit over a stack of dictionaries, all prefixes at once. A method
-is nothing but the rows that it passes. With the kernel columns K and the scores s, kernel matching
+The greedy engine is matching pursuit over a stack of dictionaries, all prefixes at once. Methods
+differ only in the rows that they pass. With the kernel columns K and the scores s, kernel matching
 pursuit passes K and s; ranking pursuit ``B K`` and ``B s`` with the root B of its preference
-graph; combined ranking and regression pursuit the rows of their blend. A ridge adds rows of its
-own.
+graph; combined ranking and regression pursuit the rows of their blend. A ridge appends rows.
 
-A path is followed by all rows (:func:`pursue`), or by the Gram matrix of the columns
+A path is computed from all rows (:func:`pursue`), or from the Gram matrix of the columns
 (:func:`pursue_gram`), which is a sum over blocks of rows (:func:`sum_rows`) and needs bounded
 memory. Both give the same path; :func:`choose_form` decides between them.
 """
@@ -30,31 +29,31 @@ Flags = NDArray[np.bool_]
 Fitting = Literal["basic", "backfit", "prefit"]
 FormName = Literal["rows", "sums", "sums if exact"]
 Columns = Callable[[NDArray[np.floating], Array], object]
-"""Writes the values of the candidates' functions at the m points of the first array, (m, d), to
-the second, (m, N)."""
+"""Evaluates the candidates' functions at the points of the first array, (m, d), and writes the
+values to the second, (m, N)."""
 
 MOST_BASIS = 100
 """Default number of basis functions, if there are as many to choose from."""
 
 NOTHING_LEFT = 1e-12
-"""A path ends if its best step gains no more than the square of this fraction of the first cost."""
+"""A path ends if its best step gains at most the square of this times the initial cost."""
 
 FEW_ENTRIES = 2**18
-"""Kernel values up to which rows take no more than hundredths of a second."""
+"""Number of kernel values up to which a pursuit by rows takes hundredths of a second."""
 ROWS_ENTRIES = 2**25
-"""Maximum number of kernel values kept as rows: 256 MB, of which a fit holds three or four."""
+"""Maximum number of kernel values kept as rows: 256 MB, and a fit holds three or four copies."""
 MANY_ROWS = 4
-"""Rows per candidate from which on a Gram matrix takes much less memory than the rows."""
+"""Minimum number of rows per candidate for which a Gram matrix saves much memory."""
 MANY_STEPS = 4
-"""Columns per step up to which their Gram matrix takes less time than the steps by rows."""
+"""Columns per step up to which computing the Gram matrix is faster than steps by rows."""
 EXACT = 1e-6
-"""Fractions of squared norms, known to 1e-14 of the whole, that keep eight digits."""
+"""Smallest fraction of a squared norm, itself known to 1e-14, that keeps eight digits."""
 BLOCK_ENTRIES = 2**23
-"""Kernel values and features of a block, 64 MB: enough rows that their product takes longer than a
-pass over the Gram matrix of a few thousand candidates that it is added to."""
+"""Kernel values and features per block, 64 MB: enough rows for their product to take longer than
+adding it to the Gram matrix of a few thousand candidates."""
 
 _CACHED_ENTRIES = 2**14
-"""Numbers processed at a time, 128 KB: several passes over them stay in the cache."""
+"""Values processed at a time (128 KB), so that several passes over them stay in the cache."""
 
 
 def count_basis(n_basis: int | float | None, n_points: int) -> int:
@@ -87,8 +86,8 @@ class PursuitPath:
     n_steps : ndarray of shape (b,)
         Number of steps before the path ended.
     least_left : ndarray of shape (b,)
-        Smallest fraction of the squared norm of a chosen function that those before left; 1 without
-        a refit.
+        Smallest fraction of the squared norm of a chosen function that is orthogonal to those
+        before; 1 without a refit.
     """
 
     selected: Indices
@@ -110,7 +109,7 @@ class PursuitPath:
     def expansion(self, problem: int) -> tuple[Indices, Array]:
         """Return the f functions chosen in one path, and their coefficients in every prefix.
 
-        The functions, (f,), stand in the order in which they were first chosen, each once; the
+        The functions, (f,), are distinct and in the order in which they were first chosen; the
         coefficients have the shape (n_steps, f).
         """
         n_steps = int(self.n_steps[problem])
@@ -155,7 +154,7 @@ def pursue(
     """Approximate the target by a growing sum of dictionary columns.
 
     A path ends early if no column is left that is linearly independent of the chosen ones to
-    working precision, or if nothing is left of the residue.
+    working precision, or if the residue vanishes.
 
     Parameters
     ----------
@@ -169,7 +168,7 @@ def pursue(
         coefficient. "backfit" chooses in the same way and then refits all coefficients by least
         squares. "prefit" chooses the column whose cost is lowest after the refit.
     repeat : bool
-        Whether "basic" may choose a column again. After a refit nothing is gained by that.
+        Whether "basic" may choose a column again, which is useless after a refit.
     """
     n_steps = _most_steps(n_steps, dictionary.shape[2], fitting, repeat)
     return _follow(_Rows(dictionary, target, n_steps, fitting != "basic"), n_steps, fitting, repeat)
@@ -184,11 +183,11 @@ def pursue_gram(
     fitting: Fitting = "basic",
     repeat: bool = False,
 ) -> PursuitPath:
-    """Do the same with the products of the columns alone, for any number of rows.
+    """Compute the path of :func:`pursue` from the Gram matrix, for any number of rows.
 
     `gram`, (b, N, N), has the products ``X'X`` of the columns X, `products`, (b, N), ``X'y`` and
-    `square`, (b,), ``y'y``. The path is that of :func:`pursue` but for larger rounding errors:
-    columns of which less than 1e-5 is left outside the span of the chosen ones count as dependent.
+    `square`, (b,), ``y'y``. Rounding errors are larger than those of rows: a column counts as
+    dependent if less than 1e-5 of its norm is outside the span of the chosen ones.
     """
     n_steps = _most_steps(n_steps, products.shape[1], fitting, repeat)
     form = _Gram(gram, products, square, n_steps, fitting != "basic")
@@ -203,11 +202,12 @@ def pursue_stack(
     fitting: Fitting = "basic",
     repeat: bool = False,
 ) -> PursuitPath:
-    """Pursue the targets of a stack of small problems, by rows or Gram matrix as is faster.
+    """Pursue a stack of small problems by rows or by Gram matrix, whichever is faster.
 
-    It is the Gram matrix for "basic", unless its steps are few: as exact as the residue, except for
-    `cost`, which is known to 1e-15 of the first one. A refit divides by what is left of nearly
-    dependent columns, of which products keep half of the digits: it follows the rows.
+    "basic" uses the Gram matrix, unless it takes few steps: it is as exact as rows, except for
+    `cost`, which is known to 1e-15 of the initial cost. A refit divides by the small orthogonal
+    parts of nearly dependent columns, of which a Gram matrix keeps half of the digits: it uses
+    the rows.
     """
     if fitting != "basic" or n_steps * MANY_STEPS < dictionary.shape[2]:
         return pursue(dictionary, target, n_steps, fitting=fitting, repeat=repeat)
@@ -227,6 +227,7 @@ def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) ->
 
 
 def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
+    """Run the greedy steps on a form such as :class:`_Rows` or :class:`_Gram`."""
     norms, refit = form.norms, fitting != "basic"
     n_problems, n_columns = norms.shape
     selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
@@ -234,7 +235,7 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
     cost = np.empty((n_problems, n_steps + 1))
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
-    # Columns that cannot be chosen get infinite length, so that nothing is gained by them.
+    # Columns that cannot be chosen get infinite length, and so no gain.
     lengths = form.left if fitting == "prefit" else norms.copy()
     lengths[~nonzero_columns(norms)] = np.inf
     dependent = form.independent * norms
@@ -271,12 +272,12 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
 
 
 class _Rows:
-    """The least-squares problems of a stack by their rows and the residue: exact.
+    """A stack of least-squares problems given by their rows and the residue: exact.
 
-    Both forms have the squared `norms` of the columns, those of what the chosen columns `left` of
-    them (up to date only with a refit), the `correlation` of the columns with the residue, all of
-    shape (b, N), the `cost` (b,), and the `directions` of :class:`PursuitPath`. `take` appends a
-    column to each problem.
+    Both forms have three arrays (b, N): the squared `norms` of the columns, the squared norms
+    `left` outside the span of the chosen columns (updated only with a refit), and the `correlation`
+    of the columns with the residue. They also have the `cost`, (b,), and the `directions` of
+    :class:`PursuitPath`. `take` appends a column to each problem.
     """
 
     independent = INDEPENDENT**2
@@ -319,12 +320,12 @@ class _Rows:
 
 
 class _Gram:
-    """The same problems by the products of their columns: the rows are not needed any more.
+    """The same problems given by their Gram matrices, without the rows.
 
-    Sums over many rows are known to about 1e-14 of themselves, and what is left of a squared norm
-    is a difference of them: fractions of less than 1e-10 keep no four digits, and count as zero.
-    Without a refit there are no such differences: products with the residue are right to the same
-    digits as those of rows, and a path ends where that of the rows does.
+    Sums over many rows have a relative error of about 1e-14, and squared norms outside the span are
+    differences of such sums: fractions below 1e-10 keep fewer than four digits, and count as zero.
+    Without a refit there are no such differences: products with the residue are as accurate as
+    those of rows, and a path ends at the same step.
     """
 
     independent = 1e-10
@@ -334,7 +335,7 @@ class _Gram:
     ) -> None:
         n_problems, n_columns = products.shape
         self._gram, self._problems = gram.reshape(-1, n_columns), np.arange(n_problems)
-        self._first = self._problems * n_columns  # row of the Gram matrices with each one's first
+        self._first = self._problems * n_columns  # first row of each Gram matrix
         self.nothing_left = 1e-14 if refit else NOTHING_LEFT**2
         self.norms = np.ascontiguousarray(np.einsum("bnn->bn", gram))
         self.left = self.norms.copy()
@@ -347,7 +348,7 @@ class _Gram:
         self.directions = np.zeros((n_problems, n_steps, n_steps)) if refit else None
 
     def take(self, best: Indices, active: Flags) -> Array:
-        """Subtract the rows of the chosen columns, in the Gram matrices, from the products."""
+        """Append the best columns by their rows of the Gram matrices; return the lengths, (b,)."""
         row = self._gram.take(self._first + best, axis=0)
         at = self.correlation[self._problems, best]
         if self.directions is None:
@@ -364,7 +365,7 @@ class _Gram:
         return length
 
     def _append(self, best: Indices, row: Array) -> tuple[Array, Array]:
-        """Orthogonalise the chosen columns by their products; return those of the unit vectors."""
+        """Orthogonalise the chosen columns; return their products with all columns, and norms."""
         assert self.directions is not None
         p = self._size
         self._chosen[:, p] = best
@@ -373,7 +374,7 @@ class _Gram:
         coefficients = np.zeros((len(best), p + 1))
         coefficients[:, p] = 1.0
         values = row
-        # The second sweep takes the products from the coefficients found so far.
+        # The second pass recomputes the products from the coefficients found so far.
         for sweep in range(2 if p else 0):
             if sweep:
                 here = np.take_along_axis(values, self._chosen[:, :p], axis=1)
@@ -396,11 +397,11 @@ class _Gram:
 def ridge_rows(
     dictionary: Array, target: Array, kernel: Array, ridges: ArrayLike
 ) -> tuple[Array, Array]:
-    """Append rows that add the penalties ``ridge * a' K a`` on the coefficients to the cost.
+    """Append rows that add the penalty ``ridge * a' K a`` to the cost.
 
-    The result has b * r dictionaries of m + N rows, (b * r, m + N, N), and their targets: for each
-    of b dictionaries (b, m, N) that of each of r ridges. `kernel`, (b, N, N), is that of the
-    dictionary points; its negative eigenvalues count as 0. Without any penalty there are m rows.
+    For b dictionaries (b, m, N) and r ridges, return dictionaries (b * r, m + N, N) and targets,
+    with the ridges of a dictionary next to each other. `kernel`, (b, N, N), is that of the
+    dictionary points; its negative eigenvalues count as 0. If all ridges are 0, no rows are added.
     """
     ridges = np.asarray(ridges, dtype=np.float64)
     n_stack, n_rows, n_columns = dictionary.shape
@@ -417,7 +418,7 @@ def ridge_rows(
 
 def _root(kernel: Array) -> Array:
     """Return matrices R with ``R'R = K``, shape (b, N, N)."""
-    try:  # ten times as fast as eigenvectors, but singular kernels have no such factor
+    try:  # ten times as fast as eigenvectors, but fails for singular kernels
         return np.asarray(np.linalg.cholesky(kernel), dtype=np.float64).swapaxes(1, 2)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(kernel)
@@ -427,7 +428,7 @@ def _root(kernel: Array) -> Array:
 def ridge_gram(
     gram: Array, products: Array, square: Array, kernel: Array, ridges: ArrayLike
 ) -> tuple[Array, Array, Array]:
-    """Add the same penalties to what :func:`pursue_gram` takes, in the same order."""
+    """Add the penalties of :func:`ridge_rows` to the arguments of :func:`pursue_gram`."""
     ridges = np.asarray(ridges, dtype=np.float64)
     penalised = gram[:, None] + ridges[:, None, None] * kernel[:, None]
     n_ridges = len(ridges)
@@ -449,8 +450,8 @@ def ridge_paths(
 ) -> PursuitPath:
     """Pursue the target of w Gram matrices with penalties ``ridge * a' K a``.
 
-    `kernel`, (w, N, N), has the kernels of the candidates, None for the one ridge 0. The path is of
-    w * r problems: for each kernel that of each ridge.
+    `kernel`, (w, N, N), has the kernels of the candidates; None if the only ridge is 0. The result
+    has w * r paths, with the ridges of a kernel next to each other.
     """
     gram, products = sums.gram, sums.products
     square = np.full(len(gram), sums.square)
@@ -468,11 +469,11 @@ def _repeated(stack: Array, times: int) -> Array:
 
 @dataclass
 class GramSums:
-    """Gram matrices of rooted kernel columns, for a stack of w kernels over N candidates.
+    """Gram matrices of kernel columns in a quadratic form, for w kernels over N candidates.
 
-    ``K' L K``, ``K' L s`` and ``s' L s`` are sums over the groups, since no pair crosses from one
-    to another: rows are seen once, in blocks of whole groups of any size, in any order and on any
-    machine. `gram`, (w, N, N), `products`, (w, N), and `square` are these sums over `n_rows` rows.
+    ``K' L K``, ``K' L s`` and ``s' L s`` are sums over the groups, since no pair crosses groups:
+    rows are read once, in blocks of whole groups, in any order and on any machine. `gram`,
+    (w, N, N), `products`, (w, N), and `square` are these sums over `n_rows` rows.
     """
 
     gram: Array
@@ -482,7 +483,7 @@ class GramSums:
 
     @classmethod
     def of(cls, columns: Array, scores: Array, form: Preferences) -> Self:
-        """Sum m rows, all of each of their groups: kernel columns (w, m, N) and scores (m,)."""
+        """Sum m rows of whole groups: kernel columns (w, m, N) and scores (m,)."""
         rows, target = form.root(columns), form.root(scores)
         gram, products = np.matmul(rows.swapaxes(1, 2), rows), np.matmul(target, rows)
         return cls(gram, products, float(target @ target), len(scores))
@@ -504,21 +505,22 @@ class GramSums:
 def choose_form(
     n_rows: int, n_candidates: int, preferences: Preferences, fitting: Fitting
 ) -> FormName:
-    """Decide whether a pursuit is followed by its rows or by sums, the Gram matrix.
+    """Decide whether a pursuit uses its rows or sums, that is, the Gram matrix.
 
-    Rows are exact to working precision, but each step is a pass over all of them. Sums take one
-    pass in all, in bounded memory. They need rows that can be cut into blocks, that is, no explicit
-    pairs, and save nothing unless there are at least `MANY_ROWS` rows for each candidate.
+    Rows are exact to working precision, but each step is a pass over all of them. Sums take a
+    single pass, in bounded memory. They need rows that can be split into blocks, that is, neither
+    explicit pairs nor sample weights, and save nothing unless there are at least `MANY_ROWS` rows
+    per candidate.
 
-    "sums if exact" means that sums are faster, but that their path counts only if :func:`is_exact`.
-    "prefit" may choose nearly dependent functions, which sums cannot tell from dependent ones, so
-    its rows are kept as long as they fit.
+    "sums if exact" means that sums are faster, but that their path is used only if
+    :func:`is_exact`. "prefit" may choose nearly dependent functions, which sums cannot distinguish
+    from dependent ones, so it uses rows as long as they fit into memory.
     """
     ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
     n_entries = n_rows * n_candidates
-    can_be_cut = isinstance(ranking, Pointwise | GroupPreferences)
-    can_be_cut &= getattr(ranking, "row_weights", None) is None
-    if not can_be_cut or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
+    is_splittable = isinstance(ranking, Pointwise | GroupPreferences)
+    is_splittable &= getattr(ranking, "row_weights", None) is None
+    if not is_splittable or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
         return "rows"
     if n_entries > ROWS_ENTRIES:
         return "sums"
@@ -526,9 +528,10 @@ def choose_form(
 
 
 def is_exact(path: PursuitPath) -> bool:
-    """Return whether paths by Gram matrices are those of the rows to about eight digits.
+    """Return whether paths by Gram matrix agree with those by rows to about eight digits.
 
-    None ended early, and all leave more than `EXACT` of the cost and of each chosen function.
+    They do if none ended early, and all leave more than `EXACT` of the cost and of each chosen
+    function.
     """
     n_steps = path.selected.shape[1]
     return bool(
@@ -547,16 +550,16 @@ def sum_rows(
     *,
     entries: int | None = None,
 ) -> GramSums:
-    """Add up rows in blocks; no more than a block of kernel values is in memory at a time.
+    """Compute a Gram matrix in blocks of rows, with one block of kernel values in memory.
 
-    `points`, (n, d), may be a memory map. A block has as many rows as `entries` kernel values and
-    features allow.
+    `points`, (n, d), may be a memory map. `entries` is the maximum number of kernel values and
+    features per block.
     """
     beta, groups = 0.0, preferences
     if isinstance(groups, Blend):
         beta, groups = groups.beta, groups.preferences
     if not isinstance(groups, Pointwise | GroupPreferences):
-        raise TypeError(f"rows with {type(groups).__name__} cannot be cut into blocks")
+        raise TypeError(f"rows with {type(groups).__name__} cannot be split into blocks")
     shape = (1, n_candidates)
     found = GramSums(np.zeros((*shape, n_candidates)), np.zeros(shape), 0.0, len(scores))
     n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
@@ -606,7 +609,7 @@ def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
 
 
 def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
-    """Return rows whose squares are the deviations of the pieces' means from their common mean."""
+    """Return rows whose Gram matrix is that of the pieces' means around their common mean."""
     counts, values, target = (
         np.array(part, dtype=np.float64) for part in zip(*pieces, strict=True)
     )
@@ -615,7 +618,7 @@ def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
 
 
 def _runs_of_groups(sizes: Indices, n_rows: int) -> Iterator[tuple[slice, slice]]:
-    """Yield rows and groups of runs of whole groups, of at most `n_rows` rows or one group."""
+    """Yield rows and groups of each run of whole groups: at most `n_rows` rows, or one group."""
     ends = np.cumsum(sizes)
     group, start = 0, 0
     while group < len(sizes):
@@ -626,9 +629,9 @@ def _runs_of_groups(sizes: Indices, n_rows: int) -> Iterator[tuple[slice, slice]
 
 
 def _centre_groups(x: Array, sizes: Indices, scales: Array) -> None:
-    """Subtract its group's mean from each row of `x`, (n, k), sorted by group; scale it."""
-    # Relative to the group's first row, constants are exactly zero and a common level of the
-    # values costs no digits.
+    """Centre and scale each group of `x`, (n, k), in place; rows are sorted by group."""
+    # Subtracting the group's first row makes constants exactly zero, and a large common offset
+    # loses no digits.
     for rows, groups in _runs_of_groups(sizes, max(1, _CACHED_ENTRIES // max(1, x.shape[1]))):
         part, lengths = x[rows], sizes[groups]
         if len(lengths) == 1:

@@ -1,14 +1,14 @@
-"""RankSVM: a hinge loss on every pair, solved in the n points and never in the pairs' kernel.
+"""RankSVM: a hinge loss on every pair, solved without the kernel of the pairs.
 
 With ``f = K a`` and the slack ``t_ij = 1 - (f_i - f_j)`` of each pair in which i is preferred to
 j, the objective is ``a' K a / 2 + C sum w_ij max(0, t_ij)``, or the same with squared slacks; the
 weights w_ij of the pairs are 1 by default. The dual has one variable ``alpha_ij >= 0`` for each
 pair, and ``a = B' alpha = sum alpha_ij (e_i - e_j)``. Both kernel solvers work with n x n systems
 ``(I + L K) v = B' r`` only, where L is the Laplacian of the pairs under some weights; the pairs'
-own kernel ``B K B'`` is never formed. All solvers stop at a stated duality gap.
+own kernel ``B K B'`` is never formed. All solvers stop at a given duality gap.
 
-Linear functions are solved in their weights instead, with nothing of the size of n x n; the pairs
-of groups are counted by sorting.
+Linear functions are solved for their weights, without any n x n matrix; pairs within groups are
+counted by sorting.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _HALVINGS = 30
 _TO_BOUNDARY = 0.99
 """Fraction of the way to the boundary that an interior-point step may go."""
 _MOST_DENSE = 512
-"""With more features, a Newton step of a linear function is found by conjugate gradients."""
+"""Number of features above which Newton steps of linear functions use conjugate gradients."""
 _SHRINK = (0.1, 0.5)
-"""Smallest and largest factor by which a zone of smoothing is multiplied."""
+"""Smallest and largest factor by which the smoothing zone shrinks."""
 _NARROWEST = 1e-6
-"""In a narrower zone, rounding errors of the sums of slacks would show in the gap."""
+"""Minimum width of the smoothing zone; below it, rounding errors of the slacks affect the gap."""
 
 
 class OrderedPairs:
     """The p pairs (i, j) in which point i is preferred to point j.
 
-    `ordered`, (p, 2), has the preferred point of each pair first, each pair once. Two points may
-    contradict themselves: i preferred to j and j to i are two pairs, each with its loss.
-    `weights`, (p,), are positive weights of the losses; None stands for ones.
+    `ordered`, (p, 2), has the preferred point of each pair first, without duplicates.
+    Contradictions are allowed: (i, j) and (j, i) are two pairs, each with its loss. `weights`,
+    (p,), are positive weights of the losses, by default 1.
     """
 
     def __init__(self, n_points: int, ordered: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -123,7 +123,7 @@ class OrderedPairs:
         )
 
     def centred(self, X: Array) -> Array:
-        """Subtract the mean from points of shape (n, d), a level that no comparison sees."""
+        """Subtract the mean from points of shape (n, d), which changes no difference."""
         return X - X.mean(axis=0)
 
 
@@ -151,7 +151,7 @@ def rank_svm_path(
 ) -> RankSVMPath:
     """Solve RankSVM for a stack of kernels and many values of C.
 
-    A problem that could not be solved has the best solution found, and a gap above `tol`.
+    An unsolved problem gets the best solution found, and a gap above `tol`.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _interior_point(
     kernel: Array, C: Array, pairs: OrderedPairs, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
     """Return coefficients, objective and gap of the best iterates; C has the shape (b, 1)."""
-    # For small C every pair is at its upper bound: that is tried first.
+    # For small C every pair is at its upper bound, so this is tried first.
     bound = pairs.weighted(np.repeat(C, pairs.n_pairs, axis=1))
     best = _evaluate_dual(pairs, kernel, C, bound)
     gap = best[2]
@@ -249,7 +249,7 @@ def _evaluate_dual(
 def _interior_step(
     pairs: OrderedPairs, kernel: Array, C: Array, alpha: Array, z: Array, s: Array, centring: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Take one step; also return how much the next one should keep to the centre."""
+    """Take one step; also return the centring parameter of the next one."""
     room = pairs.weighted(C) - alpha
     products = np.einsum("bp,bp->b", alpha, z) + np.einsum("bp,bp->b", room, s)
     aim = (centring * products / (2 * pairs.n_pairs))[:, None]
@@ -270,14 +270,14 @@ def _interior_step(
 
 # The squared hinge loss: Newton's method on stacks of small problems, warm-started along C
 #
-# The n x n systems are dense, so the pairs are too: a slack is kept for every two points, biased
-# by minus infinity where they make no pair.
+# The n x n systems are dense, so the pairs are too: every two points have a slack, which is minus
+# infinity if they form no pair.
 
 
 def _squared_hinge_path(
     kernel: Array, pairs: Sequence[OrderedPairs], Cs: Array, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Solve for rising C, each from the solution of the one before; solved problems wait."""
+    """Solve for increasing C, each from the solution of the one before."""
     coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
     bounds = np.empty((len(kernel), len(Cs), 2))
     problems = _Problems.of(kernel, pairs)
@@ -301,7 +301,7 @@ def _squared_hinge_path(
 
 
 class _Points(NamedTuple):
-    """Coefficients (b, n) of b problems, and what follows from them for any C."""
+    """Coefficients (b, n) of b problems, and quantities that depend on them but not on C."""
 
     coefficients: Array
     active: Flags  # (b, n, n): whether i is preferred to j and the slack t_ij is positive
@@ -328,7 +328,7 @@ class _Problems(NamedTuple):
 
     kernel: Array
     bias: Array  # (b or 1, n, n): 1 where i is preferred to j, minus infinity elsewhere
-    weights: Array | None  # of the same shape; None stands for ones
+    weights: Array | None  # of the same shape; None means ones
 
     @classmethod
     def of(cls, kernel: Array, pairs: Sequence[OrderedPairs]) -> _Problems:
@@ -360,22 +360,22 @@ class _Problems(NamedTuple):
         np.maximum(slack, 0.0, out=slack)
         if self.weights is not None:
             slack *= self.weights
-        of_preferred = np.matmul(slack, ones)
-        pull = of_preferred - np.matmul(ones, slack)
+        preferred_sums = np.matmul(slack, ones)
+        pull = preferred_sums - np.matmul(ones, slack)
         along = pull * function_values(self.kernel, pull)
-        products = np.stack([coefficients * values, pull * values, along, of_preferred], axis=1)
+        products = np.stack([coefficients * values, pull * values, along, preferred_sums], axis=1)
         return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
 
     def minimum(self, active: Flags, C: float) -> Array:
         """Solve ``(I / 2C + L K) a = sum w_ij (e_i - e_j)`` over active pairs; NaN if singular."""
         graph = active.astype(np.float64) if self.weights is None else active * self.weights
         ones = np.ones(graph.shape[1])
-        of_preferred, of_other = np.matmul(graph, ones), np.matmul(ones, graph)
+        preferred_sums, other_sums = np.matmul(graph, ones), np.matmul(ones, graph)
         minus_laplacian = graph + graph.swapaxes(1, 2)
-        np.einsum("bii->bi", minus_laplacian)[...] = -(of_preferred + of_other)
+        np.einsum("bii->bi", minus_laplacian)[...] = -(preferred_sums + other_sums)
         systems = np.matmul(self.kernel.swapaxes(1, 2), minus_laplacian)  # -(L K)'
         np.einsum("bii->bi", systems)[...] -= 0.5 / C
-        solved = of_other - of_preferred
+        solved = other_sums - preferred_sums
         # In Fortran order a system is its transpose: LAPACK needs no copy.
         for own, factor in zip(solved, systems.swapaxes(1, 2), strict=True):
             if lapack.dgesv(factor, own, overwrite_a=1, overwrite_b=1)[3]:
@@ -390,7 +390,7 @@ def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tupl
     reached = problems.evaluate(start + direction)
     new_bounds = reached.bounds(C)
     for _ in range(_HALVINGS):
-        # NaN, of a singular system, is worse too.
+        # NaN, from a singular system, counts as worse.
         worse = (~(new_bounds[:, 0] <= bounds[:, 0])).nonzero()[0]
         if not len(worse):
             break
@@ -398,7 +398,7 @@ def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tupl
         nearer = start[worse] + direction[worse]
         reached.put(worse, problems.take(worse).evaluate(nearer))
         new_bounds = reached.bounds(C)
-    else:  # no step is short enough for some
+    else:  # some problems found no better point
         lost = (~np.isfinite(new_bounds[:, 0])).nonzero()[0]
         reached.put(lost, points.take(lost))
         new_bounds[lost] = bounds[lost]
@@ -425,10 +425,10 @@ class Violated(NamedTuple):
 class GroupedPairs:
     """All pairs of points of a group whose scores differ; the higher score is preferred.
 
-    The distinct scores of a group have ranks. Two ranks have a highest binary digit in which they
-    differ, so each pair belongs to one digit: there its points are in the same block, of one group
-    and the same higher digits, in different halves. So one sort by value for each digit puts all
-    pairs in order, and sums over them are running sums: O(n log n) for each of the at most
+    The distinct scores of a group are ranked. Each pair belongs to the highest binary digit in
+    which the ranks of its points differ: the points share the higher digits, which define a block
+    of the group, and are in different halves of that block. One sort by value per digit puts all
+    pairs in order, and sums over pairs become cumulative sums: O(n log n) for each of the at most
     log2(largest group) digits.
 
     `groups`, (n,), has the index of each point's group, from 0, and `weights`, (n,), the positive
@@ -442,7 +442,8 @@ class GroupedPairs:
         number = np.cumsum(new_group | (np.diff(scores[order], prepend=np.nan) != 0))
         ranks = np.empty(len(scores), dtype=np.intp)
         ranks[order] = number - number[new_group][np.cumsum(new_group) - 1]
-        # Points of blocks with both halves, upper or not, and where their block begins and ends.
+        # Points of blocks with both halves, whether they are in the upper half, and the start and
+        # end of their block.
         self._digits = []
         for digit in range(int(ranks.max(initial=0)).bit_length()):
             block = groups * len(ranks) + (ranks >> (digit + 1))
@@ -458,15 +459,15 @@ class GroupedPairs:
         digits = [_partners(values, margin, *halves) for halves in self._digits]
         weights = self._weights
         preferred, other = np.zeros(len(weights)), np.zeros(len(weights))
-        for upper, lower, (behind, end), (start, before) in digits:
-            preferred[upper] += end - behind
+        for upper, lower, (after, end), (start, before) in digits:
+            preferred[upper] += end - after
             other[lower] += before - start
         degrees = weights * (preferred + other)
 
         def laplacian(x: Array) -> Array:
             result = np.zeros_like(x)
-            for upper, lower, behind, before in digits:
-                result[upper] += _sums_between(x[lower], *behind)
+            for upper, lower, after, before in digits:
+                result[upper] += _sums_between(x[lower], *after)
                 result[lower] += _sums_between(x[upper], *before)
             column = (slice(None),) + (None,) * (x.ndim - 1)
             result *= -weights[column]
@@ -491,11 +492,11 @@ def _partners(
     """Sort each block by value, the lower half moved up by the margin.
 
     Returns the upper and the lower points, and for each upper point the range of its partners
-    among the lower ones, which come after it, and the other way round.
+    among the lower ones, which come after it, and vice versa.
     """
     order = np.lexsort((values[points] + np.where(upper, 0.0, margin), first))
     points, upper = points[order], upper[order]
-    # How many of each half there are before each place, and before the end.
+    # Number of points of each half before each position, and in total.
     n_upper = np.concatenate([[0], np.cumsum(upper)])
     n_lower = np.arange(len(n_upper)) - n_upper
     return (
@@ -545,9 +546,9 @@ def rank_svm_weights(
 ) -> LinearRankSVM:
     """Minimise ``|w|^2 / 2 + C sum w_ij max(0, 1 - (f_i - f_j))``, or the same with squares.
 
-    Time grows with the points times the features; `X`, (n, d), may be sparse. The hinge is made
-    smooth in a zone that shrinks until the duality gap of the hinge itself, not of the smooth loss,
-    is at most `tol`. If that fails, the result is the best function found.
+    Time grows with the points times the features; `X`, (n, d), may be sparse. The hinge is
+    smoothed in a zone that shrinks until the duality gap of the hinge itself, not of the smooth
+    loss, is at most `tol`. If that fails, the result is the best function found.
     """
     X = X if sp.issparse(X) else pairs.centred(X)
     zone = 1.0
@@ -585,12 +586,12 @@ class _LinearPoint(NamedTuple):
 
     weights: Array
     objective: float
-    bound: float  # of the minimum, from below
+    bound: float  # lower bound of the minimum
     smooth: float  # the objective or a smooth one close to it, which Newton's method lowers
     gradient: Array
     curvature: Callable[[Array], Array]  # H x, where the Hessian is I + X' H X
     degrees: Array  # diagonal of H, (n,)
-    excess: float = 0.0  # of the duality gap over half of the gradient's square
+    excess: float = 0.0  # duality gap minus half of the squared gradient norm
 
 
 def _squared_hinge_point(X: Features, pairs: Compared, C: float, weights: Array) -> _LinearPoint:
@@ -618,7 +619,7 @@ def _squared_hinge_point(X: Features, pairs: Compared, C: float, weights: Array)
 def _hinge_point(
     X: Features, pairs: Compared, C: float, weights: Array, zone: float
 ) -> _LinearPoint:
-    """Evaluate the loss ``w_ij max(0, t_ij)``, made smooth in a zone above 0.
+    """Evaluate the loss ``w_ij max(0, t_ij)``, smoothed in a zone above 0.
 
     For slacks below `zone` it is ``t_ij^2 / (2 zone)``, and above ``t_ij - zone / 2``.
     """
@@ -650,7 +651,7 @@ def _hinge_point(
 def _line_search(
     at: Callable[[Array], _LinearPoint], point: _LinearPoint, step: Array
 ) -> _LinearPoint | None:
-    """Shorten the step until it lowers the objective enough: to where its slope may vanish."""
+    """Shorten the step, by the secant of its slope, until it lowers the objective enough."""
     slope, length = float(point.gradient @ step), 1.0
     for _ in range(_HALVINGS):
         reached = at(point.weights + length * step)

@@ -86,7 +86,7 @@ def test_fetch_downloads_and_prints_the_terms(run, tiny_movielens, tmp_path):
     assert status == 0
     assert tiny_movielens.terms in printed
     assert tiny_movielens.citation in printed
-    assert "gone.zip: not reached, or broke off (404" in printed
+    assert "gone.zip: download failed (404" in printed
     assert (tmp_path / "data" / "movielens" / "ml-1m.zip").is_file()
     assert "750" in run("describe", "movielens")[1]
 

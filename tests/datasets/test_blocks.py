@@ -66,7 +66,7 @@ def test_arrays_without_groups_are_cut_anywhere_and_can_be_read_again():
 
 def test_arrays_of_different_lengths_and_no_number_of_rows_are_refused():
     X, y, groups = made("aab")
-    with pytest.raises(DataError, match=r"must have one length; they have \[3, 2, 3\]"):
+    with pytest.raises(DataError, match=r"must have the same length; got lengths \[3, 2, 3\]"):
         array_blocks(X, y[1:], groups)
     for rows in (0, -1, 2.0, True):
         with pytest.raises(DataError, match="rows must be an integer of at least 1"):
@@ -178,12 +178,12 @@ def test_a_file_that_is_cut_off_or_damaged_is_one_error_and_leaves_the_model(fil
     whole = path.read_bytes()
     blocks = parquet_blocks(path, **NAMES)
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match="not a Parquet file, or damaged or cut off"):
+    with pytest.raises(DataError, match="not a Parquet file, or truncated or damaged"):
         parquet_blocks(path, **NAMES)
-    with pytest.raises(DataError, match="not a Parquet file, or damaged or cut off"):
+    with pytest.raises(DataError, match="not a Parquet file, or truncated or damaged"):
         model.fit_blocks(blocks)
     path.write_bytes(whole[:200] + bytes(3000) + whole[3200:])
-    with pytest.raises(DataError, match="not a Parquet file, or damaged or cut off"):
+    with pytest.raises(DataError, match="not a Parquet file, or truncated or damaged"):
         model.fit_blocks(parquet_blocks(path, **NAMES))
     np.testing.assert_array_equal(model.coef_, before)
 

@@ -126,10 +126,13 @@ def bad_answers(server):
         "corrupt": (server.serve("/corrupt", GOOD[:-1] + b"x"), "wrong checksum"),
         "html": (server.serve("/html", b"<!DOCTYPE html><p>We moved"), "or a web page"),
         "empty": (server.serve("/empty", b""), "wrong checksum"),
-        "truncated": (server.serve("/truncated", GOOD[:9000], announced=len(GOOD)), "broke off"),
+        "truncated": (
+            server.serve("/truncated", GOOD[:9000], announced=len(GOOD)),
+            "download failed",
+        ),
         "slow": (
             server.serve("/slow", GOOD[:9000], announced=len(GOOD), then_hang=True),
-            "broke off",
+            "download failed",
         ),
     }
 

@@ -42,7 +42,7 @@ def test_a_missing_archive_is_named_with_what_to_do(write_jester, jester_row, tm
 
 def test_one_archive_alone_is_refused(write_jester, jester_row):
     folder = write_jester(*[[jester_row({1: 1})]] * 3)
-    with pytest.raises(DataError, match="give the folder"):
+    with pytest.raises(DataError, match="pass the folder"):
         load_jester(folder / "jester_dataset_1_1.zip")
 
 
@@ -68,7 +68,7 @@ def test_a_row_that_contradicts_itself_is_refused_by_its_number(write_jester, je
 def test_a_spreadsheet_of_another_kind_is_refused(write_jester, jester_row, change):
     good = jester_row({1: 1})
     folder = write_jester([good], [good, change(good)], [good])
-    with pytest.raises(DataError, match=r"1_2\.zip: not an \.xls of 101 columns of numbers"):
+    with pytest.raises(DataError, match=r"1_2\.zip: not an \.xls file with 101 columns of numbers"):
         load_jester(folder)
 
 

@@ -163,7 +163,7 @@ def test_a_malformed_line_is_refused_by_file_and_number(tmp_path, monkeypatch, l
     ("content", "said"),
     [
         (b"", "the file is empty"),
-        (b"# only\n\n", "the file holds no rows"),
+        (b"# only\n\n", "the file contains no rows"),
         ("1 qid:1 1:1\n".encode("utf-16"), "line 1: "),
         (b"<!DOCTYPE html>\n<p>404</p>\n", "line 1: malformed"),
     ],
@@ -193,7 +193,7 @@ def test_missing_files_folders_and_no_files_are_refused(tmp_path):
         load_letor(tmp_path / "nowhere.txt")
     with pytest.raises(DataNotFoundError, match="no such file"):
         load_letor(tmp_path)
-    with pytest.raises(DataError, match="no files; name at least one"):
+    with pytest.raises(DataError, match="expected at least one file"):
         load_letor([])
 
 

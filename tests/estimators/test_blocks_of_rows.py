@@ -258,7 +258,7 @@ def refusals():
         ("train.txt", "letor_blocks"),
         (Path("train.parquet"), "parquet_blocks"),
         (None, "iterable of .* got NoneType"),
-        (sorted_groups(), "block 1: .* goes into a list"),
+        (sorted_groups(), "block 1: .* pass a single block as a list"),
         ([5], "block 1: a block must be .* got int"),
     ],
 )
@@ -365,7 +365,7 @@ def test_candidates_that_do_not_fit_are_refused(estimator):
     with pytest.raises(ValueError, match="candidates contains NaN"):
         model.partial_fit(X, y, groups, candidates=np.full((2, 3), np.nan))
     model.partial_fit(X, y, groups, candidates=X[:9])
-    with pytest.raises(ValueError, match="candidates are chosen with the first block"):
+    with pytest.raises(ValueError, match="candidates can be passed with the first block only"):
         model.partial_fit(X, y, groups + 100, candidates=X[:9])
 
 

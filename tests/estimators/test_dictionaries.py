@@ -266,7 +266,7 @@ def test_a_model_is_saved_with_its_functions(tmp_path):
         ({"dictionary": PairDictionary(widths=[])}, "widths of PairDictionary must be a list"),
         ({"dictionary": PairDictionary(max_factors=0)}, "max_factors of PairDictionary must be"),
         ({"dictionary": KernelDictionary(n_points=0)}, "n_points of KernelDictionary must be"),
-        ({"dictionary": UnionDictionary(["pairs"])}, "each is an object with fit, columns and"),
+        ({"dictionary": UnionDictionary(["pairs"])}, "each item is an object with fit, columns"),
         ({"dictionary": UnionDictionary([])}, "parts of UnionDictionary must be a list"),
     ],
 )
@@ -324,7 +324,7 @@ def test_columns_of_a_bad_dictionary_are_refused():
 def test_blocks_cannot_be_learned_from():
     model = RankingPursuit(dictionary="pairs")
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(ValueError, match="dictionary='kernel' and scale=False only"):
+    with pytest.raises(ValueError, match="requires dictionary='kernel' and scale=False"):
         model.fit_blocks([(X, Y, GROUPS)])
 
 

@@ -51,7 +51,7 @@ def test_query_ids_and_sizes_are_groups(data, estimator):
 @pytest.mark.parametrize("estimator", [*ALL, *CROSS_VALIDATED], ids=id_of)
 def test_groups_that_cannot_be_used(data, estimator):
     X, y, groups = data
-    with pytest.raises(ValueError, match="groups and qid both say what is compared"):
+    with pytest.raises(ValueError, match="groups and qid both define the groups"):
         clone(estimator).fit(X, y, groups, qid=groups)
     with pytest.raises(ValueError, match="add up to 7, but there are 40 samples; pass the label"):
         clone(estimator).fit(X, y, group=[3, 4])
@@ -63,7 +63,7 @@ def test_a_ranker_is_scored_by_query_ids(data):
     X, y, groups = data
     model = RankingPursuit(3).fit(X, y, qid=groups)
     assert model.score(X, y, qid=groups) == model.score(X, y, groups)
-    with pytest.raises(ValueError, match="groups and qid both say what is compared"):
+    with pytest.raises(ValueError, match="groups and qid both define the groups"):
         model.score(X, y, groups, qid=groups)
 
 

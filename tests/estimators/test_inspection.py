@@ -82,7 +82,9 @@ def test_bad_points_are_refused(models):
     model = models["pairs"]
     with pytest.raises(ValueError, match=r"over must be points like those of X: .*2 features"):
         model.explain(TABLE.to_numpy()[:1], np.ones((1, 2)))
-    with pytest.raises(ValueError, match="over must be one point, or as many as X has, 3; got 2"):
+    with pytest.raises(
+        ValueError, match=r"over must have one row, or as many rows as X \(3\); got 2"
+    ):
         model.explain(TABLE.iloc[:3], TABLE.iloc[:2])
     with pytest.raises(ValueError, match="feature names should match"):
         model.explain(TABLE.iloc[:1].rename(columns={"price": "cost"}))

@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_written_is_one_error_and_leaves_nothing(tmp_path)
     with pytest.raises(NotFittedError):
         rankpursuit.RankRLS().save(tmp_path / "model")
     own = rankpursuit.RankRLS(kernel=lambda X, Y: X @ Y.T).fit(X, y)
-    with pytest.raises(ModelFileError, match="kernel is a callable of your own"):
+    with pytest.raises(ModelFileError, match="kernel is a custom callable"):
         own.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 

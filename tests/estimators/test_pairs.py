@@ -183,7 +183,7 @@ def test_rank_svm_of_pairs_has_the_least_sum_of_every_pairs_loss(judged, loss):
 
 def test_rank_svm_takes_scores_or_pairs_not_both(data):
     X, y, _ = data
-    with pytest.raises(ValueError, match="y and pairs both say what is preferred"):
+    with pytest.raises(ValueError, match="y and pairs both define the preferences"):
         RankSVM().fit(X, y, pairs=GOOD)
 
 
@@ -219,9 +219,9 @@ GOOD = [(0, 1), (2, 1)]
 BAD = [
     ({"pairs": []}, "pairs must hold at least one pair"),
     ({"pairs": np.empty((0, 2), dtype=int)}, "pairs must hold at least one pair"),
-    ({"pairs": [(0, 1, 2)]}, r"pairs must be integers of the shape \(p, 2\)"),
-    ({"pairs": [0, 1]}, r"pairs must be integers of the shape \(p, 2\)"),
-    ({"pairs": [(0.0, 1.0)]}, r"integers of the shape \(p, 2\), .* got float64"),
+    ({"pairs": [(0, 1, 2)]}, r"pairs must be integers of shape \(p, 2\)"),
+    ({"pairs": [0, 1]}, r"pairs must be integers of shape \(p, 2\)"),
+    ({"pairs": [(0.0, 1.0)]}, r"integers of shape \(p, 2\), .* got float64"),
     ({"pairs": [(0, 40)]}, "indices of the 40 samples, from 0 to 39; got indices from 0 to 40"),
     ({"pairs": [(-1, 0)]}, "indices of the 40 samples, from 0 to 39; got indices from -1 to 0"),
     ({"pairs": [(0, 1), (2, 2)]}, "row 1 compares sample 2 with itself"),
@@ -230,8 +230,8 @@ BAD = [
     ({"pairs": GOOD, "weights": [1.0, 0.0]}, "weights must be positive finite numbers"),
     ({"pairs": GOOD, "weights": [1.0, np.nan]}, "weights must be positive finite numbers"),
     ({"pairs": GOOD, "weights": [1.0, np.inf]}, "weights must be positive finite numbers"),
-    ({"pairs": GOOD, "groups": np.zeros(40)}, "groups and pairs both say what is compared"),
-    ({"weights": [1.0]}, "weights are those of explicit pairs"),
+    ({"pairs": GOOD, "groups": np.zeros(40)}, "groups and pairs both define which samples"),
+    ({"weights": [1.0]}, "weights must come with the pairs"),
     ({}, "requires y to be passed, but the target y is None; pass scores, or pairs"),
 ]
 

@@ -54,7 +54,7 @@ BAD = [
     ("RankRLS", {"coef0": np.nan}, "coef0 must be a finite number"),
     ("RankRLS", {"alpha": True}, "alpha must be a number above 0; got True"),
     ("RankRLS", {"kernel_params": 3}, "kernel_params must be a mapping or None"),
-    ("RankRLS", {"kernel_params": {"a": 1}}, "kernel_params are the keyword arguments of a kernel"),
+    ("RankRLS", {"kernel_params": {"a": 1}}, "kernel_params must be None unless kernel is a"),
     (
         "SparseRankRLS",
         {"random_state": "one"},

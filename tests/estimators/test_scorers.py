@@ -153,7 +153,7 @@ def test_wrong_sizes_are_refused_with_what_is_wrong(sizes, said):
 
 
 def test_labels_that_come_again_have_no_sizes():
-    with pytest.raises(ValueError, match="'a' comes again at sample 3: sort the samples"):
+    with pytest.raises(ValueError, match="'a' occurs again at sample 3: sort the samples"):
         sizes_from_groups(np.array(["a", "a", "b", "a", "b"], dtype=object))
 
 

@@ -707,7 +707,7 @@ def test_no_more_than_a_block_of_kernel_values_is_asked_for():
 
 def test_explicit_pairs_cannot_be_cut_into_blocks():
     pairs = PairPreferences(3, [[0, 2]])
-    with pytest.raises(TypeError, match="PairPreferences cannot be cut"):
+    with pytest.raises(TypeError, match="PairPreferences cannot be split"):
         sum_rows(GaussianColumns(np.ones((1, 1)), 1.0), 1, np.ones((3, 1)), np.ones(3), pairs)
 
 

@@ -230,10 +230,26 @@ TOO_MANY = [
     ("KernelMatchingPursuitCV", {"n_basis": 9, "n_candidates": 10}, "n_basis=9 is more than the"),
     ("SparseRankRLSCV", {"n_basis": [5, 33]}, "n_basis=33 is more than the 32 candidates"),
     ("SemiSupervisedRankingPursuitCV", {"n_basis": 17}, "n_basis=17 is more than the 16 cand"),
-    ("RankingPursuitCV", {"ridges": []}, "ridges must be a list in which each is a number of at"),
-    ("RankingPursuitCV", {"ridges": [1.0, -1.0]}, "ridges must be a list in which each is a num"),
-    ("RankRLSCV", {"alphas": [0.0]}, "alphas must be a list in which each is a number above 0"),
-    ("RankRLSCV", {"gammas": [[1.0]]}, "gammas must be a list in which each is a number above 0"),
+    (
+        "RankingPursuitCV",
+        {"ridges": []},
+        "ridges must be a list in which each item is a number of at",
+    ),
+    (
+        "RankingPursuitCV",
+        {"ridges": [1.0, -1.0]},
+        "ridges must be a list in which each item is a num",
+    ),
+    (
+        "RankRLSCV",
+        {"alphas": [0.0]},
+        "alphas must be a list in which each item is a number above 0",
+    ),
+    (
+        "RankRLSCV",
+        {"gammas": [[1.0]]},
+        "gammas must be a list in which each item is a number above 0",
+    ),
     ("RankRLSCV", {"gammas": 1.0}, "gammas must be a list .* or None; got 1.0"),
     ("RankRLSCV", {"cv": 1}, "cv must be an integer of at least 2 or a splitter"),
     ("RankRLSCV", {"cv": "five"}, "cv must be an integer of at least 2 or a splitter"),
@@ -241,7 +257,7 @@ TOO_MANY = [
     (
         "CombinedRankingRegressionPursuitCV",
         {"betas": [0.5, 2.0]},
-        "betas must be a list in which each is a number from 0 to 1",
+        "betas must be a list in which each item is a number from 0 to 1",
     ),
     (
         "SemiSupervisedRankingPursuitCV",

@@ -73,12 +73,12 @@ BAD = [
     (13, None, "cv=13 folds need at least as many samples with scores; got n_samples = 12"),
     (KFold(3, shuffle=True, random_state=0), GROUPS, "must keep groups whole; split 0 has group"),
     ([(range(4), range(4, 12)), HALVES[1]], GROUPS, "split 0 has group 'b' in both of its parts"),
-    ([HALVES[0], (range(7), range(6, 12))], None, "split 1 has samples in both of its parts"),
-    ([HALVES[0], (range(12), [])], None, "must hold pairs|split 1 has none in one of its parts"),
+    ([HALVES[0], (range(7), range(6, 12))], None, "split 1 has samples in both"),
+    ([HALVES[0], (range(12), [])], None, "must hold pairs|split 1 has none in one of them"),
     ([HALVES[0]], None, "at least two splits; got 1"),
     ([], None, "at least two splits; got 0"),
-    ([(range(6), [12])] * 2, None, "training and test indices of the 12 samples; split 0 is none"),
-    ([3, 4], None, "pairs of training and test indices of the 12 samples; split 0 is none"),
+    ([(range(6), [12])] * 2, None, "test indices of the 12 samples; split 0 is not one"),
+    ([3, 4], None, "pairs of training and test indices of the 12 samples; split 0 is not one"),
 ]
 
 
