@@ -152,7 +152,10 @@ def describe(
 
 
 def _mean_and_size(off: pd.Series, digits: int) -> str:
-    return f"{off.mean():+.{digits}f} ({np.abs(off).mean():.{digits}f})" if len(off) else ""
+    if not len(off):
+        return ""
+    size = np.abs(off).mean()
+    return f"{off.mean():+.{digits}f} ({size:.{digits}f})" if size < 1000 else "over 1,000"
 
 
 @click.command("interpretations")

@@ -1,4 +1,4 @@
-"""``rp-run`` as its users run it: in a process of its own, stopped and killed at bad moments."""
+"""``rp-run`` as its users run it; `tests/hard_use` kills and stops it."""
 
 import json
 import os
@@ -19,25 +19,6 @@ from rankpursuit.reporting.results import load_results
 def config(tmp_path_factory):
     kept = ("rls", "rank_svm", "sparse_rank_rls", "semi_supervised_ranking_pursuit")
     return write_config(tmp_path_factory.mktemp("configs"), *kept, repeats=4)
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(config, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("uninterrupted")
-    finished = run(config, folder)
-    assert finished.returncode == 0, finished.stderr
-    return contents(folder)
-
-
-@pytest.mark.parametrize(("n_jobs", "size"), [(1, 1), (2, 40_000)])
-def test_a_killed_run_resumes_to_the_same_bytes(config, uninterrupted, tmp_path, n_jobs, size):
-    process = start(config, tmp_path, "-j", n_jobs)
-    wait_for_store(process, tmp_path, size)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    finished = run(config, tmp_path)
-    assert finished.returncode == 0, finished.stderr
-    assert contents(tmp_path) == uninterrupted
 
 
 def test_a_second_run_into_the_same_folder_is_refused(config, tmp_path):

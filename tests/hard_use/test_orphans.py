@@ -45,7 +45,7 @@ def wait_for_first_worker(process):
     assert process.poll() is None, process.stderr.read()
 
 
-@pytest.mark.parametrize(("n_jobs", "seconds"), [(4, 0.0), (2, 0.1), (2, 1.5)])
+@pytest.mark.parametrize(("n_jobs", "seconds"), [(4, 0.0), (2, 1.5)])
 def test_no_process_outlives_a_run_that_is_killed_in_its_first_seconds(
     config, tmp_path, mark, n_jobs, seconds
 ):
@@ -59,12 +59,7 @@ def test_no_process_outlives_a_run_that_is_killed_in_its_first_seconds(
 
 @pytest.mark.parametrize(
     ("number", "n_jobs", "seconds"),
-    [
-        (signal.SIGINT, 4, 0.0),
-        (signal.SIGTERM, 2, 0.0),
-        (signal.SIGINT, 2, 0.05),
-        (signal.SIGTERM, 4, 0.3),
-    ],
+    [(signal.SIGINT, 4, 0.0), (signal.SIGTERM, 2, 0.3)],
 )
 def test_a_run_that_is_stopped_while_workers_start_ends_all_of_them_without_noise(
     config, tmp_path, mark, number, n_jobs, seconds
@@ -96,12 +91,7 @@ def test_a_worker_takes_no_notice_of_signals_that_are_for_the_run(config, tmp_pa
 
 @pytest.mark.parametrize(
     ("number", "to_all"),
-    [
-        (signal.SIGHUP, False),
-        (signal.SIGHUP, True),
-        (signal.SIGQUIT, True),
-        (signal.SIGUSR1, False),
-    ],
+    [(signal.SIGHUP, False), (signal.SIGQUIT, True), (signal.SIGUSR1, False)],
 )
 def test_a_run_ended_by_another_signal_says_one_line_at_most(
     config, tmp_path, mark, number, to_all
@@ -114,13 +104,12 @@ def test_a_run_ended_by_another_signal_says_one_line_at_most(
     assert still_alive(mark, GONE) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_worker_that_is_killed_ends_the_run_in_one_line_and_no_process_is_left(
-    config, tmp_path, mark, number
+    config, tmp_path, mark
 ):
     process = start_marked(config, tmp_path, mark, 2)
     wait_for_store(process, tmp_path, 40_000)
-    workers_of(process)[0].send_signal(number)
+    workers_of(process)[0].kill()
     status, errors = finish(process, timeout=30)
     assert status == 1
     (line,) = [line for line in errors.splitlines() if line.startswith("error: ")]

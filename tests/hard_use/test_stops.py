@@ -36,8 +36,6 @@ def uninterrupted(config, tmp_path_factory):
     ("number", "n_jobs", "to_all"),
     [
         (signal.SIGINT, 1, True),
-        (signal.SIGINT, 2, True),
-        (signal.SIGTERM, 2, True),
         (signal.SIGTERM, 2, False),
         (signal.SIGHUP, 2, True),
     ],
