@@ -17,9 +17,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("code", "output"), EXAMPLES, ids=["readme", "library", "routing", "blocks"]
-)
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["readme", "library", "blocks"])
 def test_an_example_prints_what_it_says(code, output):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):

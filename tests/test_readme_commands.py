@@ -101,10 +101,18 @@ def test_the_config_by_hand_has_five_lines_and_runs_on_200_users(shell, tmp_path
     assert "750 hold-out users" in done.stdout
 
 
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+(PLUGIN,) = (block for block in BLOCKS if "register_method" in block)
+
+
+def test_the_plug_in_is_that_of_the_guide():
+    guide = (ROOT / "docs" / "guide" / "smoothing.py").read_text(encoding="utf-8")
+    method = PLUGIN[PLUGIN.index("class Options") :]
+    assert f"{method}\n\n@register_metric" in guide
+
+
 def test_the_plug_in_runs(shell, tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    (plugin,) = (block for block in blocks if "register_method" in block)
-    (tmp_path / "smoothing.py").write_text(plugin)
+    (tmp_path / "smoothing.py").write_text(PLUGIN)
     (entry,) = re.findall(r"`(smoothing: .*?)`", README)
     (tmp_path / "mine.yaml").write_text(f"""\
 extends: demo

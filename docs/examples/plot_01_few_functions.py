@@ -27,9 +27,8 @@ known = articles[train], ratings[train], readers[train]
 fresh = articles[~train], ratings[~train], readers[~train]
 
 # %%
-# RankRLS uses all 800 training points. Ranking pursuit is asked for 60; its ``staged_predict``
-# gives the predictions with 1, 2, ... of them. Sparse RankRLS has as many points, drawn at
-# random.
+# RankRLS uses all 800 training points. Ranking pursuit chooses 60; ``staged_predict`` yields the
+# predictions with 1, 2, ... of them. Sparse RankRLS draws as many points at random.
 kernel = {"kernel": "rbf", "gamma": 1.0}
 dense = RankRLS(alpha=1.0, **kernel).fit(*known)
 sparse = RankingPursuit(n_basis=60, fitting="backfit", ridge=0.1, **kernel).fit(*known)
@@ -70,7 +69,7 @@ axes.set(
 axes.legend()
 
 # %%
-# Where are they? Spread over the plane: on maxima, in minima and along the edges.
+# The chosen points are spread over the plane: at maxima, at minima and along the edges.
 grid = np.linspace(-2, 2, 80)
 plane = np.stack(np.meshgrid(grid, grid), axis=-1)
 utility = sparse.predict(plane.reshape(-1, 2)).reshape(80, 80)

@@ -1,8 +1,8 @@
 """
 Ranking and regression at once
 ==============================
-A ranker orders items well and knows nothing of the level of their scores; a regression knows the
-level and may order worse. Combined ranking and regression pursuit (CRRP) minimises a blend of
+A ranker orders items well but ignores the level of their scores; a regression learns the level
+but may order items worse. Combined ranking and regression pursuit (CRRP) minimises a blend of
 both losses: ``beta`` is the weight of regression.
 """
 

@@ -11,7 +11,7 @@ compares them with the published errors.
 """
 
 # %%
-# There are two set-ups. The *text's* follows the paper, with our choices where it leaves room. The
+# There are two set-ups. The *text's* follows the paper, with our choices where it is ambiguous. The
 # *inferred* one fills a missing rating with the median over the items at hand, and fixes lambda at
 # 1: of the set-ups that were tried, the published figures are most consistent with it.
 from pathlib import Path

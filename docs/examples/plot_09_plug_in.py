@@ -6,42 +6,31 @@ tunes with the paper's protocol, next to the paper's methods, without any change
 """
 
 # %%
-# The method here has no training: it predicts the mean score of the training items, weighted by a
+# The method here needs no training: it predicts the mean score of the training items, weighted by a
 # power of their similarity to the new item. Its options are checked like those of any method, and
-# every combination of a kernel width and a power is one point of its grid.
+# every combination of a kernel width and a power is one point of its grid. This is the file
+# ``docs/guide/smoothing.py``, up to a metric that is not used here:
+#
+# .. literalinclude:: /guide/smoothing.py
+#    :end-before: @register_metric
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+import rankpursuit
 from rankpursuit.experiments import run_experiment
 from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import error_table, parameter_table
 
+repository = Path(rankpursuit.__file__).parents[1]  # a clone, with pip install -e
+plugin = repository / "docs" / "guide" / "smoothing.py"
 folder = Path(tempfile.mkdtemp())
-plugin = folder / "smoothing.py"
-plugin.write_text("""\
-import numpy as np
-from rankpursuit.experiments.grids import PositiveGrid
-from rankpursuit.experiments.methods import Axis, MethodOptions, register_method
-
-
-class Options(MethodOptions):
-    power: PositiveGrid = (1.0, 2.0)
-
-
-@register_method("smoothing", title="Smoothing", options=Options, axes=(Axis("power"),))
-def predict_grid(problem, options, rows):
-    kernel = problem.kernel[:, rows, : problem.n_scored]
-    weights = np.stack([kernel**power for power in options.power], axis=1)
-    sums = weights @ problem.scored_scores[:, None, :, None]
-    return sums[..., 0] / (weights.sum(axis=-1) + 1e-300)
-""")
 
 # %%
-# The config names the method as if it came with the package. Ratings are **synthetic**, so that the
-# page needs no download. In a terminal: ``rp-run mine.yaml --plugin smoothing.py``.
+# The config names the method like one of the package. The ratings are **synthetic**, so the page
+# needs no download. In a terminal: ``rp-run mine.yaml --plugin smoothing.py``.
 config = {
     "name": "mine",
     "data": {"name": "synthetic", "n_users": 1500, "seed": 0},
@@ -59,8 +48,8 @@ results = load_results(folder / "mine")
 print(to_text([error_table(results), parameter_table(results)], width=80))
 
 # %%
-# The errors along the grids are kept as well, for the plug-in as for the paper's methods: here the
-# mean error of the hold-out users at each width, with the other parameters as chosen.
+# Errors along the grids are kept too, for the plug-in as for the paper's methods. Here is the mean
+# error of the hold-out users at each width, with the other parameters as chosen.
 path = results.curves.query("axis == 'width'")
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for label, style in zip(results.algorithms, ("o-", "s--", "D:"), strict=True):
