@@ -59,7 +59,8 @@ def invoke(command, *words):
         raise result.exception
     assert result.exit_code == 0 or (result.exit_code in (1, 2) and result.output.strip())
     assert "Traceback" not in result.output
-    assert all(line.isprintable() and len(line) < 3000 for line in result.output.split("\n"))
+    longest = 3000 + max(map(len, words), default=0)  # click repeats a word that it refuses
+    assert all(line.isprintable() and len(line) < longest for line in result.output.split("\n"))
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -87,7 +88,7 @@ def number(
 
     def is_valid(value: Any) -> bool:
         is_number = isinstance(value, kinds) and not isinstance(value, bool)
-        return is_number and math.isfinite(value) and accept(value)
+        return is_number and abs(value) <= sys.float_info.max and accept(value)
 
     return Constraint(words, is_valid)
 

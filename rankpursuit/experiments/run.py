@@ -344,6 +344,8 @@ def _write_files(
     total = store.add_seconds(seconds)
     whole = run.whole(max(len(run.plan.repeats), store.repeats))
     tables = _tables(whole, store)
+    if folder.has_results and not tables[0]:  # of a damaged store: keep the results of before
+        return run.experiment
     files: dict[str, dict[str, Any]] = {}
     for path, rows in zip((*folder.tables, folder.timings), tables, strict=True):
         if facts := write_csv(path, rows):
