@@ -1,4 +1,4 @@
-"""Parts that commands share: one-line errors, signals, and the results that a command is about."""
+"""Shared by the commands: one-line errors, signals, and loading of results."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def terminal_width() -> int | None:
 
 
 def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
-    """Return the failure that a file or folder is missing, with a similar name or other advice."""
+    """Return the failure for a missing file or folder, with a similar name or other advice."""
     similar = closest_match(path)
     advice = f"did you mean {similar}?" if similar else otherwise
     return Failure(f"{cut(str(path), 300)}: no such {what}{advice and f'; {advice}'}")
 
 
 class Failure(click.ClickException):
-    """Ends a command with ``error: ...`` on standard error for each message, and what to try."""
+    """Ends a command; prints ``error: ...`` for each message, and ``try: ...`` if there is advice."""
 
     def __init__(self, *messages: str, exit_code: int = 1, attempt: str | None = None) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
@@ -61,7 +61,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class Stopped(Failure):
-    """Ends a command that a signal stopped, with the status that shells expect."""
+    """Ends a command stopped by a signal, with the exit status that shells expect."""
 
     def __init__(self, stop: KeyboardInterrupt, advice: str = "re-run the same command") -> None:
         number = stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT
@@ -71,7 +71,7 @@ class Stopped(Failure):
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Raise `Terminated` on SIGTERM and SIGHUP, unless they are ignored or handled already."""
+    """Raise `Terminated` on SIGTERM and SIGHUP, unless already ignored or handled."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise Terminated(number)
@@ -124,7 +124,7 @@ class Group(Command, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; suggest one for a mistyped word."""
+        """Find a command; suggest one if the name is mistyped."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -135,14 +135,14 @@ class Group(Command, click.Group):
 # Results
 
 DEFAULT = Path("results")
-REFERENCE = DEFAULT / "reference"  # results that the repository keeps; a run never writes there
+REFERENCE = DEFAULT / "reference"  # committed results; runs do not write there by default
 
 
 def _folders(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Refuse a folder that does not exist, before the imports that take seconds."""
+    """Raise a `Failure` if a folder does not exist, before the slow imports."""
     for folder in folders:
-        if not os.path.isdir(folder):  # False for a name that no file can have
-            raise no_such("folder of results", folder, "rp-run makes one")
+        if not os.path.isdir(folder):  # False, not an error, for an invalid name
+            raise no_such("folder of results", folder, "rp-run creates one")
     return folders
 
 
@@ -166,7 +166,7 @@ def load_all(folders: Sequence[Path]) -> list[Results]:
 
 
 def load_default() -> list[Results]:
-    """Load the user's complete run of each published table, otherwise the reference run."""
+    """Load, for each published table, the user's run if complete, otherwise the reference."""
     from rankpursuit.experiments.store import RunFolder
 
     runs = _own_or_reference(DEFAULT, REFERENCE)
@@ -174,17 +174,17 @@ def load_default() -> list[Results]:
         return load_all([DEFAULT])
     names = {run.folder.name for run in runs}
     for folder in (run.path for run in RunFolder.below(DEFAULT) if run.path.name not in names):
-        echo(f"not included: {folder}; name it to include it", err=True)
+        echo(f"not included: {folder}; pass it as an argument to include it", err=True)
     return runs
 
 
 def load_inferred() -> list[Results]:
-    """Load the runs of the inferred set-up, as `load_default` does; none without a reference."""
+    """Load the runs of the inferred set-up, as `load_default` does; may be empty."""
     return _own_or_reference(DEFAULT / "inferred", REFERENCE / "inferred")
 
 
 def _own_or_reference(own: Path, reference: Path) -> list[Results]:
-    """Load each run below a reference, or the one of its name below `own` if it is complete."""
+    """Load each run in `reference`, or the one of the same name in `own` if complete."""
     from rankpursuit.experiments.store import RunFolder
     from rankpursuit.reporting.results import load_results
     from rankpursuit.reporting.tables import config_changes, is_full_size, missing_notes

@@ -1,4 +1,4 @@
-"""``rp-check``: compare results with the paper, with what is on record, and with a new run."""
+"""``rp-check``: compare results with the paper, the record, and a new run."""
 
 from __future__ import annotations
 
@@ -12,28 +12,34 @@ from rankpursuit.cli._common import REFERENCE, Command, echo, no_such
 
 @click.command(cls=Command, short_help="Check results against the paper and the record.")
 @click.argument("results", required=False, type=click.Path(path_type=Path))
-@click.option("--only", multiple=True, metavar="NAME", help="Check this table; repeatable.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Check only this table, e.g. jester_crrp; repeatable.",
+)
 @click.option(
     "--recompute",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Run the first N repeats of each table again and compare them with RESULTS.",
+    help="Re-run the first N repeats of each table and compare them with RESULTS.",
 )
-@click.option("--n-jobs", "-j", type=int, default=-1, help="Worker processes of --recompute.")
+@click.option("--n-jobs", "-j", type=int, default=-1, help="Worker processes for --recompute.")
 @click.option("--inferred", is_flag=True, help="Check the inferred set-up, in RESULTS/inferred.")
 def main(
     results: Path | None, only: tuple[str, ...], recompute: int, n_jobs: int, inferred: bool
 ) -> None:
     r"""Check RESULTS, a folder with the runs of the five tables; by default, results/reference.
 
-    Every distinct cell must lie within the tolerance around the published figure or, if it is a
-    known deviation, be the one on record. Every claim of the paper must have the verdict on record.
-    All five tables must be there, at full size: --only narrows the check. With --recompute, the
-    first repeats are also run again from the data, with the code as it is, and must agree with
-    RESULTS; without the data that part is left out, and the command says so.
+    Every distinct cell must be within tolerance of the published figure or, if it is a known
+    deviation, equal the value on record. Every claim of the paper must have the verdict on record.
+    All five tables are required, at full size; --only restricts the check to some. With
+    --recompute, the first repeats are also computed again from the data, with the current code, and
+    must agree with RESULTS; if the data is missing, this step is skipped with a note.
 
-    The status is 0 if all is as expected, otherwise 1. Expectations: configs/expected/NAME.yaml.
+    The exit status is 0 if everything is as expected, otherwise 1. The record is in
+    configs/expected/NAME.yaml.
 
     \b
     Examples:
@@ -44,7 +50,7 @@ def main(
     from rankpursuit.reporting import check as checking
 
     folder = results or REFERENCE
-    if not os.path.isdir(folder):  # False for a name that no file can have
+    if not os.path.isdir(folder):  # False, not an error, for an invalid name
         raise no_such("folder of results", folder, "rp-check needs a folder with the five tables")
     folder = folder / "inferred" if inferred else folder
     expectations = checking.load_expectations(checking.expectation_folder(inferred=inferred))

@@ -23,17 +23,17 @@ name: {name}  # results go to results/{name}/
 data:  # the path is relative to this file; columns are numbers if there is no header
 {data}
 protocol:
-  groups: {groups}  # reference users by how many items they rated
-  test_user_bounds: {test_user_bounds}  # how many items a test user rated
-  test_users: {test_users}  # of a repeat; the paper has 300
-  holdout_users: {holdout_users}  # others, to choose parameters on; 300
-  reference_users: {reference_users}  # whose ratings are the features; 300
-  scored_share: null  # 0.5: half of the training items have no score
+  groups: {groups}  # reference users by number of rated items
+  test_user_bounds: {test_user_bounds}  # number of items that a test user rated
+  test_users: {test_users}  # per repeat; paper: 300
+  holdout_users: {holdout_users}  # other users, on whom parameters are chosen; paper: 300
+  reference_users: {reference_users}  # per task; their ratings are its features; paper: 300
+  scored_share: null  # fraction of training items with a score; null: all
 
-repeats: 10  # each with other test users
+repeats: 10  # each with different users
 
 algorithms:  # null drops one
-  semi_supervised_ranking_pursuit: null  # needs a scored_share
+  semi_supervised_ranking_pursuit: null  # needs a scored_share, such as 0.5
 """
 _COLUMNS = ("user", "item", "rating")
 
@@ -41,7 +41,11 @@ _COLUMNS = ("user", "item", "rating")
 @click.command(cls=Command, short_help="Write a first config for your own ratings.")
 @click.argument("name")
 @click.argument("ratings", required=False, type=click.Path(path_type=Path))
-@click.option("--user", metavar="COLUMN", help="Column of users: name, or number if no header.")
+@click.option(
+    "--user",
+    metavar="COLUMN",
+    help="Column of users: its name, or its number if there is no header.",
+)
 @click.option("--item", metavar="COLUMN", help="Column of items.")
 @click.option("--rating", metavar="COLUMN", help="Column of ratings.")
 def main(name: str, ratings: Path | None, **columns: Any) -> None:
@@ -49,8 +53,8 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
 
     RATINGS is a file with a user, an item and a rating in each row: .csv, .tsv, .parquet, or other
     delimited text. Separator, header and columns are guessed from its first lines, and the numbers
-    of users are lowered to what it has. Check the result; --user, --item and --rating correct the
-    guess. Without RATINGS, fill in the config yourself.
+    of users are reduced to fit it. Check the result; --user, --item and --rating correct the guess.
+    Without RATINGS, writes a template to fill in.
 
     \b
     Examples:
@@ -71,7 +75,7 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
         raise click.UsageError(f"NAME: expected letters, digits, _ and -, got {name!r}")
     path = Path(f"{name}.yaml")
     if os.path.lexists(path):
-        raise Failure(f"{path} is there already: give another name, or remove it first")
+        raise Failure(f"{path} already exists: choose another name, or remove it first")
     data: dict[str, Any] = {"path": "ratings.csv"} | {key: key for key in _COLUMNS}
     protocol = Protocol().model_dump(mode="json")
     if ratings is not None:
@@ -80,12 +84,14 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
         try:
             table = load_ratings(ratings, **layout)
         except DataError as error:
-            hint = f"guessed columns: {guessed}; if wrong, give --user, --item and --rating"
+            hint = f"guessed columns: {guessed}; if wrong, set --user, --item and --rating"
             raise Failure(str(error), f"{ratings}: {hint}") from error
         echo(f"{ratings}: {table.sizes} (columns: {guessed})")
         sizes = fitting_sizes(table.counts, Protocol())
         if sizes is None:
-            raise Failure(f"{ratings}: too few users with enough ratings for any experiment")
+            raise Failure(
+                f"{ratings}: too few users, or too few ratings per user, for any experiment"
+            )
         usual = {"separator": SEPARATORS.get(ratings.suffix.lower()), "header": True}
         data = {"path": os.path.relpath(ratings)}
         data |= {key: x for key, x in layout.items() if key not in usual or x != usual[key]}

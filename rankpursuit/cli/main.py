@@ -1,4 +1,4 @@
-"""``python -m rankpursuit``: every command as a word, where the scripts are not on the path."""
+"""``python -m rankpursuit``: all commands in one, for use without the scripts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ COMMANDS = {
 
 @click.group(cls=Group, commands=COMMANDS)
 def main() -> None:
-    r"""Learn to rank with few basis functions, and run the paper's experiments again.
+    r"""Learn to rank with few basis functions, and reproduce the paper's experiments.
 
     Each command is also a script: `python -m rankpursuit run` is `rp-run`.
 
     \b
-    A first session:
+    Getting started:
       python -m rankpursuit run demo
       python -m rankpursuit run --list
       python -m rankpursuit data list

@@ -17,25 +17,25 @@ from rankpursuit.cli._common import Command, echo, load_all, load_inferred, resu
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("report.html"),
     show_default=True,
-    help="The page to write.",
+    help="File name of the page.",
 )
 @click.option(
     "--figures",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Also write the figures there, as SVG and PNG.",
+    help="Also write the figures to this folder, as SVG and PNG.",
 )
 def main(results: tuple[Path, ...], output: Path, figures: Path | None) -> None:
     r"""Write one web page of RESULTS, folders that rp-run wrote.
 
     It begins with a summary, followed by the errors next to the published ones, the verdicts on
     the paper's claims, and the tables, tests, figures and provenance of each run. The page is
-    self-contained and needs no network. Of unfinished runs it shows what is complete, and says
-    what is missing.
+    self-contained and needs no network. Unfinished runs are shown as far as they are complete, with
+    a list of what is missing.
 
-    Without RESULTS, uses your own run in results/ of each table of the paper if it is complete,
-    otherwise the reference in results/reference/, and compares both with the inferred set-up, in
-    the folders inferred/ below.
+    Without RESULTS, uses for each table of the paper your run in results/ if it is complete,
+    otherwise the reference run in results/reference/, and compares them with the runs of the
+    inferred set-up in the subfolders inferred/.
 
     \b
     Examples:

@@ -53,11 +53,20 @@ _SHOW: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": Fals
 @click.argument(
     "configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG..."
 )
-@click.option("--n-jobs", "-j", type=int, help="Worker processes; -1, the default: one per core.")
+@click.option("--n-jobs", "-j", type=int, help="Worker processes; default: -1, one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster, e.g. tcp://HOST:8786.")
-@click.option("--only", multiple=True, metavar="ALGORITHM", help="Run this algorithm; repeatable.")
-@click.option("--groups", multiple=True, metavar="LOW-HIGH", help="Run this group; repeatable.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Number of repeats to run.")
+@click.option(
+    "--only", multiple=True, metavar="ALGORITHM", help="Run only this algorithm; repeatable."
+)
+@click.option(
+    "--groups",
+    multiple=True,
+    metavar="LOW-HIGH",
+    help="Run only this group of reference users, e.g. 20-40; repeatable.",
+)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), help="Number of repeats; default: as in the config."
+)
 @click.option(
     "--set",
     "overrides",
@@ -80,29 +89,30 @@ _SHOW: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": Fals
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder that gets a folder for each experiment; default: results, or results/quick.",
+    help="Parent of the folders of results; default: results, with --quick results/quick.",
 )
-@click.option("--fresh", is_flag=True, help="Remove earlier results of the same name.")
-@click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of the time.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress, no table.")
-@click.option("--list", callback=_show_list, **_SHOW, help="List the configs of rankpursuit.")
+@click.option("--fresh", is_flag=True, help="Delete earlier results of the same name first.")
+@click.option("--dry-run", is_flag=True, help="Run nothing; print the plan and the estimated time.")
+@click.option("--quiet", "-q", is_flag=True, help="Print neither progress nor tables.")
+@click.option(
+    "--list", callback=_show_list, **_SHOW, help="List the configs that come with rankpursuit."
+)
 @click.option("--schema", callback=_show_schema, **_SHOW, help="Print the JSON Schema of configs.")
 def main(configs: tuple[Path, ...], **options: Any) -> None:
     r"""Run the experiments that CONFIGs declare.
 
-    A CONFIG is a YAML file, or the name of an experiment that comes with rankpursuit: --list shows
-    them.
+    A CONFIG is a YAML file, or the name of an experiment that comes with rankpursuit; see --list.
 
     Results go to results/NAME/: repeats.csv (a row for each group, repeat, algorithm and metric),
     users.csv.gz (each test user), curves.csv (errors along the grids), timings.csv, config.yaml
     (as run) and provenance.json.
 
-    Re-run the same command to resume a run that was stopped or killed. The results do not depend on
-    the number of workers, nor on where they are, nor on what else is run. Results of another config
-    or data set are not overwritten without --fresh.
+    Re-run the same command to resume a run that was stopped or killed. Results do not depend on the
+    number and location of the workers, nor on other experiments. Results of another config or data
+    set are not overwritten without --fresh.
 
-    Experiments of one command that have tasks and algorithms in common compute them once, with the
-    same results as when they run apart: those with more metrics run first.
+    Several experiments in one command compute common tasks and algorithms only once, with the same
+    results as if run separately. Those with more metrics run first.
 
     \b
     Examples:
@@ -139,15 +149,18 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     backend = make_backend(
         n_jobs=options["n_jobs"],
         scheduler=options["scheduler"],
-        tell=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
+        report=lambda line: options["quiet"] or tqdm.write(one_line(line), file=sys.stderr),
     )
     load_plugins(options["plugins"])
     runs = [_prepare(path, options) for path in configs]
     names = [run.experiment.name for run in runs]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise Failure(f"{twice[0]}: two configs of this name would share a folder", exit_code=2)
+        raise Failure(
+            f"{twice[0]}: two configs have this name and would share a folder: rename one",
+            exit_code=2,
+        )
     if not options["dry_run"] and not options["fresh"]:
-        for run in runs:  # nothing is run if one folder cannot be used
+        for run in runs:  # before anything runs
             folder = _folder(run, options)
             folder.check_store()
             if folder.has_store:
@@ -155,7 +168,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     with backend as workers:
         for run in runs:
             workers.check(run.experiment.data)
-        # An experiment with more metrics computes what one with fewer needs.
+        # Those with fewer metrics can reuse results of those with more.
         runs.sort(key=lambda run: -len(run.experiment.metrics))
         done = [_run(run, workers, options, runs[:place]) for place, run in enumerate(runs)]
     return all(done)
@@ -168,7 +181,7 @@ def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
 
 
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
-    """Return what to run of an experiment; refuse everything that cannot run."""
+    """Plan the run of a config; raise a `Failure` if it cannot run."""
     from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment, ratings_of
     from rankpursuit.experiments.protocol import fitting_sizes
@@ -192,7 +205,7 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
 
 
 def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list[Run]) -> bool:
-    """Run one experiment after others; return whether nothing failed."""
+    """Run one experiment, reusing results of earlier ones; return whether nothing failed."""
     from rankpursuit.experiments.run import run_session
 
     name, folder = run.experiment.name, _folder(run, options)
@@ -206,8 +219,8 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
         None if options["quiet"] else sys.stderr,
         fresh=options["fresh"],
         command=_command(sys.argv),
-        tell=lambda line: echo(line, err=True),
-        lenders=[(other, _folder(other, options)) for other in earlier],
+        report=lambda line: echo(line, err=True),
+        reusable=[(other, _folder(other, options)) for other in earlier],
     )
     for failure in outcome.failures:
         echo(f"error: {one_line(failure)}", err=True)
@@ -219,7 +232,7 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
         from rankpursuit.reporting.tables import error_summary
 
         found, width = outcome.repeats, terminal_width()
-        none = "no group, repeat and algorithm is complete yet"
+        none = "no results yet: no group, repeat and algorithm is complete"
         echo(none if found.empty else error_summary(outcome.experiment, found, width))
         echo(f"results: {folder.path}")
     return not outcome.failures
@@ -232,7 +245,7 @@ def _command(words: Iterable[str]) -> str:
 
 
 def _plan(run: Run, workers: int) -> str:
-    """Return what a run would do, and how long it would take."""
+    """Return a summary of a run and its estimated time."""
     from rankpursuit.experiments.protocol import group_name
     from rankpursuit.experiments.run import TIMED_USERS, estimate
 

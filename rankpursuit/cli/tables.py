@@ -23,11 +23,11 @@ from rankpursuit.cli._common import (
     "--format",
     "format_",
     type=click.Choice(["md", "tex", "csv", "text"]),
-    help="Print all tables in this format instead; with --output, write only this one.",
+    help="Print all tables in this format; with --output, write only this format.",
 )
 @click.option("--compare", is_flag=True, help="Add the published errors.")
 @click.option(
-    "--control", metavar="ALGORITHM", help="Test the others against it; default: the table's last."
+    "--control", metavar="ALGORITHM", help="Test the others against this one; default: the last."
 )
 @click.option("--wide", is_flag=True, help="LaTeX: tables that span two columns (table*).")
 @click.option(
@@ -47,12 +47,12 @@ def main(
 
     Writes tables.md, tables.csv, tables.tex and tables/*.tex into each of the RESULTS, and prints
     errors, sparsity and the verdicts on the paper's claims. Each of tables/*.tex is one table, to
-    \input into a paper; tables.tex is a document with all of them. The files also have the chosen
-    parameters and Wilcoxon's tests, over repeats and over users. Claims about two tables need the
+    \input into a paper; tables.tex is a document with all of them. The files also contain the
+    chosen parameters and Wilcoxon tests, over repeats and over users. Claims about two tables need the
     RESULTS of both.
 
-    Without RESULTS, uses your own run in results/ of each table of the paper if it is complete,
-    otherwise the reference in results/reference/, and writes to results/tables/.
+    Without RESULTS, uses for each table of the paper your run in results/ if it is complete,
+    otherwise the reference run in results/reference/, and writes to results/tables/.
 
     \b
     Examples:

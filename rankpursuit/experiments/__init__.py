@@ -38,8 +38,8 @@ def run_experiment(
         A YAML file, the name of an experiment that comes with the package, such as ``demo``, or the
         config itself.
     output : path, optional
-        Folder that gets a folder for the experiment, with its store and files; a run that was
-        stopped is resumed. By default nothing is kept.
+        Parent of the folder of results, which has the name of the experiment. An interrupted run is
+        resumed. By default nothing is kept.
     n_jobs : int
         Number of worker processes; -1 for one per core.
     repeats : int, optional
@@ -47,11 +47,11 @@ def run_experiment(
     only, groups : sequence of str
         Labels of the algorithms and names of the groups to run. Default: all.
     overrides : sequence of str
-        ``key=value`` each, such as ``protocol.test_users=50``; for a file or name.
+        Settings such as ``protocol.test_users=50``; not with a mapping.
     plugins : sequence of path
         Python files with methods and metrics.
     quiet : bool
-        Show no progress.
+        Whether to hide the progress bar.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def run_experiment(
     load_plugins(plugins)
     if isinstance(config, Mapping):
         if overrides:
-            raise ConfigError(["overrides: change the mapping itself"])
+            raise ConfigError(["overrides: not allowed with a mapping; change the mapping itself"])
         experiment = parse_experiment(config)
     else:
         experiment = load_experiment(config, overrides)

@@ -39,59 +39,64 @@ from rankpursuit.experiments.methods import install_plugins, plugin_sources
 from rankpursuit.experiments.store import blas
 
 Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
-"""A unit, the algorithms to evaluate, and their choices if it is of test users."""
+"""A unit, the algorithms to evaluate and, for test users, their chosen parameters."""
 Evaluate = Callable[[Experiment, Iterable[Job]], Iterator[UnitResult]]
-"""Evaluates jobs, in any order, and yields their results as they come."""
+"""Evaluates jobs, in any order, and yields their results as they complete."""
 
-MOST_JOBS = 256  # each has the data and the libraries in memory
-OUTSTANDING = 2000  # jobs that the Dask scheduler has at a time, which bounds its memory
+MOST_JOBS = 256  # each holds the data and the libraries in memory
+OUTSTANDING = 2000  # maximum number of jobs on the Dask scheduler, to bound its memory
 WAIT = 600.0  # seconds to wait for a cluster without workers, by default
 _CONNECT_SECONDS = 4
 _RESUME = "finished units are kept: re-run the same command to resume"
 
 
 def make_backend(
-    *, n_jobs: int | None = None, scheduler: str | None = None, tell: Callable[[str], None] = print
+    *,
+    n_jobs: int | None = None,
+    scheduler: str | None = None,
+    report: Callable[[str], None] = print,
 ) -> Local | Dask:
-    """Return a backend, a context manager; raise `ConfigError` if the options do not fit it.
+    """Return a backend, which is a context manager: `Dask` with a scheduler, `Local` without.
 
-    That is `Dask` if there is a scheduler; `tell` receives its lines for the user.
+    `report` receives messages for the user. Raises `ConfigError` if the options are invalid.
     """
     if scheduler and n_jobs is not None:
-        raise ConfigError(["--n-jobs is for this machine; a cluster has its own workers"])
+        raise ConfigError(
+            ["--n-jobs: not allowed with --scheduler; the cluster has its own workers"]
+        )
     if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
         raise ConfigError([f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}"])
-    return Dask(scheduler, tell) if scheduler else Local(-1 if n_jobs is None else n_jobs)
+    return Dask(scheduler, report) if scheduler else Local(-1 if n_jobs is None else n_jobs)
 
 
-Facts = tuple[tuple[str, str], ...]
-"""Names and values of all that results depend on besides the config: versions, BLAS, data."""
+Environment = tuple[tuple[str, str], ...]
+"""Everything besides the config that results depend on, by name: versions, BLAS, data."""
 
 
 @lru_cache(maxsize=1)  # an earlier experiment may have had other plug-ins of the same names
 def experiment_from(
-    text: str, plugins: tuple[tuple[str, str], ...] = (), facts: Facts = ()
+    text: str, plugins: tuple[tuple[str, str], ...] = (), environment: Environment = ()
 ) -> Experiment:
-    """Return an experiment as another process sent it, parsed once in each process.
+    """Parse an experiment that another process sent; cached.
 
-    The text is JSON of `Experiment.resolved`, and the plug-ins are those of `plugin_sources`. With
-    facts, as in a worker of a cluster, raises a `RunError` if they do not hold here.
+    The text is JSON of `Experiment.resolved`, and the plug-ins are those of `plugin_sources`. On a
+    cluster, raises a `RunError` if the environment of this worker differs from the given one.
     """
     install_plugins(plugins)
     experiment = parse_experiment(json.loads(text))
-    if not facts:
+    if not environment:
         return experiment
-    threadpool_limits(limits=1)  # for good: threads of a worker would lift each other's limit
-    return experiment.model_copy(update={"data": _check_worker(experiment.data, facts)})
+    threadpool_limits(limits=1)  # not a context: threads of a worker would undo each other's limit
+    return experiment.model_copy(update={"data": _check_worker(experiment.data, environment)})
 
 
 def _evaluate(packed: tuple[Any, ...], job: Job) -> UnitResult:
-    """Evaluate a job in a worker, of an experiment given by arguments of `experiment_from`."""
+    """Evaluate a job in a worker; `packed` has the arguments of `experiment_from`."""
     return evaluate_unit(experiment_from(*packed), *job)
 
 
 class Local:
-    """Worker processes on this machine; 1 is this process, -1 stands for one per core."""
+    """Worker processes on this machine: 1 is this process, -1 means one per core."""
 
     def __init__(self, n_jobs: int = 1) -> None:
         self._n_jobs = n_jobs
@@ -103,14 +108,14 @@ class Local:
         """Do nothing: idle workers end with this process."""
 
     def count(self) -> int:
-        """Return the number of units that are evaluated at the same time."""
+        """Return the number of units evaluated in parallel."""
         return int(joblib.effective_n_jobs(self._n_jobs))
 
     def check(self, data: DataSpec) -> None:
-        """Do nothing: workers have what this process has."""
+        """Do nothing: workers have the environment of this process."""
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Yield the results of jobs as they come; raise a `RunError` if a worker dies."""
+        """Yield the results of jobs as they complete; raise a `RunError` if a worker dies."""
         packed = json.dumps(experiment.resolved()), plugin_sources()
         n_workers, waiting = self.count(), iter(jobs)
         if n_workers == 1:
@@ -118,7 +123,7 @@ class Local:
             return
         _start_trackers()
         executor = get_reusable_executor(
-            n_workers, timeout=300, initializer=_end_with, initargs=(os.getpid(),)
+            n_workers, timeout=300, initializer=_exit_with_parent, initargs=(os.getpid(),)
         )
         pending, finished = set(), False
         try:
@@ -136,7 +141,7 @@ class Local:
             raise RunError(message) from error
         finally:
             if not finished:  # units in progress are lost
-                for _ in range(100):  # a thread of loky fails if it has not passed all of them on
+                for _ in range(100):  # loky fails if shut down before workers have all jobs
                     if all(future.running() or future.done() for future in pending):
                         break
                     time.sleep(0.01)
@@ -144,9 +149,9 @@ class Local:
 
 
 def _start_trackers() -> None:
-    """Start the resource trackers, whose start unblocks signals, without standard error.
+    """Start the resource trackers with signals deferred, since their start unblocks signals.
 
-    What they report of a run that was killed, they have cleaned up already.
+    Their standard error is discarded: it reports leaks of killed runs, already cleaned up.
     """
     kept = os.dup(2)
     try:
@@ -163,13 +168,13 @@ def _start_trackers() -> None:
 def _signals_deferred() -> Iterator[None]:
     """Defer the signals that stop a run, and block them in the processes started meanwhile.
 
-    Ctrl-C reaches all processes of a terminal, but it is for the run to end its workers, and not
-    before each of them has started.
+    Ctrl-C reaches all processes of a terminal, but only the run may stop its workers, and only
+    after all of them have started.
     """
     came: list[int] = []
     handlers: dict[signal.Signals, Any] = {}
     stops = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    # A signal that this thread blocks reaches Python through another one, such as BLAS's.
+    # Python still receives a blocked signal through another thread, such as one of BLAS.
     if threading.current_thread() is threading.main_thread():
         for number in stops:
             if callable(signal.getsignal(number)):
@@ -185,8 +190,8 @@ def _signals_deferred() -> Iterator[None]:
             signal.raise_signal(late)
 
 
-def _end_with(run: int) -> None:
-    """End this worker when the process of the run is gone, which a killed run cannot do."""
+def _exit_with_parent(run: int) -> None:
+    """Exit when the process of the run is gone: a killed run cannot stop its workers."""
 
     def watch() -> None:
         while os.getppid() == run:
@@ -199,12 +204,12 @@ def _end_with(run: int) -> None:
 class Dask:
     """The workers of a Dask cluster, reached through the address of its scheduler.
 
-    `tell` receives lines for the user; `wait` is the number of seconds to wait for a worker if
-    there is none. joblib's own Dask backend waits forever when all workers are gone.
+    `report` receives messages for the user; `wait` is the number of seconds to wait for a worker if
+    there is none. (joblib's Dask backend waits forever once all workers are gone.)
     """
 
-    def __init__(self, address: str, tell: Callable[[str], None], wait: float = WAIT) -> None:
-        self._address, self._tell, self._wait = address, tell, wait
+    def __init__(self, address: str, report: Callable[[str], None], wait: float = WAIT) -> None:
+        self._address, self._report, self._wait = address, report, wait
 
     def __enter__(self) -> Self:
         """Connect to the scheduler; raise a `RunError` if there is none."""
@@ -214,7 +219,7 @@ class Dask:
             message = "a cluster needs Dask, here and on its workers"
             raise RunError(f"{message}: pip install 'rankpursuit[dask]'") from error
         for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # our errors say it in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # our own errors are one line
 
         async def server_type() -> str:
             arguments = Security().get_connection_args("client")
@@ -233,48 +238,48 @@ class Dask:
                 f"or correct the address, such as tcp://HOST:8786 ({reason})"
             ) from error
         with suppress(KeyError):  # a scheduler may have no dashboard
-            self._tell(f"dashboard: {self._client.dashboard_link}")
+            self._report(f"dashboard: {self._client.dashboard_link}")
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the cluster, which then drops all units of this client."""
+        """Disconnect; the cluster then drops all units of this client."""
         with suppress(OSError):
             self._client.close(timeout=_CONNECT_SECONDS)
 
     def count(self) -> int:
-        """Return the number of units that are evaluated at the same time."""
+        """Return the number of units evaluated in parallel."""
         with self._scheduler():
             return sum(self._client.nthreads().values())
 
     def check(self, data: DataSpec) -> None:
         """Raise a `ClusterError` if versions, BLAS or data of a worker differ from those here."""
-        facts = _facts(data)
+        environment = _environment(data)
         self._wait_for_worker()
         with self._scheduler():
-            reports = self._client.run(_check_worker, data, facts, on_error="return")
+            reports = self._client.run(_check_worker, data, environment, on_error="return")
             found = {f"worker {address}": x for address, x in sorted(reports.items())}
-            try:  # any function of the package: the scheduler unpickles what workers get
+            try:  # the scheduler must import the package to unpickle jobs
                 self._client.run_on_scheduler(blas)
             except ImportError as error:
                 found["the scheduler"] = error
         if problems := [f"{who}: {x}" for who, x in found.items() if isinstance(x, Exception)]:
             remedy = (
-                f"install 'rankpursuit[dask]=={facts[0][1]}' there, with the versions of this "
-                "machine; set OPENBLAS_CORETYPE to the same on all machines; put the same data "
-                "there, or set RANKPURSUIT_DATA on the worker"
+                f"install 'rankpursuit[dask]=={environment[0][1]}' there, with the package versions "
+                "of this machine; set OPENBLAS_CORETYPE to the same value on all machines; copy "
+                "the data there, or set RANKPURSUIT_DATA on the worker"
             )
             raise ClusterError([*problems, remedy])
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Yield the results of jobs as they come; a job whose worker is lost is evaluated again.
+        """Yield the results of jobs as they complete; retry a job whose worker is lost.
 
-        Raises a `ClusterError` if a worker joined that differs from this process, a `RunError` if
+        Raises a `ClusterError` if the environment of a new worker differs, a `RunError` if
         the scheduler or all workers are lost, or several workers in turn on one unit.
         """
         from distributed import KilledWorker, as_completed
 
         waiting, text = iter(jobs), json.dumps(experiment.resolved())
-        evaluate = partial(_evaluate, (text, plugin_sources(), _facts(experiment.data)))
+        evaluate = partial(_evaluate, (text, plugin_sources(), _environment(experiment.data)))
 
         def submit(number: int) -> Any:
             return self._client.map(evaluate, list(islice(waiting, number)), key="u", pure=False)
@@ -282,7 +287,7 @@ class Dask:
         with self._scheduler():
             futures = submit(OUTSTANDING)
             pending = as_completed(futures, loop=self._client.loop, with_results=True)
-            del futures  # or the cluster would keep all results
+            del futures  # references would keep all results on the cluster
             while not pending.is_empty():
                 while not pending.has_ready():
                     self._wait_for_worker()
@@ -295,7 +300,7 @@ class Dask:
                     message = "several workers in turn were killed or ran out of memory on one unit"
                     raise RunError(f"{message}; {_RESUME}") from error
                 except Exception:
-                    self.check(experiment.data)  # a worker that joined may be the reason
+                    self.check(experiment.data)  # a new worker may be the cause
                     raise
                 yield result
                 if pending.count() <= OUTSTANDING // 2:
@@ -306,7 +311,7 @@ class Dask:
         if self.count():
             return
         start = f"dask worker --nthreads 1 {self._address}"
-        self._tell(f"no worker, waiting {self._wait:g} seconds for one: {start}")
+        self._report(f"no worker; waiting {self._wait:g} seconds for one. Start it with: {start}")
         try:
             self._client.wait_for_workers(1, timeout=self._wait)
         except TimeoutError as error:
@@ -328,21 +333,21 @@ class Dask:
             ) from error
 
 
-def _facts(data: DataSpec) -> Facts:
-    """Return the facts of this process."""
+def _environment(data: DataSpec) -> Environment:
+    """Return the environment of this process."""
     versions = [(module.__name__, module.__version__) for module in (rankpursuit, np, scipy)]
     return *versions, ("BLAS", blas()), ("data", ratings_of(data).checksum())
 
 
-def _check_worker(data: DataSpec, expected: Facts) -> DataSpec:
-    """Return the data where this worker has it; raise a `RunError` if results would differ."""
+def _check_worker(data: DataSpec, expected: Environment) -> DataSpec:
+    """Return the data with its path on this worker; raise a `RunError` if results would differ."""
     path = getattr(data, "path", None)
-    if path is not None and not Path(path).exists():  # look in the usual places of this machine
+    if path is not None and not Path(path).exists():  # search the data folders of this machine
         places = [folder / Path(path).name for folder in data_folders()]
         usual = [str(place) for place in places if place.is_file()] or [path]
         data = data.model_copy(update={"path": usual[0] if data.name == "ratings" else None})
     ratings_of.cache_clear()  # the file may have changed
-    pairs = zip(_facts(data), expected, strict=True)
+    pairs = zip(_environment(data), expected, strict=True)
     if differ := [f"{name} {x}, here {y}" for (name, x), (_, y) in pairs if x != y]:
         raise RunError("; ".join(differ))
     return data

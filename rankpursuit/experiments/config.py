@@ -1,4 +1,4 @@
-"""The config of an experiment: YAML files to frozen objects, every error found before any work.
+"""Configs of experiments: parse YAML files, and report all errors before anything runs.
 
 `load_experiment` reads a file. ``configs/README.md`` documents the keys.
 """
@@ -61,7 +61,7 @@ from rankpursuit.text import cut, visible
 
 Tuning = Literal["reported", "own"]
 LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
-"""Names that can be those of folders, and no formulas of a spreadsheet."""
+"""Names that are safe as folder names and as cells of a spreadsheet."""
 MAX_REPEATS = 1000
 
 # YAML
@@ -81,7 +81,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """PyYAML's safe dumper, which also quotes text that `_Loader` would take for a number."""
+    """PyYAML's safe dumper, which also quotes text that `_Loader` would read as a number."""
 
 
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+\Z")
@@ -90,7 +90,7 @@ for _kind in (_Loader, _Dumper):
 
 
 def parse_yaml(text: str, source: str) -> Any:
-    """Return the plain values of a YAML text, which messages call `source`."""
+    """Return the plain values of a YAML text; error messages call it `source`."""
     try:
         return yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
@@ -105,7 +105,7 @@ def parse_yaml(text: str, source: str) -> Any:
 
 
 def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
-    """Return the mapping of a file merged onto that of the file that it extends.
+    """Return the mapping of a file, merged with that of the file that it extends.
 
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
     algorithm. Everything else replaces the inherited value, such as a grid or a data set.
@@ -121,12 +121,12 @@ def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
     below, files = resolve_path(base, path.parent), (*above, os.path.realpath(path))
     if os.path.realpath(below) in files:
         circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
-        raise ConfigError([f"{path}: extends goes round in a circle: {circle}"])
+        raise ConfigError([f"{path}: circular extends: {circle}"])
     return _merge(_read_extended(below, files), config)
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """Return the mapping of one file as written, except that paths of data become absolute."""
+    """Return the mapping of one file as written, with the path of the data made absolute."""
     try:
         if path.stat().st_size > 1_000_000:
             raise ConfigError([f"{path}: too large for a config: more than 1 MB"])
@@ -144,7 +144,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return a mapping with the keys of another on top."""
+    """Return the keys of `below`, overridden by those of `above`; null drops an algorithm."""
     merged = below | above
     for section in ("protocol", "kernel", "algorithms"):
         old, new = below.get(section), above.get(section)
@@ -166,14 +166,14 @@ def _apply(config: dict[str, Any], override: str) -> None:
     if not equals or not all(path):
         raise ConfigError([f"{shown}: expected key=value, such as protocol.test_users=50"])
     if path[0] == "extends":
-        raise ConfigError([f"extends: can be given in a file only, got {shown}"])
+        raise ConfigError([f"{shown}: extends is allowed in a file only"])
     value, key, here = parse_yaml(text, shown), short_key(key), config
     for depth, part in enumerate(path[:-1], start=1):
         below = here.get(part, {})
         if not isinstance(below, dict):
             above = f"{short_key('.'.join(path[:depth]))} is {short_repr(below)}, not a mapping"
             raise ConfigError([f"{key}: no such key: {above}"])
-        # A copy: YAML's anchors can make two places of a file one object.
+        # A copy, since YAML anchors make two keys share one object.
         here[part] = here = dict(below)
     if value is None and path[0] == "algorithms" and len(path) == 2:
         if path[1] not in here:
@@ -218,7 +218,7 @@ class NamedSpec(Section):
 
     name: Literal["jester", "movielens"]
     path: FilePath | None = None
-    """Where it is; null: in the usual places, see ``rp-data``."""
+    """Folder of the data; null: searched for, see ``rp-data``."""
 
 
 class RatingsSpec(Section):
@@ -226,7 +226,7 @@ class RatingsSpec(Section):
 
     name: Literal["ratings"]
     path: FilePath
-    """A .csv, .tsv or .parquet file; relative to the file in which it is written."""
+    """A .csv, .tsv or .parquet file, or other delimited text; relative to this config."""
     user: Column = "user"
     """Name of the column of users; without a header, its number."""
     item: Column = "item"
@@ -236,7 +236,7 @@ class RatingsSpec(Section):
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """Field separator; null: detected from the first lines."""
     header: Annotated[bool, BeforeValidator(lambda value: value is not None and value)] = True
-    """Whether the first line has the names of the columns; null is false."""
+    """Whether the first line has the names of the columns; null means false."""
     encoding: str = "utf-8"
     """Encoding of a text file."""
     decimal: Annotated[str, Field(min_length=1, max_length=1)] = "."
@@ -244,7 +244,7 @@ class RatingsSpec(Section):
     missing: Annotated[tuple[str, ...], Field(strict=False)] = ()
     """Ratings that mean "not rated"."""
     duplicates: Literal["error", "first", "mean"] = "error"
-    """What to do if a user rated an item twice: refuse it, keep the first, or take the mean."""
+    """If a user rated an item twice: raise an error, keep the first, or take the mean."""
 
 
 class SyntheticSpec(Section):
@@ -256,7 +256,7 @@ class SyntheticSpec(Section):
     n_items: Count = 100
     """Number of items."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of the ratings, apart from the seed of the experiment."""
+    """Seed of the ratings, independent of the seed of the experiment."""
     scale: Literal["jokes", "stars"] = "jokes"
     """Real numbers from -10 to 10, or integers from 1 to 5."""
     n_tastes: Count = 6
@@ -266,7 +266,7 @@ class SyntheticSpec(Section):
     min_ratings: Count = 15
     """Minimum number of ratings per user."""
     max_ratings: Count | None = None
-    """Maximum number of ratings per user; null: 300, or all items."""
+    """Maximum number of ratings per user; null: 300, or all items if there are fewer."""
 
 
 DataSpec = NamedSpec | RatingsSpec | SyntheticSpec
@@ -280,7 +280,7 @@ _DATA: dict[str, type[Section]] = {
 
 @lru_cache(maxsize=1)
 def ratings_of(data: DataSpec) -> Ratings:
-    """Load the ratings that a config declares, once in each process."""
+    """Load the ratings that a config declares; cached."""
     if isinstance(data, NamedSpec):
         return load_named(data.name, data.path)
     options = data.model_dump(exclude={"name", "path"}, exclude_defaults=True)
@@ -299,7 +299,9 @@ def _data(value: Any) -> Any:
 def _algorithms(value: Any, info: ValidationInfo) -> Any:
     """Return the options of each algorithm, of the class that its method registers."""
     if not isinstance(value, dict) or not value:
-        raise InvalidValue(f"expected a mapping of at least one, got {short_repr(value)}")
+        raise InvalidValue(
+            f"expected a mapping with at least one algorithm, got {short_repr(value)}"
+        )
     found, errors = {}, []
     for label, options in value.items():
         try:
@@ -348,12 +350,13 @@ class KernelSpec(Section):
     widths: PositiveGrid = expand({"base": 2, "from": -15, "to": 15})
     """The widths to choose from."""
     shared: Literal["none", "all", "ranking"] = "none"
-    """Whether all methods share one width: none, each has its own; all, that of the lowest sum of
-    their errors, each relative to its lowest; ranking, likewise over the ranking methods only."""
+    """Methods that share one width. none: each method chooses its own; all: the width with the
+    lowest sum of the errors of all methods, each relative to its lowest; ranking: the same over the
+    ranking methods only."""
 
 
 class Experiment(Section):
-    """An experiment: data, protocol, interpretation of the paper, algorithms with their grids."""
+    """An experiment: data, protocol, interpretation of the paper, and algorithms with grids."""
 
     name: Annotated[str, Field(pattern=LABEL)]
     """Name of the experiment, and of its folder of results."""
@@ -366,7 +369,8 @@ class Experiment(Section):
     kernel: KernelSpec = KernelSpec()
     """The Gaussian kernel."""
     ties: Ties = "half"
-    """Tied pairs in the disagreement error: half wrong, as formula (1) has them, or left out."""
+    """Tied pairs in the disagreement error. half: cost one half; all: as in formula (1); untied:
+    excluded."""
     metrics: Annotated[
         tuple[Annotated[str, AfterValidator(_metric)], ...],
         Field(min_length=1, strict=False),
@@ -374,7 +378,7 @@ class Experiment(Section):
     ] = ("disagreement",)
     """The errors to report."""
     tuning: Tuning = "reported"
-    """Hold-out error by which parameters are chosen: the reported one, or the method's own."""
+    """Hold-out error that chooses parameters: the reported one, or the method's own."""
     tuning_on: Literal["group", "user"] = "group"
     """Where parameters are chosen: on the hold-out users of the group, or for each test user by
     cross-validation inside the user's own scored items."""
@@ -396,13 +400,13 @@ class Experiment(Section):
     def _can_run(self) -> Self:
         _, n_scored = self.protocol.sizes(self.protocol.test_user_bounds[0])
         if self.tuning_on == "user" and n_scored < 4:
-            message = "expected group: a user needs four scored items or more for cross-validation"
-            raise InvalidValue(("tuning_on", message))
+            message = f"cross-validation needs 4 scored items per user, but some have {n_scored}"
+            raise InvalidValue(("tuning_on", f"expected group, got user: {message}"))
         pursuits = [x for x, o in self.algorithms.items() if N_BASIS.key in o.grid()]
         for label, options in self.algorithms.items():
             source = options.sized_by
             if source is not None and (source not in pursuits or self.algorithms[source].sized_by):
-                message = f"expected an algorithm with n_basis of its own, got {short_repr(source)}"
+                message = f"expected an algorithm with its own n_basis, got {short_repr(source)}"
                 raise InvalidValue((("algorithms", label, "size_from"), message))
         return self
 
@@ -413,7 +417,7 @@ class Experiment(Section):
         return sized or self.kernel.shared != "none"
 
     def at_most(self, users: int, repeats: int) -> Self:
-        """Return the experiment with at most so many test users, hold-out users and repeats."""
+        """Return the experiment with its test users, hold-out users and repeats limited."""
         keys = ("test_users", "holdout_users")
         lower = {key: min(users, getattr(self.protocol, key)) for key in keys}
         protocol = self.protocol.model_copy(update=lower)
@@ -424,12 +428,12 @@ class Experiment(Section):
         return self.model_dump(mode="json", by_alias=True)
 
     def digest(self) -> str:
-        """Return the SHA-256, 64 hex digits, of all that the measured numbers depend on.
+        """Return the SHA-256, in hex, of everything that the measured numbers depend on.
 
-        It covers what differs from the defaults, so that a new option with a default leaves it as
-        it is, and the source of the plug-ins that are used. It does not cover `name`, `table` and
-        `repeats`, since a run with more repeats extends an earlier one, nor `data.path`: the
-        contents of a file have a checksum of their own, `Ratings.checksum`.
+        It covers values that differ from the defaults, so that a new option does not change it, and
+        the source of the plug-ins in use. It does not cover `name`, `table` and `repeats`, since a
+        run with more repeats extends an earlier one, nor `data.path`: the contents of a file have
+        their own checksum, `Ratings.checksum`.
         """
         excluded: Any = {"name": True, "table": True, "repeats": True, "data": {"path"}}
         config = self.model_dump(
@@ -449,13 +453,13 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     path : path
         A YAML file, or the name of a config that comes with the package, such as ``demo``.
     overrides : sequence of str
-        ``key=value`` each: a dotted key, such as ``protocol.test_users``, and a value in YAML.
+        Settings ``key=value``: a dotted key, such as ``protocol.test_users``, and a YAML value.
         ``algorithms.LABEL=null`` drops an algorithm.
 
     Raises
     ------
     ConfigError
-        With all errors at once, each with its key.
+        If the config is invalid; lists all errors, each with its key.
     """
     config = _read_extended(resolve_path(path), ())
     errors = []
@@ -472,8 +476,7 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
 def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Experiment:
     """Return the experiment that a mapping declares; raise `ConfigError` with all errors.
 
-    If lenient, methods and metrics of plug-ins that are not loaded are accepted by name, to read
-    results.
+    If lenient, accepts methods and metrics of plug-ins that are not loaded, to read their results.
     """
     try:
         return parse_section(Experiment, config, lenient)
@@ -490,7 +493,7 @@ def dump_yaml(experiment: Experiment) -> str:
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a config file, for editors.
 
-    It requires no keys, since a file may leave them to the file that it extends.
+    No key is required, since a file may inherit it.
     """
     schema = Experiment.model_json_schema(by_alias=True)
     properties, definitions = schema["properties"], schema["$defs"]
@@ -500,7 +503,7 @@ def json_schema() -> dict[str, Any]:
         own = method.options.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
         definitions |= own.pop("$defs", {})
         own.pop("required")
-        own["properties"]["method"] = {"const": name, "description": "The method."}
+        own["properties"]["method"] = {"const": name, "description": "Name of the method."}
         definitions[name] = own
         specs[name] = {"$ref": f"#/$defs/{name}"}
     dropped = {"type": "null"}
@@ -515,8 +518,8 @@ def json_schema() -> dict[str, Any]:
     }
     properties["metrics"]["items"] = {"type": "string", "enum": list(METRICS)}
     extends = {
-        "description": "The config whose keys hold unless given here: the name of one of the "
-        "package, such as paper, or the path of a file, relative to this one.",
+        "description": "The config to inherit keys from: the name of a config that comes with "
+        "rankpursuit, such as paper, or a path relative to this file.",
         "type": "string",
         "minLength": 1,
     }

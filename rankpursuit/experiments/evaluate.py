@@ -5,9 +5,9 @@ gives the same numbers on any machine, in any order, alone or among others.
 
 The point of a grid with the lowest mean hold-out error is chosen: over the hold-out users or, with
 ``tuning_on: user``, over folds of a test user's own scored items. Of points that tie, the simplest
-model is chosen: the one with fewer basis functions, then the more regularised one (larger lambda,
-larger ridge, smaller C, larger nu), then the smoother one (larger sigma, smaller gamma), last the
-one with the larger beta. `Axis.precedence` has this order.
+model is chosen: fewer basis functions, then more regularisation (larger lambda, larger ridge,
+smaller C, larger nu), then a smoother kernel (larger sigma, smaller gamma), then a larger beta.
+`Axis.precedence` defines this order.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 
 Array = NDArray[np.float64]
-_threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # searched for once in each process
+_threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # slow to create
 FOLDS = 5
-"""Folds of a user's own scored items, of at least two items each, with ``tuning_on: user``."""
+"""Maximum number of folds with ``tuning_on: user``; a fold has at least two scored items."""
 
 
 @dataclass(frozen=True, order=True)
@@ -55,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Unit:
-    """A chunk, by its number, of the users of one cell and role."""
+    """Some users of one cell and role, evaluated together; `chunk` is the number of the unit."""
 
     cell: Cell
     role: Role
@@ -73,7 +73,7 @@ class Choice:
     """Chosen value of each axis, by its key."""
     holdout_error: float
     on_edge: tuple[str, ...]
-    """Axes, of more than one number, whose first or last value was chosen."""
+    """Axes with several numbers of which the first or last was chosen."""
 
 
 Choices = Mapping[str, Mapping[str, Choice]]
@@ -125,7 +125,7 @@ def evaluate_unit(
 ) -> UnitResult:
     """Evaluate algorithms on the users of a unit.
 
-    Test users need the choices for every label, unless they are made for each user.
+    Test users need choices for every label, unless parameters are chosen for each user.
     """
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
@@ -141,7 +141,7 @@ def evaluate_unit(
                 folds = task.folds(min(FOLDS, len(task.scored) // 2))
                 _add_users(experiment, folds, None, own, failures)
                 if failures and experiment.has_joint_choices:
-                    reason = f"user {task.user}: no parameters without {', '.join(failures)}"
+                    reason = f"user {task.user}: parameters depend on {', '.join(failures)}"
                     failures = dict.fromkeys(labels, reason) | failures
                     break
                 errors = {label: x.sums for label, x in own.items() if label not in failures}
@@ -173,7 +173,7 @@ def _add_users(
                     _add_holdout_users(experiment, label, problem, result)
                 else:
                     _add_test_users(experiment, label, problem, choices[label], result)
-            except Exception as error:  # of one algorithm; the others go on
+            except Exception as error:  # the other algorithms continue
                 users = "user " if len(stacked) == 1 else "one of the users "
                 users += ", ".join(str(task.user) for task in stacked)
                 failures[label] = f"{users}: {type(error).__name__}: {error}"
@@ -235,8 +235,8 @@ def _predictions(
     """Predict the test points, and the training points too if their mean is needed."""
     rows = slice(0 if _is_shifted(experiment, options) else problem.n_train, None)
     predictions = predict_grid(problem, options, rows)
-    # Points that are alike have equal kernel values, but not equal features: each gets the
-    # prediction of the first of them.
+    # Points with equal kernel values must have equal predictions, whatever the rounding: each gets
+    # that of the first. This does not apply to views of features.
     if options.has_width and getattr(options, "views", None) != "features":
         values = predictions.values[..., -problem.n_test :]
         unlike = problem.alike == np.arange(problem.n_test)
@@ -248,7 +248,7 @@ def _predictions(
 
 
 def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:
-    """Return whether errors that depend on the level shift predictions to the training mean."""
+    """Return whether metrics of the level see predictions shifted to the training mean."""
     return experiment.offset == "training_mean" and METHODS[options.method].rank_only
 
 
@@ -275,14 +275,14 @@ def _errors(
 
 
 def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:
-    """Return the errors by which a method's parameters are chosen, to report it on a metric."""
+    """Return the errors that choose a method's parameters when it is reported on a metric."""
     return (metric,) if tuning == "reported" else METHODS[method].own
 
 
 def joint_error(errors: Sequence[Array]) -> Array:
     """Return the sum of several errors, each relative to its lowest.
 
-    An error whose lowest is zero is relative to its mean.
+    If its lowest is zero, an error is taken relative to its mean.
     """
     if len(errors) == 1:
         return errors[0]
@@ -325,7 +325,7 @@ def choose_parameters(
 def _keep_one_width(
     errors: dict[str, Array], algorithms: Mapping[str, MethodOptions], chosen_by: str
 ) -> None:
-    """Set the errors of all widths to infinity, except for the one best for several methods."""
+    """Set the errors to infinity at all widths except the jointly best one."""
     kept = {label: error for label, error in errors.items() if algorithms[label].has_width}
     by_width = [
         error.reshape(len(error), -1).min(axis=1)
@@ -339,10 +339,10 @@ def _keep_one_width(
 
 
 def choose(errors: Array, axes: Mapping[str, GridValues], *, wide_is_smooth: bool = True) -> Choice:
-    """Choose the point of the lowest error; see the module's rule for ties.
+    """Choose the point with the lowest error; the module docstring has the rule for ties.
 
-    `errors` has one axis for each of `axes`, whose numbers rise. A larger width is a smoother
-    function if it is sigma, and not if it is gamma.
+    `errors` has one axis for each of `axes`, whose numbers are ascending. A larger width gives a
+    smoother function if it is sigma, a less smooth one if it is gamma.
     """
     names = list(axes)
     tied = np.argwhere(errors <= errors.min() + 1e-12)

@@ -1,4 +1,4 @@
-"""Sections of a config: known keys with types and grids, every error with its dotted key."""
+"""Sections of a config: keys with types, grids, and errors with dotted keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankpursuit.experiments.names import short_key, short_repr, suggestion
 
 Location = tuple[int | str, ...]
 Number = int | float
-_MAX_GRID = 10_000  # values of a grid: ``step: 1e-9`` is a typing error
+_MAX_GRID = 10_000  # maximum size of a grid; catches mistakes such as ``step: 1e-9``
 
 
 class InvalidValue(ValueError):
@@ -48,8 +48,8 @@ class InvalidValue(ValueError):
 class Section(BaseModel):
     """A mapping of a config whose keys are known: frozen, strict, no unknown keys.
 
-    Python code may call a field by its name or its alias (`lambdas` or `lambda`); in a file only
-    the alias is a key.
+    Python code may use the name or the alias of a field (`lambdas` or `lambda`); in a file only the
+    alias is a key.
     """
 
     model_config = ConfigDict(
@@ -82,7 +82,7 @@ Kind = TypeVar("Kind", bound=Section)
 def parse_section(section: type[Kind], value: Any, lenient: bool = False) -> Kind:
     """Return the section that a mapping declares; raise `InvalidValue` with all errors.
 
-    Validators see `lenient` as their context.
+    `lenient` is passed to validators as their context.
     """
     try:
         return section.model_validate(value, by_alias=True, by_name=False, context=lenient)
@@ -91,7 +91,7 @@ def parse_section(section: type[Kind], value: Any, lenient: bool = False) -> Kin
 
 
 def parse_kind(value: Any, key: str, kinds: Mapping[str, type[Kind]], hint: str = "") -> Kind:
-    """Return the section that a mapping declares, of the kind that the value of a key names."""
+    """Return the section that a mapping declares; the value of `key` selects its class."""
     if not isinstance(value, dict):
         raise InvalidValue(f"expected a mapping, got {short_repr(value)}")
     if key not in value:
@@ -113,7 +113,7 @@ _MESSAGES = {
 
 
 def _translated(error: ValidationError, keys: list[str]) -> Iterator[tuple[Location, str]]:
-    """Yield pydantic's errors with the value, and unknown keys with the key that may be meant."""
+    """Yield pydantic's errors with the value, and unknown keys with a suggestion."""
     for found in error.errors(include_url=False):
         location, kind, value = found["loc"], found["type"], found["input"]
         cause = found.get("ctx", {}).get("error")
@@ -123,7 +123,7 @@ def _translated(error: ValidationError, keys: list[str]) -> Iterator[tuple[Locat
             yield location, f"unknown key; {suggestion(location[-1], keys)}"
         elif kind == "missing":
             yield location, _MESSAGES[kind]
-        elif kind != "too_short" or not value:  # elements with errors are not counted
+        elif kind != "too_short" or not value:  # not if invalid elements were dropped
             message = found["msg"].replace("Input should be", "expected").replace("'", "")
             yield location, f"{_MESSAGES.get(kind, message)}, got {short_repr(value)}"
 
@@ -132,9 +132,9 @@ Values = TypeVar("Values", bound=tuple)
 
 
 def all_different(values: Values) -> Values:
-    """Refuse a list that contains a value twice."""
+    """Return the values; raise `InvalidValue` if one occurs twice."""
     if len(set(values)) < len(values):
-        raise InvalidValue(f"expected each only once, got {short_repr(values)}")
+        raise InvalidValue(f"expected distinct values, got {short_repr(values)}")
     return values
 
 
@@ -142,11 +142,11 @@ def all_different(values: Values) -> Values:
 
 
 def expand(value: Any) -> tuple[Number, ...]:
-    """Return the numbers of a grid, distinct and finite, in rising order.
+    """Return the numbers of a grid, distinct and finite, in ascending order.
 
     A grid is one number, a list of numbers, powers (``{base: 2, from: -15, to: 15}``), or a range
     (``{from: 0.1, to: 0.9, step: 0.2}``), which ends at or before ``to``. The step is 1 by default.
-    A range of integers consists of integers, and so do powers to exponents from 0 on.
+    Ranges of integers are integers, and so are powers of integers with exponents of at least 0.
 
     >>> expand({"base": 2, "from": 0, "to": 3})
     (1, 2, 4, 8)
@@ -161,7 +161,7 @@ def expand(value: Any) -> tuple[Number, ...]:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a finite real number; true and false are not."""
+    """Return whether a value is a finite real number and not a boolean."""
     real = isinstance(value, int | float) and not isinstance(value, bool)
     return real and abs(value) <= sys.float_info.max
 
@@ -179,7 +179,7 @@ _Positive = Annotated[
 
 
 class _Steps(Section):
-    """The numbers from, from + step, ..., up to to; with a base, its powers to these exponents."""
+    """Numbers ``from``, ``from + step``, ... up to ``to``; with ``base``, its powers."""
 
     low: _Number = Field(alias="from")
     high: _Number = Field(alias="to")
@@ -220,8 +220,8 @@ def _real_grid(kind: str, is_valid: Callable[[Number], bool], **schema: Any) -> 
 
 
 _BASIS = (
-    "integers of at least 1 (counts), or numbers with a decimal point above 0 and up to 1.0 "
-    "(fractions), not both"
+    "counts (integers from 1), or of fractions (numbers with a decimal point, above 0, up to 1.0), "
+    "not both"
 )
 
 

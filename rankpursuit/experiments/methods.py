@@ -83,9 +83,9 @@ class Axis:
     title: str = ""
     """Name of the axis in tables and figures. Default: `column`."""
     simpler: Literal["smaller", "larger"] = "smaller"
-    """Values that make the simpler model: of points of a grid that tie, the simplest is chosen."""
+    """Values that give the simpler model, which is chosen in a tie."""
     precedence: int = 100
-    """Order in which axes decide between points that tie, the smallest number first."""
+    """Order in which axes resolve ties, the smallest number first."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.key)
@@ -93,7 +93,7 @@ class Axis:
 
 
 N_BASIS = Axis("n_basis", "n_basis", "basis functions", "smaller", 1)
-"""The axis along which test users are evaluated, with the others as chosen."""
+"""The axis along which test users are evaluated, at the chosen values of the others."""
 LAMBDA = Axis("lambdas", "lambda", "lambda", "larger", 2)
 RIDGE = Axis("ridge", "ridge", "ridge", "larger", 3)
 C = Axis("C", "C", "C", "smaller", 4)
@@ -110,19 +110,19 @@ class MethodOptions(Section):
     """Base class of the options of methods, as a config declares them."""
 
     method: str
-    """The method."""
+    """Name of the method; by default the label."""
 
     def grid(self) -> dict[str, GridValues]:
         """Return the values along each axis of the grid except the width, by key."""
         return {axis.key: getattr(self, axis.key) for axis in METHODS[self.method].axes}
 
     def at(self, point: Mapping[str, Any]) -> Self:
-        """Return the same options with one value only along some axes."""
+        """Return the same options with a single value along some axes."""
         return self.model_copy(update={key: (value,) for key, value in point.items()})
 
     @property
     def sized_by(self) -> str | None:
-        """Label of the algorithm that decides the size of the model, if it is another one."""
+        """Label of another algorithm that determines the size of the model, if any."""
         return getattr(self, "size_from", None)
 
     @property
@@ -140,7 +140,7 @@ class GridPredictions:
     n_basis: NDArray[np.intp]
     """Number of basis functions in use, broadcastable to the shape (w, *axes)."""
     n_points: int
-    """Number of training points that the method sees."""
+    """Number of training points available to the method."""
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,9 @@ class Method:
     axes: tuple[Axis, ...] = ()
     """Axes of the grid after the width."""
     own: tuple[str, ...] = ("disagreement",)
-    """Metrics that the method minimises itself, by which `tuning: own` chooses its parameters."""
+    """Metrics that the method minimises; ``tuning: own`` chooses its parameters by them."""
     rank_only: bool = True
-    """Whether it learns an order only: a constant added to its predictions changes nothing."""
+    """Whether it only learns an order: its predictions are defined up to a constant."""
     has_width: bool = True
     """Whether it uses the kernels of the problem, so that the width is an axis of its grid."""
     baseline: bool = False
@@ -184,7 +184,7 @@ class Metric:
     label: str = ""
     """Title of an axis of figures, with the unit in brackets. Default: `title`."""
     task: str = ""
-    """Heading of its part of a table that has several. Default: `title`."""
+    """Heading of its block in a table with several metrics. Default: `title`."""
     decimals: int = 3
     """Number of digits to print."""
     options: tuple[str, ...] = ()
@@ -203,29 +203,29 @@ METHODS: dict[str, Method] = {}
 """Every method by its name: the paper's in the order of its tables, then those of plug-ins."""
 METRICS: dict[str, Metric] = {}
 """Every metric by its name."""
-_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}  # of plug-ins, by dotted name, with the plug-in
+_ESTIMATORS: dict[str, tuple[Any, str | None]] = {}  # class and plug-in, by dotted name
 _PLUGINS: dict[str, str] = {}  # source text of every plug-in by its name
-_loading: str | None = None  # name of the plug-in that is being executed
-_ENTRY_POINTS = "rankpursuit.plugins"  # the group of those of installed plug-ins
-MISSING = "missing"  # the plug-in of methods and metrics that are known by name only
+_loading: str | None = None  # name of the plug-in being executed
+_ENTRY_POINTS = "rankpursuit.plugins"  # entry-point group of installed plug-ins
+MISSING = "missing"  # stands for a plug-in that is not loaded
 
 Registered = TypeVar("Registered")
 
 
 def register_method(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
     """Register the decorated function as the `predict_grid` of a method; see `Method`."""
-    return partial(_enter, METHODS, Method, name, attributes)
+    return partial(_add, METHODS, Method, name, attributes)
 
 
 def register_metric(name: str, **attributes: Any) -> Callable[[Registered], Registered]:
     """Register the decorated function as a metric; see `Metric`."""
-    return partial(_enter, METRICS, Metric, name, attributes)
+    return partial(_add, METRICS, Metric, name, attributes)
 
 
-def _enter(
+def _add(
     registry: Any, kind: Any, name: str, attributes: Mapping[str, Any], function: Registered
 ) -> Registered:
-    """Enter a function into a registry, and return it."""
+    """Add a function to a registry, and return it."""
     taken = known(registry).get(name)
     if taken and (_loading is None or taken.plugin != _loading):
         raise ValueError(f"the name {name} is taken by {taken.plugin or 'rankpursuit'}")
@@ -234,7 +234,7 @@ def _enter(
 
 
 def known(registry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the methods or metrics that are registered with their function."""
+    """Return the methods or metrics, without those of plug-ins that are not loaded."""
     return {name: entry for name, entry in registry.items() if entry.plugin != MISSING}
 
 
@@ -245,7 +245,7 @@ def register_missing(name: str, registry: dict[str, Any]) -> None:
 
 
 def is_of_plugin(class_name: object) -> bool:
-    """Return whether an estimator can only be one of a plug-in, and that is not loaded."""
+    """Return whether a class can only come from a plug-in that is not loaded."""
     package = str(class_name or "sklearn").partition(".")[0]
     return package not in ("rankpursuit", "sklearn") and class_name not in _ESTIMATORS
 
@@ -267,7 +267,7 @@ def grid_axes(options: MethodOptions, widths: tuple[float, ...]) -> dict[str, Gr
 
 
 def find_axis(key: str) -> Axis:
-    """Return the axis with a key: of the paper's methods, a plug-in, or a parameter."""
+    """Return the axis with a key; a new one for a parameter of an estimator."""
     known = chain(AXES.values(), *(method.axes for method in METHODS.values()))
     return next((axis for axis in known if axis.key == key), Axis(key))
 
@@ -275,7 +275,7 @@ def find_axis(key: str) -> Axis:
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
     """Predict some points of a problem with a method at every point of its grid.
 
-    For a method without a width the problem has one width only.
+    For a method without a width, the problem must have one width only.
     """
     found = METHODS[options.method].predict_grid(problem, options, rows)
     if not isinstance(found, GridPredictions):
@@ -296,7 +296,7 @@ def load_plugins(plugins: Iterable[str | Path]) -> None:
     """Execute plug-ins, which register methods, metrics and estimators.
 
     They are ``.py`` files, or entry points in the group ``rankpursuit.plugins``. Raises a
-    `ConfigError` if there is no such plug-in, it fails, or a name that it registers is taken.
+    `ConfigError` if a plug-in is missing, fails, or registers a name that is taken.
     """
     sources: dict[str, str] = {}
     installed = entry_points(group=_ENTRY_POINTS)
@@ -331,7 +331,7 @@ def plugin_sources() -> tuple[tuple[str, str], ...]:
 def install_plugins(sources: Iterable[tuple[str, str]]) -> None:
     """Execute plug-ins given as names and source texts, as in a worker; import installed ones.
 
-    What is loaded already is skipped, and a changed file replaces what it registered before.
+    Loaded plug-ins are skipped; a changed file replaces its earlier registrations.
     """
     global _loading
     for name, source in sources:
@@ -342,7 +342,7 @@ def install_plugins(sources: Iterable[tuple[str, str]]) -> None:
             if name.endswith(".py"):
                 word = name.removesuffix(".py")
                 if getattr(sys.modules.get(word), "__spec__", None):  # a plug-in has none
-                    raise ImportError(f"{word} is another module: rename the file")
+                    raise ImportError(f"there is another module {word}: rename the file")
                 module = sys.modules[word] = ModuleType(word)  # pydantic looks types up there
                 exec(compile(source, name, "exec"), module.__dict__)
             else:
@@ -436,18 +436,19 @@ class RankSVMOptions(MethodOptions):
     C: PositiveGrid
     """Weights of the loss."""
     loss: Loss = "hinge"
-    """Loss on a pair: hinge, as in the textbook, or its square, which is solved faster."""
+    """Loss on a pair: hinge, the usual one, or squared_hinge, which is solved faster."""
 
 
 class PursuitOptions(MethodOptions):
-    """Options of the pursuits with one function."""
+    """Options of the pursuits without views."""
 
     n_basis: BasisGrid
     """Numbers P of basis functions at which the pursuit may stop."""
     fitting: Fitting = "basic"
-    """Coefficients that a step refits: none, all, or all already when a function is chosen."""
+    """Refit of the coefficients in each step. basic: none; backfit: of all, after choosing a
+    function; prefit: of all, for every candidate."""
     repeat: bool = False
-    """Whether basic fitting may choose a function again."""
+    """Whether basic fitting may choose a function more than once."""
     ridge: WeightGrid = (0.0,)
     """Weights of a ridge term in the least-squares problem."""
 
@@ -476,32 +477,33 @@ class SemiSupervisedOptions(MethodOptions):
     ridge: WeightGrid = (0.0,)
     """Weights of a ridge term in the least-squares problem of each view."""
     fitting: JointFitting = "basic"
-    """Whether a step refits the coefficients of all views."""
+    """Refit of the coefficients in each step. basic: none; backfit: of all views."""
     agreement: Agreement = "cumulative"
-    """What a step brings together: the whole functions so far, or only its increments."""
+    """Functions that a step makes agree: the complete ones so far, or only its increments."""
     views: Literal["points", "loss", "features"] = "points"
-    """What is split into views: the dictionary, the dictionary and the loss, or the features."""
+    """Split into views. points: the dictionary; loss: the dictionary and the loss; features: the
+    features."""
     n_views: Annotated[int, Field(ge=1)] = 2
     """Number of views."""
     dictionary: Literal["training", "scored"] = "training"
     """Points with a basis function: all training points, or the scored ones only."""
     agreed: Literal["unscored", "scored"] = "unscored"
-    """Points on which the views are made to agree."""
+    """Points on which the views should agree."""
     aggregation: Aggregation = "mean"
-    """How the functions of the views become one."""
+    """How the functions of the views are combined."""
 
     @model_validator(mode="after")
     def _has_points_to_weigh_views_on(self) -> Self:
         if self.aggregation == "weighted" and (self.views != "loss" or self.n_views < 2):
-            message = "expected views: loss and two views or more with weighted: a view is weighed"
-            raise InvalidValue(
-                ("aggregation", f"{message} on scored points that others are fitted to")
+            message = (
+                "weighted needs views: loss and at least two views, since the weight of a view"
             )
+            raise InvalidValue(("aggregation", f"{message} comes from scored points of the others"))
         return self
 
 
 def _form(problem: Problem, options: MethodOptions) -> Preferences:
-    """Return what a least-squares method fits: all pairs of scored points, the points, or both."""
+    """Return the preferences to fit: all pairs of scored points, the points, or both."""
     pairs = GroupPreferences.single(problem.n_scored)
     if isinstance(options, CombinedOptions):
         return Blend(pairs, *options.beta)
@@ -509,7 +511,7 @@ def _form(problem: Problem, options: MethodOptions) -> Preferences:
 
 
 def _for_each(key: str, function: Callable[..., GridPredictions]) -> Any:
-    """Return a function that predicts with one value after another of the first axis of a grid."""
+    """Return a `predict_grid` that calls a function for each value of the first axis."""
 
     def predict(problem: Problem, options: Any, rows: slice) -> GridPredictions:
         points = [options.at({key: value}) for value in getattr(options, key)]
@@ -540,7 +542,7 @@ def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPre
 def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> GridPredictions:
     n_points = problem.n_scored
     sizes = [min(n_points, count_basis(size, n_points)) for size in options.n_basis]
-    # In this order the first columns, and the first rows and columns, are those of every subset.
+    # Subsets are nested: each consists of the first points in a random order.
     orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
     subset = np.stack(orders)[problem.task_index, : max(sizes)]
     subset_rows = np.take_along_axis(problem.scored_kernel, subset[:, :, None], axis=1)
@@ -572,7 +574,7 @@ def _pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPred
 
 
 def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return a pursuit's numbers of steps, rising, and the index of each ``n_basis`` in them."""
+    """Return the distinct numbers of steps, ascending, and the index of each ``n_basis``."""
     return np.unique([count_basis(size, n_points) for size in options.n_basis], return_inverse=True)
 
 
@@ -582,7 +584,7 @@ def _semi_supervised(
     n_scored, n_views = problem.n_scored, options.n_views
     n_dictionary = n_scored if options.dictionary == "scored" else problem.n_train
     agreed = slice(n_scored, problem.n_train)
-    if options.agreed == "scored" or problem.n_unscored < 2:  # nothing else to agree on
+    if options.agreed == "scored" or problem.n_unscored < 2:  # no pairs to agree on
         agreed = slice(0, n_scored)
     if options.views == "features":
         kernels = feature_view_kernels(problem, n_views, n_dictionary)
@@ -593,11 +595,11 @@ def _semi_supervised(
         functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
         # The values of one function are contiguous in memory.
         kernels = [functions[stack[:, None], part].swapaxes(1, 2) for part in points]
-    # Scored points come first, equally many in all tasks.
+    # Scored points come first; their number is the same in all tasks.
     own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
     penalised = []
     for kernel, part, fitted in zip(kernels, points, own, strict=True):
-        # Contiguous for each point: means over the points then add one point after the other.
+        # Contiguous by point, so that means over points are summed in a fixed order.
         scored, target = np.ascontiguousarray(kernel[:, :n_scored]), problem.scored_scores
         if options.views == "loss":
             scored = np.take_along_axis(scored, fitted[:, :, None], axis=1)
@@ -667,7 +669,7 @@ _register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
     rank_only=False,
 )
 def _mean_rating(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
-    """Predict the mean of the reference users' ratings of an item; nothing is learnt."""
+    """Predict the mean rating of an item over the reference users, without learning."""
     values = [
         task.mean_ratings[np.concatenate([task.scored, task.unscored, task.test])[rows]]
         for task in problem.tasks
@@ -686,8 +688,8 @@ def _mean_rating(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 def _linear_rank_rls(
     problem: Problem, options: LeastSquaresOptions, rows: slice
 ) -> GridPredictions:
-    # A feature that is constant over the scored items gets no weight. Without it, items that differ
-    # in such features alone are equal, and rounding does not decide which one is preferred.
+    # A feature that is constant over the scored items gets no weight. It is removed, so that items
+    # that differ only in such features tie, instead of being ordered by rounding.
     scored = problem.features[:, : problem.n_scored]
     points = problem.features * (scored != scored[:, :1]).any(axis=1, keepdims=True)
     kernel = points @ points[:, : problem.n_scored].swapaxes(1, 2)
@@ -737,14 +739,14 @@ def _estimator_class(name: str) -> Any:
 
 
 class EstimatorOptions(MethodOptions):
-    """Options of any estimator with `fit` and `predict`, in the manner of scikit-learn."""
+    """Options of any estimator with the `fit` and `predict` of scikit-learn."""
 
     class_name: str = Field(alias="class")
     """Dotted name of the class, of rankpursuit or scikit-learn, or registered by a plug-in."""
     input: Literal["features", "kernel"] = "features"
     """Features of the points, or a precomputed kernel for each width."""
     parameter_grid: dict[str, ParameterGrid] = Field(alias="grid", default={})
-    """Grid of parameters: numbers, or a list of words or of true and false."""
+    """Grid of parameters: numbers, or a list of strings or of booleans."""
     params: dict[str, Any] = Field(default={})
     """Fixed parameters."""
 
@@ -755,14 +757,16 @@ class EstimatorOptions(MethodOptions):
         except InvalidValue as error:
             raise InvalidValue(("class", str(error))) from error
         except TypeError as error:
-            raise InvalidValue(("class", f"cannot be made without arguments: {error}")) from error
+            raise InvalidValue(
+                ("class", f"cannot be created without arguments: {error}")
+            ) from error
         first = {name: values[0] for name, values in self.parameter_grid.items()}
         kernel = {"kernel": "precomputed"} if self.has_width else {}
         errors: list[Any] = []
         for key, values in (("grid", first), ("params", self.params), ("input", kernel)):
             try:
                 estimator.set_params(**values)
-            except ValueError as error:  # names the parameter, and those that there are
+            except ValueError as error:  # its message lists the valid parameters
                 errors.append((key, str(error)))
         if errors:
             raise InvalidValue(*errors)
@@ -773,7 +777,7 @@ class EstimatorOptions(MethodOptions):
         return {PARAMETER + name: values for name, values in self.parameter_grid.items()}
 
     def at(self, point: Mapping[str, Any]) -> Self:
-        """Return the same options with one value only of some parameters."""
+        """Return the same options with a single value for some parameters."""
         fixed = {key.removeprefix(PARAMETER): (value,) for key, value in point.items()}
         return self.model_copy(update={"parameter_grid": self.parameter_grid | fixed})
 

@@ -1,6 +1,6 @@
-"""Names of configs, and the known word closest to a mistyped one.
+"""Names of configs, and suggestions for mistyped words.
 
-Imports little, so that commands answer at once.
+Imports little, so that commands start quickly.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def short_key(key: str) -> str:
 def short_repr(value: Any) -> str:
     """Return a value as JSON, on one line, cut if it is long."""
     encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, skipkeys=True, default=str)
-    # Piece by piece: anchors can make a few lines of YAML a value of any length.
+    # Piece by piece: with anchors, a few lines of YAML can expand to any length.
     return short_key("".join(islice(encoder.iterencode(value), MAX_SHOWN)))
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:
-    """Return ``did you mean ...?`` if a known word is close, or else the known words."""
+    """Return ``did you mean ...?`` if a known word is close, otherwise all known words."""
     words = list(known)
     close = difflib.get_close_matches(str(word)[:MAX_SHOWN], words, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(words)}"
+    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(words)}"
 
 
-# Named configs: in a clone they are next to the package, in an installed package inside of it
+# Named configs: next to the package in a clone, inside it if installed
 
 
 def shipped_folder() -> Path:
@@ -50,7 +50,7 @@ def shipped_folder() -> Path:
 
 
 def shipped_experiments() -> dict[str, Path]:
-    """Return the experiments that come with the package by name: the demo, then table by table."""
+    """Return the experiments that come with the package by name: the demo, then the tables."""
     found = {path.stem: path for path in shipped_folder().glob("*.yaml")}
     return dict(sorted(found.items(), key=lambda item: summary_line(item[1])))
 
@@ -83,9 +83,9 @@ def closest_match(path: Path, pattern: str = "*") -> Path | None:
 
 
 def no_such_file(path: Path) -> str:
-    """Return the message for a missing config, with the config that may have been meant."""
+    """Return the message for a missing config, with a suggestion."""
     if close := closest_match(path, "*.y*ml"):
         return f"{path}: no such file; did you mean {close}?"
     if known := difflib.get_close_matches(path.stem, list(shipped_configs()), n=1):
         return f"{path}: no such file; did you mean {known[0]}, which comes with rankpursuit?"
-    return f"{path}: no such file; `rp-run --list` names those that come with rankpursuit"
+    return f"{path}: no such file; `rp-run --list` lists those that come with rankpursuit"

@@ -1,4 +1,4 @@
-"""Problems: stacks of kernels of tasks of one size, and the views of semi-supervised pursuit."""
+"""Problems: stacks of kernels of equally large tasks, and views of semi-supervised pursuit."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Array = NDArray[np.float64]
 WidthParameter = Literal["sigma", "gamma"]
 
 _STACKED = 1 << 20  # maximum number of entries of a stack of kernels, unless one task has more
-_TINY = 1e-150  # products of two numbers below are subnormal, and arithmetic with those is slow
+_TINY = 1e-150  # products of two smaller numbers are subnormal, hence slow
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Tasks of one size, their points in the order scored, unscored, test, and their kernels.
+    """Tasks of equal size, their points in the order scored, unscored, test, and their kernels.
 
-    The kernels of all tasks are one stack: on small tasks a call of numpy takes longer than its
-    work. All widths so small that the kernel is the identity share one kernel, and so do all that
-    make it constant.
+    The kernels of all tasks form one stack, since on small tasks the overhead of a numpy call
+    exceeds its work. In each task, all widths with an identity kernel share one kernel, and so do
+    all widths with a constant kernel.
 
     Attributes
     ----------
@@ -45,19 +45,19 @@ class Problem:
     n_scored, n_unscored : int
         The numbers n and l of scored and unscored training points.
     task_index : ndarray of shape (w,)
-        Task of each kernel of the stack; rising.
+        Task of each kernel of the stack; ascending.
     gammas : ndarray of shape (w,)
         ``gamma`` of each kernel of the stack.
     identity : ndarray of shape (w,)
         Which kernels of the stack are identities.
     kernel : ndarray of shape (w, n + l + m, n + l)
-        Kernel values of all points with the training points. Those among training points that are
-        too small to count are zero.
+        Kernel values of all points with the training points. Negligible values among training
+        points are set to zero.
     kernel_index : ndarray of shape (t, number of widths)
         Kernel in the stack of each task and width.
     alike : ndarray of shape (t, m)
         For each test point, the first with the same distance to every training point. Their
-        predictions are equal except for rounding, which must not decide which one is preferred.
+        predictions differ only by rounding, which must not order them.
     """
 
     tasks: tuple[Task, ...]
@@ -109,7 +109,7 @@ class Problem:
     def of(
         cls, tasks: Sequence[Task], widths: Sequence[float], parameter: WidthParameter
     ) -> Problem:
-        """Compute the kernels of tasks of one size.
+        """Compute the kernels of tasks of equal size.
 
         A width is sigma in ``exp(-d^2 / (2 sigma^2))``, or gamma in ``exp(-gamma d^2)``.
         """
@@ -125,7 +125,7 @@ class Problem:
             if np.count_nonzero(squared) < squared.size - len(squared):  # not only the diagonal
                 equal = first_of_equals(points)
                 squared = squared[equal][:, equal]
-            # Kernels keep this order: the values of a function are contiguous.
+            # Kernels inherit this memory order: the values of a function are contiguous.
             squared = np.asfortranarray(squared[:, :n_train])
             kinds = classify_widths(squared, all_gammas)
             keys = [i if kind == REGULAR else kind for i, kind in enumerate(kinds)]
@@ -136,7 +136,7 @@ class Problem:
             gammas.append(all_gammas[kept])
             identity.append(kinds[kept] == IDENTITY)
             kernels.append(_kernel_stack(squared, gammas[-1], identity[-1]))
-            # Small compared with the 1 on the diagonal. Among test points all may be small: kept.
+            # Negligible next to the 1 on the diagonal. A test point may have small values only.
             among = kernels[-1][:, :n_train]
             np.copyto(among, 0.0, where=among < _TINY)
             alike.append(first_of_equals(squared[n_train:]))
@@ -156,7 +156,7 @@ class Problem:
 
 
 def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
-    """Split tasks, in their order, into neighbours of one size with a moderate stack of kernels."""
+    """Split tasks into runs of equal size, short enough for a stack of moderate size."""
     for sizes, neighbours in groupby(
         tasks, key=lambda task: (len(task.train), len(task.test), len(task.scored))
     ):
@@ -173,7 +173,7 @@ def first_of_equals(rows: Array) -> NDArray[np.intp]:
 
 
 def _kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) -> Array:
-    """Return Gaussian kernels; identities have 1 for equal points and 0 elsewhere."""
+    """Return Gaussian kernels; identity kernels are 1 for equal points and 0 elsewhere."""
     kernel = gaussian_stack(squared, gammas)
     kernel[identity] = squared == 0.0
     return kernel
@@ -190,7 +190,7 @@ def view_points(
     if split_loss:
         needed, available, kind = 2 * n_views, problem.n_scored, "scored training items"
     if available < needed:
-        raise ValueError(f"{n_views} views need {needed} {kind}, and there are {available}")
+        raise ValueError(f"{n_views} views need {needed} {kind}, got {available}")
     is_scored = np.arange(n_dictionary) < problem.n_scored
     parts = [split_points(is_scored, n_views, t.generator("views")) for t in problem.tasks]
     return [np.stack(view)[problem.task_index] for view in zip(*parts, strict=True)]
@@ -200,7 +200,7 @@ def feature_view_kernels(problem: Problem, n_views: int, n_dictionary: int) -> l
     """Return kernels over each view's part of the features, shape (w, rows, n_dictionary)."""
     n_features = problem.features.shape[2]
     if n_features < n_views:
-        raise ValueError(f"{n_views} views of {n_features} reference users: use fewer views")
+        raise ValueError(f"{n_views} views need {n_views} reference users, got {n_features}")
     kernels: list[list[Array]] = [[] for _ in range(n_views)]
     for number, task in enumerate(problem.tasks):
         own = problem.task_index == number

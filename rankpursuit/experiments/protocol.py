@@ -1,7 +1,7 @@
 """The protocol: users become ranking tasks, described by the ratings of reference users.
 
-Every random choice has its own generator, keyed by (seed, group, repeat, role, user, purpose): a
-task is the same whatever else runs, in which order, and in how many processes.
+Every random choice has its own generator, keyed by (seed, group, repeat, role, user, purpose), so
+that a task does not depend on what else runs, in which order and in how many processes.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Protocol(Section):
     groups: Annotated[
         tuple[Bounds, ...], Field(min_length=1, strict=False), AfterValidator(all_different)
     ] = ((20, 40), (40, 60), (60, 80))
-    """Groups of reference users by how many items they rated; both ends belong to the group."""
+    """Groups of reference users by the number of items that they rated, both ends included."""
     test_user_bounds: Bounds = (50, 300)
-    """How many items a test or hold-out user rated; both ends included."""
+    """Number of items that a test or hold-out user rated, both ends included."""
     test_users: Users = 300
     """Number of test users per repeat."""
     holdout_users: Users = 300
-    """Number of further users per repeat, on whom parameters are chosen."""
+    """Number of other users per repeat, on whom parameters are chosen."""
     reference_users: Users = 300
-    """Number of reference users per task, that is of its features."""
+    """Number of reference users per task; their ratings are its features."""
     train_share: Fraction = 0.5
     """Fraction of the user's items for training; the others are for testing."""
     scored_share: Fraction | None = None
@@ -60,8 +60,9 @@ class Protocol(Section):
     fill: Literal["median", "mean", "zero"] = "median"
     """Replacement of a reference user's missing rating, over the ratings of `fill_over`."""
     fill_over: Literal["user", "items", "set"] = "user"
-    """Ratings of the reference user to fill with: all; those of the task's items; or those of its
-    training items and of its test items, each filled from itself. All if there are none."""
+    """Ratings of the reference user that `fill` is computed from. user: all; items: those of the
+    task's items; set: those of its training items for a training item, and of its test items for a
+    test item. All if there are none."""
 
     @model_validator(mode="after")
     def _splits_every_user(self) -> Self:
@@ -76,10 +77,7 @@ class Protocol(Section):
         return self
 
     def sizes(self, n_items: int) -> tuple[int, int]:
-        """Return how many of a user's items train, and how many of those are scored.
-
-        Fractions are rounded down.
-        """
+        """Return the numbers of a user's training items and scored items, rounded down."""
         n_train = int(n_items * self.train_share)
         return n_train, n_train if self.scored_share is None else int(n_train * self.scored_share)
 
@@ -111,7 +109,7 @@ class Task:
     user: int
     """Number of the user in the ratings table."""
     key: tuple[int, ...]
-    """What its random choices depend on: seed, group, repeat, role and user."""
+    """Key of its random choices: seed, group, repeat, role and user."""
     items: NDArray[np.int32]
     """The n items that the user rated, as numbered in the ratings table."""
     reference: NDArray[np.intp]
@@ -119,8 +117,8 @@ class Task:
     features: NDArray[np.float64]
     """The reference users' ratings of the items, filled where there are none, shape (n, d)."""
     mean_ratings: NDArray[np.float64]
-    """The mean rating of each item over the reference users who rated it, over all their ratings of
-    all items if nobody did, shape (n,)."""
+    """The mean rating of each item over the reference users who rated it, shape (n,); if nobody
+    did, the mean of all their ratings."""
     scores: NDArray[np.float64]
     """The user's ratings of the items."""
     train: NDArray[np.intp]
@@ -138,7 +136,7 @@ class Task:
                 value.flags.writeable = False
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Return a fresh generator for a purpose, such as ``"views"``: equal for equal purposes."""
+        """Return a new generator, always the same for a purpose such as ``"views"``."""
         return generator(*self.key, purpose)
 
     def folds(self, n_folds: int) -> list[Self]:
@@ -165,9 +163,9 @@ def draw_users(
 ) -> NDArray[np.intp]:
     """Draw the test users, or the hold-out users, of one group and repeat.
 
-    The possible users are put into a random order that depends on (seed, group, repeat) only. Test
-    users are taken from its beginning and hold-out users from its end: no user is both, and asking
-    for fewer users gives the first of those that asking for more would give.
+    The eligible users are shuffled in an order that depends on (seed, group, repeat) only. Test
+    users are taken from its beginning and hold-out users from its end: no user is both, and fewer
+    users are the first of more.
     """
     possible = group_users(ratings, protocol.test_user_bounds)
     order = generator(seed, *group, repeat, "users").permutation(possible)
@@ -177,7 +175,7 @@ def draw_users(
 
 
 def too_few_users(counts: NDArray[Any], protocol: Protocol, groups: Sequence[Group]) -> list[str]:
-    """Return a line for each number of users that is too small, whoever is drawn.
+    """Return a message for each number of users that is too small, whoever is drawn.
 
     `counts` has the number of ratings of each user.
     """
@@ -196,8 +194,8 @@ def too_few_users(counts: NDArray[Any], protocol: Protocol, groups: Sequence[Gro
         left = members.sum() - min(protocol.test_users + 1, (members & possible).sum())
         if left < protocol.reference_users:
             problems.append(
-                f"group {group_name(group)} has {members.sum()} users, {left} of them besides test "
-                f"users and the task's user, but {protocol.reference_users} reference users are "
+                f"group {group_name(group)} has {members.sum()} users, {left} without test users "
+                f"and the task's own user, but {protocol.reference_users} reference users are "
                 "needed: lower reference_users, widen the group, or use more data"
             )
     return problems
@@ -215,9 +213,8 @@ def build_task(
 ) -> Task:
     """Build the ranking task of one user.
 
-    The reference users are drawn from the group without the user. For a hold-out user they are
-    drawn without the repeat's test users either, so that no rating of a test user takes part in the
-    choice of parameters.
+    The reference users are drawn from the group, excluding the user. For a hold-out user, the test
+    users of the repeat are excluded too, so that parameters are chosen without their ratings.
     """
     key = (seed, *group, repeat, get_args(Role).index(role), user)
     items, scores = ratings.user_items(user), ratings.user_ratings(user)
@@ -260,7 +257,7 @@ def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> ND
 def _filled(
     rated: NDArray[np.float64], own: NDArray[np.float64], test: NDArray[np.intp], protocol: Protocol
 ) -> NDArray[np.float64]:
-    """Return ratings with those that are missing filled; `own` is over all ratings of a user."""
+    """Fill missing ratings; `own` has the median or mean of all ratings of each user."""
     if protocol.fill == "zero":
         return np.nan_to_num(rated)
     if protocol.fill_over != "user":
@@ -275,7 +272,7 @@ def _filled(
 def _possible_reference(
     ratings: Ratings, protocol: Protocol, seed: int, group: Group, repeat: int, role: Role
 ) -> NDArray[np.intp]:
-    """Return the users of the group, for tasks of hold-out users without the test users."""
+    """Return the users of the group; for hold-out tasks, without the test users."""
     allowed = _within(ratings.counts, group)
     if role == "holdout":
         tested = draw_users(ratings, protocol, seed=seed, group=group, repeat=repeat, role="test")
@@ -288,11 +285,11 @@ def _within(counts: NDArray[Any], bounds: Group) -> NDArray[np.bool_]:
 
 
 def fitting_sizes(counts: NDArray[np.int64], protocol: Protocol) -> dict[str, Any] | None:
-    """Return the changes to a protocol with which a ratings table has enough users for it.
+    """Return changes that fit a protocol to the users of a ratings table, None if it is too small.
 
-    Bounds and groups change only if they contain next to nobody. Test, hold-out and reference users
-    are lowered by the same fraction, and rounded down. `counts` has the number of ratings of each
-    user. Return None if the table is too small for any protocol.
+    Bounds and groups change only if they contain almost no users. The numbers of test, hold-out and
+    reference users are lowered by the same factor, and rounded down. `counts` has the number of
+    ratings of each user.
     """
 
     def has_many(bounds: Group, many: int = 20) -> bool:

@@ -1,8 +1,8 @@
-"""A run: the plan of its units, their evaluation, and the files that they leave.
+"""Runs: plan the units, evaluate them, and write the files of results.
 
-A run is a map over units of work with the store as its only state. Round r evaluates the hold-out
-users of repeat r and the test users of repeat r - 1, whose parameters are known by then: this keeps
-all workers busy, and repeats are completed as early as possible.
+A run maps over units of work; the store is its only state. Round r evaluates the hold-out users of
+repeat r and the test users of repeat r - 1, whose parameters are known by then. This keeps all
+workers busy and completes repeats as early as possible.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from rankpursuit.experiments.protocol import Group, Role, draw_users, group_name
 from rankpursuit.experiments.store import Identity, Row, RunFolder, Store, provenance, write_csv
 from rankpursuit.writing import remove_leftovers, write_atomically
 
-# Users of a unit, which is what a killed run loses for each worker: on average half a second of
-# work on Jester, one and a half on MovieLens.
+# Users per unit. A killed run loses one unit per worker: on average half a second of work on
+# Jester, one and a half on MovieLens.
 CHUNK = 10
 ROLES: tuple[Role, ...] = ("holdout", "test")
 
@@ -137,12 +137,12 @@ class Run:
         return cls(experiment, make_plan(experiment, repeats, wanted), labels)
 
     def whole(self, repeats: int) -> Self:
-        """Return the whole experiment, of which this is a part, with some number of repeats."""
+        """Return the run of all groups and algorithms, with some number of repeats."""
         plan = make_plan(self.experiment, repeats, self.experiment.protocol.groups)
         return replace(self, plan=plan, labels=tuple(self.experiment.algorithms))
 
     def identity(self) -> Identity:
-        """Return what a store of this run belongs to."""
+        """Return the identity of the store of this run."""
         return Identity(self.experiment.digest(), ratings_of(self.experiment.data).checksum())
 
     def pooled(self, store: Store, cell: Cell, role: Role, label: str) -> AlgorithmResult | None:
@@ -155,7 +155,9 @@ class Run:
         means = {
             metric: np.sum([result.sums[metric] for result in done], axis=0) / n_users
             for metric in done[0].sums
-            if all(metric in result.sums for result in done)  # reused results may have more
+            if all(
+                metric in result.sums for result in done
+            )  # reused results may have further metrics
         }
         users = [user for result in done for user in result.users]
         return AlgorithmResult(means, users, sum(result.seconds for result in done))
@@ -183,7 +185,7 @@ class Run:
 class Outcome:
     """Outcome of a run: a line for each failure, and the rows of ``repeats.csv`` so far.
 
-    The experiment has as many repeats as the files; `was_finished` if nothing was left to do.
+    The experiment has as many repeats as the files. `was_finished`: there was nothing left to do.
     """
 
     experiment: Experiment
@@ -193,19 +195,19 @@ class Outcome:
 
 
 def open_store(run: Run, folder: RunFolder) -> Store:
-    """Open the store of a run; raise a `StoreError` if it, or what is next to it, is of no use."""
+    """Open the store of a run; raise a `StoreError` if it cannot be used."""
     folder.check_store()
     try:
         return Store(folder.store, run.identity())
     except StoreError as error:
         if "not a readable store" not in str(error) or not _has_whole_results(run, folder):
             raise
-        keep = f"the results in {folder.path} are complete, and rp-tables and rp-report use them"
-        raise StoreError(f"{error}; {keep}: leave them as they are") from error
+        keep = f"or keep the results in {folder.path}: they are complete, and need no store"
+        raise StoreError(f"{error}; {keep}") from error
 
 
 def _has_whole_results(run: Run, folder: RunFolder) -> bool:
-    """Return whether the files of a folder hold the whole experiment, as a run wrote them."""
+    """Return whether the files of a folder are unchanged and have the whole experiment."""
     experiment = run.experiment
     keys = (run.plan.cells, experiment.algorithms, experiment.metrics)
     try:
@@ -226,13 +228,13 @@ def run_session(
     *,
     fresh: bool = False,
     command: str = "",
-    tell: Callable[[str], None] = lambda line: None,
-    lenders: Sequence[tuple[Run, RunFolder]] = (),
+    report: Callable[[str], None] = lambda line: None,
+    reusable: Sequence[tuple[Run, RunFolder]] = (),
 ) -> Outcome:
-    """Evaluate what is missing, and write the files of all of the experiment that is done.
+    """Evaluate missing units, and write the files of all finished parts of the experiment.
 
-    The progress is shown on a stream, and `tell` receives lines about damaged rows and reused
-    results. `lenders` are finished runs whose results are reused where they are the same.
+    `progress` is the stream of the progress bar; `report` receives messages about damaged rows and
+    reused results. `reusable` are finished runs; equal results are copied from them.
 
     Raises a `StoreError` if the folder holds results of something else or its store cannot be used,
     an `OutputError` or `RunError` if a file cannot be written or units cannot be evaluated.
@@ -242,16 +244,16 @@ def run_session(
             folder.clear()
         with open_store(run, folder) as store:
             if store.n_damaged:
-                tell(f"{folder.store}: {store.n_damaged} damaged rows, which are computed again")
+                report(f"{folder.store}: {store.n_damaged} damaged rows will be recomputed")
             remove_leftovers(folder.path, {path.name for path in folder.written})
             was_finished = all(
                 store.has(unit, label) for unit in run.plan.all() for label in run.labels
             )
             begun = time.time()
             try:
-                for other, where in lenders:
-                    if n_reused := _borrow(run, store, other, where):
-                        tell(f"reused: {n_reused:,} users of {other.experiment.name}")
+                for other, where in reusable:
+                    if n_reused := _copy_results(run, store, other, where):
+                        report(f"reused: {n_reused:,} users of {other.experiment.name}")
                 failures = execute(run, store, progress, evaluate)
             finally:
                 experiment = _write_files(run, store, folder, command, time.time() - begun)
@@ -262,7 +264,7 @@ def run_session(
 
 
 def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) -> list[str]:
-    """Evaluate what is missing in the store; return a line for every failure."""
+    """Evaluate units that are missing in the store; return a line for every failure."""
     n_users, n_done = 0, 0
     for unit in run.plan.all():
         n_users += len(unit.users)
@@ -280,7 +282,7 @@ def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) 
         smoothing=0,
     ) as bar:
         for number in range(len(run.plan.repeats) + 1):
-            # The largest tasks of a cell are its last. Small ones at the end keep all workers busy.
+            # Largest tasks first: small ones at the end keep all workers busy.
             jobs = list(_jobs(run, store, number))[::-1]
             for result in evaluate(run.experiment, jobs):
                 store.save(result)
@@ -305,7 +307,7 @@ def _jobs(run: Run, store: Store, number: int) -> Iterator[Job]:
 
 
 def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
-    """Return whether another experiment computes all that ours needs of an algorithm.
+    """Return whether our results of an algorithm can be copied from another experiment.
 
     Experiments that differ only in name, repeats, metrics and algorithms have the same tasks.
     """
@@ -318,17 +320,17 @@ def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
     )
 
 
-def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
-    """Copy what is missing in a store from that of another run; return the number of users."""
+def _copy_results(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
+    """Copy missing results from the store of another run; return the number of users."""
     ours = run.experiment
     labels = [label for label in run.labels if can_reuse(ours, other.experiment, label)]
     if not labels or not folder.has_store:
         return 0
     copied: list[UnitResult] = []
-    with Store(folder.store, other.identity()) as lender:
+    with Store(folder.store, other.identity()) as source:
         for unit in run.plan.all():
             missing = [label for label in labels if not store.has(unit, label)]
-            found = {label: result for label in missing if (result := lender.load(unit, label))}
+            found = {label: result for label in missing if (result := source.load(unit, label))}
             copied += [UnitResult(unit, found, {})] if found else []
     store.save(*copied)
     return sum(len(result.unit.users) for result in copied)
@@ -337,9 +339,9 @@ def _borrow(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
 def _write_files(
     run: Run, store: Store, folder: RunFolder, command: str, seconds: float
 ) -> Experiment:
-    """Write all that the store has of the whole experiment, of which a part was run now.
+    """Write the files of the whole experiment, including parts that earlier runs stored.
 
-    Returns the experiment with as many repeats as the files have.
+    Returns the experiment with the number of repeats in the files.
     """
     total = store.add_seconds(seconds)
     whole = run.whole(max(len(run.plan.repeats), store.repeats))
@@ -350,7 +352,7 @@ def _write_files(
     for path, rows in zip((*folder.tables, folder.timings), tables, strict=True):
         if facts := write_csv(path, rows):
             files[path.name] = facts
-    # As many repeats as were asked for, or as the tables hold from an earlier, larger run.
+    # The requested repeats, or more if an earlier run had more.
     repeats = max([len(run.plan.repeats), *(row["repeat"] for row in tables[0])])
     experiment = run.experiment.model_copy(update={"repeats": repeats})
     config = dump_yaml(experiment).encode()
@@ -371,7 +373,7 @@ def _write_files(
 def _tables(run: Run, store: Store) -> tuple[list[Row], ...]:
     """Return the rows of repeats, users, curves and timings, by group, repeat and algorithm.
 
-    A group, repeat and algorithm appears once all its hold-out and test users are done.
+    A group, repeat and algorithm is included once all its hold-out and test users are done.
     """
     tables: tuple[list[Row], ...] = ([], [], [], [])
     repeats, users, curves, timings = tables
@@ -402,7 +404,7 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], ...]:
                 repeats.append(row)
                 users += [key | {"metric": metric} | user._asdict() for user in tested]
                 for number, (axis, values) in enumerate(axes.items()):
-                    # Errors along one axis of the grid, the others as chosen; words have no order.
+                    # Errors along one numeric axis, at the chosen values of the others.
                     has_test, none = axis == N_BASIS.key, [""] * len(values)
                     if not all(map(is_number, values)) or not (holdout or has_test):
                         continue
@@ -419,11 +421,11 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], ...]:
     return tables
 
 
-TIMED_USERS = 6  # of each group and role
+TIMED_USERS = 6  # per group and role
 
 
 def estimate(run: Run) -> float:
-    """Return the seconds that a run takes one worker, estimated from a few users of each group."""
+    """Estimate the seconds that a run takes with one worker, from a few users per group."""
     experiment, plan = run.experiment, run.plan
     total = 0.0
     for cell in [cell for cell in plan.cells if cell.repeat == plan.repeats[0]]:

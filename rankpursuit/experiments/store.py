@@ -6,7 +6,7 @@ loses the units in progress and nothing else. The file is locked while a run has
 belongs to one experiment and data set. Every row has a checksum; damaged rows are discarded when
 the store is opened, and computed again.
 
-Of the other files, the same rows give the same bytes. Each is written completely or not at all.
+The other files are written atomically; the same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, 
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.writing import check_output, write_atomically
 
-FORMAT = 5  # raised whenever the same config would give other rows, or rows in another form
+FORMAT = 5  # increase it if the same config gives other rows, or in another form
 
 Key = tuple[int, str, str, int, str]
 """Repeat, group, role and chunk of a unit, and the label of an algorithm."""
@@ -52,11 +52,11 @@ _TABLES = (
 _INSERT = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)"
 _REMEDY = "use --fresh to start over, or --output for another folder"
 _NUMBERS = np.dtype("<f8")
-_PACKAGES = ("numpy", "pandas", "scikit-learn", "scipy")  # that figures depend on
+_PACKAGES = ("numpy", "pandas", "scikit-learn", "scipy")  # that results depend on
 
 
 class Identity(NamedTuple):
-    """Owner of a store: digest of the experiment and checksum of the data."""
+    """Identity of a store: digest of the experiment and checksum of the data."""
 
     digest: str
     data: str
@@ -65,7 +65,7 @@ class Identity(NamedTuple):
 class Store(AbstractContextManager["Store"]):
     """Results of one experiment, by unit and algorithm; a context manager.
 
-    The file is created, with its folder, if missing. `n_damaged` damaged rows were discarded.
+    The file is created, with its folder, if missing. `n_damaged` counts the discarded rows.
 
     Raises a `StoreError` if another run has the store open, it belongs to another experiment, data
     set or version, or it cannot be read.
@@ -104,7 +104,7 @@ class Store(AbstractContextManager["Store"]):
                 execute(f"PRAGMA user_version = {FORMAT}")
         ((version,),) = execute("PRAGMA user_version")
         if version != FORMAT:
-            message = f"{self._path} was written by an earlier version of rankpursuit"
+            message = f"{self._path} was written by another version of rankpursuit"
             raise StoreError(f"{message}: {_REMEDY}")
         ((problem,), *_) = execute("PRAGMA quick_check(1)")
         if problem != "ok":
@@ -130,7 +130,7 @@ class Store(AbstractContextManager["Store"]):
 
     @staticmethod
     def check_unlocked(path: Path) -> None:
-        """Raise a StoreError if a run has the store open."""
+        """Raise a `StoreError` if a run has the store open."""
         with _one_line_errors(path), closing(sqlite3.connect(path, timeout=0.0)) as connection:
             try:
                 connection.execute("BEGIN EXCLUSIVE")
@@ -140,7 +140,7 @@ class Store(AbstractContextManager["Store"]):
 
     @property
     def repeats(self) -> int:
-        """Number of repeats of which there are results."""
+        """Number of repeats with results."""
         return max((repeat + 1 for repeat, *_ in self._rows), default=0)
 
     def has(self, unit: Unit, label: str) -> bool:
@@ -170,7 +170,7 @@ class Store(AbstractContextManager["Store"]):
         return _unpacked(row[0])
 
     def add_seconds(self, seconds: float) -> float:
-        """Add to the time that all runs took together, and return the total."""
+        """Add to the total time of all runs, and return it."""
         with _one_line_errors(self._path), self._connection:
             self._connection.execute("UPDATE meta SET seconds = seconds + ?", (seconds,))
             ((total,),) = self._connection.execute("SELECT round(seconds, 1) FROM meta")
@@ -182,7 +182,7 @@ def _key(unit: Unit, label: str) -> Key:
 
 
 def _packed(result: AlgorithmResult) -> bytes:
-    """Return a line of JSON, then the numbers of all arrays."""
+    """Return a result as bytes: a line of JSON, then the numbers of all arrays."""
     head = {
         "shapes": {metric: np.shape(sums) for metric, sums in result.sums.items()},
         "users": result.users,
@@ -204,7 +204,7 @@ def _unpacked(content: bytes) -> AlgorithmResult:
 
 @contextmanager
 def _one_line_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the system into a `StoreError`."""
+    """Turn errors of SQLite and the operating system into a `StoreError`."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -233,7 +233,7 @@ class RunFolder:
         self.path = path
         self.store = path / "results.sqlite"  # all results, by unit and algorithm
         self.repeats = path / "repeats.csv"  # a row for each group, repeat, algorithm and metric
-        self.users = path / "users.csv.gz"  # a row for each test user of those
+        self.users = path / "users.csv.gz"  # a row for each of their test users
         self.curves = path / "curves.csv"  # errors along the axes of the grids
         self.timings = path / "timings.csv"  # seconds of each algorithm
         self.config = path / "config.yaml"  # the experiment as it was run
@@ -243,12 +243,12 @@ class RunFolder:
 
     @property
     def has_results(self) -> bool:
-        """Return whether some group, repeat and algorithm is complete."""
+        """Return whether at least one group, repeat and algorithm is complete."""
         return self.repeats.exists()
 
     @property
     def has_store(self) -> bool:
-        """Return whether there is a store; an empty file is none."""
+        """Return whether there is a store that is not empty."""
         return self.store.exists() and self.store.stat().st_size > 0
 
     @classmethod
@@ -258,7 +258,7 @@ class RunFolder:
         return [run for run in found if run.has_results]
 
     def check_store(self) -> None:
-        """Raise a StoreError if there are results without the store they were written from."""
+        """Raise a `StoreError` if there are results without their store."""
         if any(path.exists() for path in self.tables) and not self.has_store:
             raise StoreError(
                 f"{self.path} holds results without their store, {self.store.name}: use --fresh to "
@@ -266,7 +266,7 @@ class RunFolder:
             )
 
     def clear(self) -> None:
-        """Remove the store, unless a run has it open, the files, and the tables of rp-tables."""
+        """Remove the store, the files and the tables; raise `StoreError` if a run is using them."""
         if self.store.exists():
             Store.check_unlocked(self.store)
         journal = self.store.with_name(f"{self.store.name}-journal")
@@ -277,9 +277,9 @@ class RunFolder:
 
 
 def write_csv(path: Path, rows: Iterable[Row]) -> dict[str, Any]:
-    """Write rows as CSV, compressed if the name ends in ``.gz``; remove the file without rows.
+    """Write rows as CSV, compressed if the name ends in ``.gz``.
 
-    Returns their number and the file's SHA-256; an empty dict without rows.
+    Returns their number and the file's SHA-256. Without rows, removes the file and returns {}.
     """
     rows = list(rows)
     if not rows:
@@ -317,7 +317,7 @@ def provenance() -> dict[str, Any]:
 def blas() -> str:
     """Return the BLAS libraries in use, with the kernels that they chose for the processor.
 
-    Kernels differ in how they round.
+    Kernels differ in rounding.
     """
     names = {
         f"{x['internal_api']} {x.get('version')} {x.get('architecture') or ''}".strip()
@@ -330,7 +330,7 @@ def blas() -> str:
 def _commit() -> str | None:
     """Return the commit of the package's working copy, marked if it has changes."""
     root = Path(rankpursuit.__file__).parents[1]
-    if not (root / ".git").exists():  # installed, perhaps below another repository
+    if not (root / ".git").exists():  # installed, possibly inside another repository
         return None
     # Not `git describe --dirty`, which locks the index: a killed run would leave the lock behind.
     git = ["git", "--no-optional-locks", "-C", str(root)]

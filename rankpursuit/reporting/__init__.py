@@ -1,1 +1,1 @@
-"""Tables, tests, claims and figures of what was measured, beside what was published."""
+"""Tables, tests, claims and figures: measured results next to published ones."""

@@ -1,8 +1,8 @@
-"""The regression of the published numbers: cells, claims and recomputed repeats.
+"""Regression checks of results: cells, claims and recomputed repeats.
 
-``configs/expected/NAME.yaml`` holds what is expected of the results of one config: the cells that
-are known to lie outside the tolerance around the published figures, the verdicts on the paper's
-claims, and how far a repeat that is computed again may lie from the reference.
+``configs/expected/NAME.yaml`` has the expected results of one config: the cells known to lie
+outside the tolerance around the published figures, the verdicts on the paper's claims, and the
+tolerance of a recomputed repeat.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rankpursuit.errors import DataNotFoundError, ResultsError, RunError
 from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment, ratings_of
 from rankpursuit.experiments.methods import AXES, METRICS
-from rankpursuit.experiments.names import shipped_folder
+from rankpursuit.experiments.names import shipped_folder, suggestion
 from rankpursuit.reporting.claims import (
     Outcome,
     claims_about,
@@ -41,7 +41,7 @@ class Expectation(BaseModel, extra="forbid", frozen=True):
     config: str  # path below ``configs/``, without its ending
     table: int  # the published table that it reproduces
     recomputed: dict[str, Annotated[float, Field(ge=0)]]
-    """Relative tolerance of a repeat that is computed again, by algorithm or ``default``."""
+    """Relative tolerance of a recomputed repeat, by algorithm or ``default``."""
     known_deviations: dict[str, dict[str, dict[str, float]]]
     """Measured values on record, by metric, algorithm and group."""
     claims: dict[str, Outcome]  # verdicts on record, by the claim's id
@@ -60,17 +60,17 @@ def _no_rows() -> pd.DataFrame:
 class Check:
     """Outcome of a check; every frame has a column ``passed``."""
 
-    runs: dict[int, Results] = field(default_factory=dict)  # that were checked, by table
+    runs: dict[int, Results] = field(default_factory=dict)  # checked runs, by table
     cells: pd.DataFrame = field(default_factory=_no_rows)
     """A row for each distinct published cell: `CELL`, ``published``, ``measured``, ``target`` and
     the ``tolerance`` around it, ``status``."""
     claims: pd.DataFrame = field(default_factory=_no_rows)
     """A row for each claim: ``id``, ``table``, ``verdict``, ``expected``, ``because``."""
     recomputed: dict[str, pd.DataFrame] = field(default_factory=dict)
-    """For each config, the cells computed again, see `compare_repeats`."""
+    """For each config, the recomputed cells; see `compare_repeats`."""
     problems: list[str] = field(default_factory=list)
-    """Results or records that are missing; any of them fails the check."""
-    notes: list[str] = field(default_factory=list)  # what was not checked and why
+    """Missing results or records; any of them fails the check."""
+    notes: list[str] = field(default_factory=list)  # parts not checked, with the reason
 
     @property
     def passed(self) -> bool:
@@ -84,7 +84,7 @@ def load_expectations(folder: Path) -> dict[int, Expectation]:
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml"))]
     found = [Expectation.model_validate(yaml.safe_load(text)) for text in texts]
     if not found:
-        raise ResultsError(f"{folder}: no files of expectations (NAME.yaml)")
+        raise ResultsError(f"{folder}: no expected results (NAME.yaml)")
     return {one.table: one for one in sorted(found, key=lambda one: one.table)}
 
 
@@ -96,16 +96,16 @@ def expectation_folder(*, inferred: bool = False) -> Path:
 def check_results(
     folder: Path, expectations: Mapping[int, Expectation], *, only: Sequence[str] = ()
 ) -> Check:
-    """Check runs against the paper and against what is on record.
+    """Check runs against the paper and the record.
 
     `folder` has a folder for each config, such as ``results/reference``. Every table of
-    `expectations` must be there; `only` narrows the check to these configs.
+    `expectations` is required; `only` restricts the check to these configs.
     """
     names = {number: one.name for number, one in expectations.items()}
     for name in only:
         if name not in names.values():
-            known = ", ".join(names.values())
-            raise ResultsError(f"--only {name}: no such table; there are {known}")
+            known = suggestion(name, names.values())
+            raise ResultsError(f"--only {name}: no such table; {known}")
     wanted = {number: name for number, name in names.items() if not only or name in only}
     check = Check()
     for number, name in wanted.items():
@@ -115,7 +115,7 @@ def check_results(
             continue
         run = load_results(path)
         if run.table != number:
-            check.problems.append(f"{path}: of Table {run.table}, expected Table {number}")
+            check.problems.append(f"{path}: results of Table {run.table}, expected Table {number}")
         elif not is_full_size(run):
             check.problems.append(f"{path}: too small to check. {size_note(run)}")
         else:
@@ -149,7 +149,7 @@ def check_results(
 
 
 def check_cells(run: Results, expected: Expectation) -> pd.DataFrame:
-    """Compare every distinct published cell of a run's table with what is expected of it."""
+    """Compare every distinct published cell of a run's table with its expected value."""
     cells = published_cells(run).drop(columns=["difference", "within"])
     cells = cells.assign(
         target=cells["published"],
@@ -158,7 +158,7 @@ def check_cells(run: Results, expected: Expectation) -> pd.DataFrame:
     )
     for at, (_, metric, label, group) in enumerate(cells[CELL].itertuples(index=False)):
         known = expected.known_deviations.get(metric, {}).get(label, {}).get(group)
-        if known is not None:  # pinned to its last digit
+        if known is not None:  # expected to the last printed digit
             pinned = known, 10.0 ** -METRICS[metric].decimals, "known deviation"
             cells.loc[at, ["target", "tolerance", "status"]] = pinned
     passed = is_within(cells["measured"] - cells["target"], cells["tolerance"])
@@ -172,7 +172,7 @@ def recompute(
 ) -> None:
     """Run the first repeats of each checked table again, from the data, and compare them.
 
-    `check` gets the comparisons, and a note for each table whose data is not there.
+    Adds the comparisons to `check`, and a note for each table whose data is missing.
     """
     for number, run in check.runs.items():
         expected = expectations[number]
@@ -180,14 +180,14 @@ def recompute(
         experiment = load_experiment(config)
         if run.experiment.digest() != experiment.digest():
             check.problems.append(
-                f"{run.folder}: not of the config {expected.config}, as it is now"
+                f"{run.folder}: from another version of the config {expected.config}; re-run it"
             )
             continue
         try:
             ratings_of(experiment.data)
             again = run_experiment(config, repeats=repeats, n_jobs=n_jobs, quiet=False)
         except DataNotFoundError as error:
-            check.notes.append(f"Table {number}: not computed again: {error}")
+            check.notes.append(f"Table {number}: not recomputed: {error}")
         except RunError as error:
             check.problems.append(f"{expected.config}: {error}")
         else:
@@ -198,11 +198,11 @@ def recompute(
 def compare_repeats(
     reference: pd.DataFrame, again: pd.DataFrame, expected: Expectation, repeats: int
 ) -> pd.DataFrame:
-    """Compare the first repeats with those computed again: a row for each cell.
+    """Compare the first repeats with recomputed ones: a row for each cell.
 
     Errors must agree to the tolerance of the algorithm, and the same parameters must be chosen: a
-    wrong factor of lambda moves the choice along the grid and leaves the error as it was. An
-    algorithm with a tolerance of its own may choose others, as rounding can decide there.
+    wrong factor of lambda moves the choice along the grid and leaves the error unchanged. An
+    algorithm with its own tolerance may choose others, since its choice can depend on rounding.
     """
     choices = [axis.column for axis in AXES.values() if axis.column in reference]
     columns = [*KEY, "test_error", *choices]
@@ -236,7 +236,7 @@ def check_text(check: Check) -> str:
         parts.append("Claims\n" + tabulate(rows, "keys", showindex=False, missingval="none"))
     for name, frame in check.recomputed.items():
         wrong = frame[~frame["passed"]].drop(columns="passed")
-        head = f"{name}: {frame['passed'].sum()} of {len(frame)} cells computed again agree"
+        head = f"{name}: {frame['passed'].sum()} of {len(frame)} recomputed cells agree"
         head += f" with the reference; largest difference {frame['difference'].max():.1e}"
         rows = tabulate(wrong, "keys", showindex=False) if len(wrong) else ""
         parts.append(f"{head}\n{rows}".rstrip())
@@ -247,8 +247,8 @@ def check_text(check: Check) -> str:
         *(f"note: {note}" for note in check.notes),
         *(f"* {problem}" for problem in check.problems),
         f"{len(check.cells)} distinct cells: {found or 'none'}",
-        f"{len(check.claims)} claims: {(~check.claims['passed']).sum()} not as on record",
-        f"{sum(map(len, again))} cells computed again: {sum((~one).sum() for one in again)} differ "
+        f"{len(check.claims)} claims: {(~check.claims['passed']).sum()} differ from the record",
+        f"{sum(map(len, again))} recomputed cells: {sum((~one).sum() for one in again)} differ "
         "from the reference",
         "check passed" if check.passed else "check FAILED",
     ]

@@ -1,9 +1,9 @@
 """The tables and claims of the paper, from ``published.yaml``, and verdicts on the claims.
 
-A rule yields every comparison that its claim makes, in every group. All claims are judged alike: a
-claim holds if all its comparisons agree with it, holds partly if at least half of them do, and
-otherwise does not hold. It is undecided if an algorithm or a group has no results, or with fewer
-than six common repeats, where no test can be significant.
+A rule yields every comparison that its claim makes, in every group. All claims are judged in the
+same way: a claim holds if all its comparisons agree with it, holds partly if at least half of them
+do, and otherwise does not hold. It is undecided if an algorithm or a group has no results, or with
+fewer than six common repeats, where no test can be significant.
 
 Tests are Wilcoxon's over repeats, at p < 0.05 and uncorrected, as in the paper. A published saving
 of basis functions agrees if the 95% interval of the measured one contains it: a larger saving
@@ -38,7 +38,7 @@ from rankpursuit.reporting.statistics import (
 )
 from rankpursuit.text import counted
 
-# What the paper has
+# The paper
 
 
 class PublishedTable(NamedTuple):
@@ -49,7 +49,7 @@ class PublishedTable(NamedTuple):
     cells: dict[str, dict[str, dict[str, float]]]
     """Published errors, ``cells[metric][algorithm][group]``."""
     printed_before: frozenset[tuple[str, str]] = frozenset()
-    """Metric and algorithm of the rows that are those of an earlier table, printed again."""
+    """Metric and algorithm of rows that repeat those of an earlier table."""
 
     def value(self, metric: str, label: str, group: str) -> float | None:
         """Return a published error, or None if the table has no such cell."""
@@ -134,17 +134,17 @@ def published_size() -> Size:
 
 
 def published_tolerance(metric: str) -> float:
-    """Return how far a measured error may lie from the published one to count as the same."""
+    """Return the tolerance within which a measured error counts as reproduced."""
     return float(_read()["tolerance"][metric])
 
 
 def is_within(difference: ArrayLike, tolerance: ArrayLike) -> Any:
-    """Return whether differences are within a tolerance; exactly at it is within."""
+    """Return whether differences are within a tolerance, limits included."""
     return np.abs(difference) <= np.add(tolerance, 1e-9)
 
 
 def small_difference(metric: str) -> float:
-    """Return the difference of errors below which it is called small."""
+    """Return the threshold below which a difference of errors is called small."""
     return float(_read()["small"][metric])
 
 
@@ -153,18 +153,18 @@ def small_difference(metric: str) -> float:
 Outcome = Literal["holds", "partly", "does not hold", "undecided"]
 MARKS: dict[Outcome, str] = {"holds": "✓", "partly": "≈", "does not hold": "✗", "undecided": "?"}
 Rule = Callable[..., Iterator["Evidence"]]
-Agrees = Callable[[Comparison, str], bool]  # of a comparison by a metric
+Agrees = Callable[[Comparison, str], bool]  # whether a comparison, on a metric, agrees
 
 BASIS = "basis functions"  # in place of a metric where numbers of basis functions are compared
 
 
 class Undecided(Exception):
-    """Raised by a rule if the results do not suffice."""
+    """Raised by a rule if results are missing or too few."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A comparison of a claim, and whether it came out as the claim says."""
+    """A comparison of a claim, and whether it agrees with the claim."""
 
     agrees: bool
     text: str
@@ -221,7 +221,10 @@ class Verdict:
 
 
 def judge_claims(runs: Sequence[Results], *, others: Sequence[Results] = ()) -> list[Verdict]:
-    """Judge every claim about a table of the runs, the first of each; `others` help with it."""
+    """Judge every claim about a table of the runs, by the first run of each table.
+
+    Claims about several tables may also use `others`.
+    """
     by_table: dict[int, Results] = {}
     for run in (*runs, *others):
         if run.table is not None:
@@ -320,7 +323,7 @@ def near_specialists(
     run: Results, *, label: str, specialists: dict[str, list[str]]
 ) -> Iterator[Evidence]:
     """On each metric, the algorithm is nearer to the best specialist than to the best other."""
-    # "Almost as well" has no number in the paper; this rule needs none.
+    # The paper gives no number for "almost as well"; this rule needs none.
     for metric, group in itertools.product(specialists, run.groups):
         rest = [other for key in specialists if key != metric for other in specialists[key]]
         best = _best(run, metric, group, label, specialists[metric])
@@ -335,7 +338,7 @@ def near_specialists(
 def sparser(
     run: Results, *, first: list[str], second: list[str], saving: float
 ) -> Iterator[Evidence]:
-    """Each of the first uses so many fewer basis functions than each of the second."""
+    """Each of the first has the published saving of basis functions over each of the second."""
     for one, two in itertools.product(first, second):
         for group in run.groups:
             _common_errors(run, "disagreement", group, [one, two])  # raises if there are too few
@@ -344,7 +347,7 @@ def sparser(
             raise Undecided(f"{title_of(two)} has no basis functions to compare with")
         low, high = bootstrap_interval(saved)
         text = f"{title_of(one)} {_saving_text(saved.mean(), low, high, title_of(two), saving)}"
-        agrees = round(low, 2) <= saving <= round(high, 2)  # the paper has whole percent
+        agrees = round(low, 2) <= saving <= round(high, 2)  # the paper prints whole percent
         yield Evidence(agrees, text, BASIS, (-saved).to_dict())
 
 

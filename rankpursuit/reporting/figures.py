@@ -27,8 +27,8 @@ from rankpursuit.writing import replacing
 
 INK = "#1f2933"  # text and axes; on a web page, the colour of the text around it
 GRID = "#d0d5db"
-WIDTH = 3.7  # inches: three figures side by side on a desk, one on a phone
-BLOW_UP = 2.0  # errors of more than this many times the median may leave the panel
+WIDTH = 3.7  # inches: three figures side by side on a desktop screen, one on a phone
+BLOW_UP = 2.0  # errors above this multiple of the median are cut off
 
 _NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
 _SETTINGS: Any = {
@@ -87,7 +87,7 @@ def looks(results: Results) -> dict[str, Look]:
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Draw in the style of the project, whatever the user's own settings are."""
+    """Draw in the style of the project, ignoring the user's settings."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
@@ -166,7 +166,7 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
     def draw(axis: Axes, own: pd.DataFrame, look: Look, place: int) -> None:
         points = own[["basis_share", "test_error"]] * [100, 1]
         x, y = points.mean()
-        x_spread, y_spread = points.std().fillna(0.0)  # none of a single repeat
+        x_spread, y_spread = points.std().fillna(0.0)  # NaN for a single repeat
         bars = [[min(x_spread, x)], [min(x_spread, max(100 - x, 0.0))]]  # end at 0 and 100%
         style: Any = {"color": look.color, "marker": look.marker, "mfc": "none", "mew": 1.5}
         axis.errorbar(x, y, y_spread, bars, **style, ms=8, elinewidth=1, capsize=2)
@@ -205,7 +205,7 @@ def _draw_curves(
         curves, title = curves.assign(value=100 * curves["value"]), f"{title} (% of points)"
 
     def draw(axis: Axes, rows: pd.DataFrame, look: Look, place: int) -> None:
-        every = max(1, len(rows) // 4)  # markers of coinciding lines are at different places
+        every = max(1, len(rows) // 4)  # so that coinciding lines have markers at different places
         style: Any = {"color": look.color, "ls": look.line, "marker": look.marker, "ms": 6}
         axis.plot(rows["value"], rows[error], **style, markevery=(2 * place % every, every))
         if rows["holdout_error"].notna().any():
@@ -227,7 +227,7 @@ def _draw_curves(
 
 
 def _cut_blow_ups(axis: Axes, errors: pd.Series) -> None:
-    """Let errors far beyond the others leave at the top, so that the others can be read."""
+    """Cut off errors far above the others, so that the others can be read."""
     usual = errors[errors <= BLOW_UP * errors.median()]
     if len(usual) < errors.count():
         margin = 0.06 * (usual.max() - usual.min()) or 0.06 * usual.max()

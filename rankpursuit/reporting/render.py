@@ -1,4 +1,4 @@
-"""Tables, and how they are written: plain text, Markdown, LaTeX and CSV."""
+"""Tables, and their output as plain text, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Value:
     best: bool = False
     numbers: dict[str, float] = field(default_factory=dict)
     """Each quantity in full precision, for CSV."""
-    outcome: str = ""  # an outcome of claims, whose colour it has on a web page
+    outcome: str = ""  # outcome of a claim, which sets its colour on a web page
 
 
 EMPTY = Value("–")  # noqa: RUF001  (a dash, where there is no result)
@@ -69,7 +69,7 @@ class Table:
 
 
 def signed(value: float, decimals: int) -> str:
-    """Format a number with its sign; what rounds to zero has none."""
+    """Format a number with its sign; no sign if it rounds to zero."""
     text = f"{value:+.{decimals}f}"
     return text.replace("-", "−") if float(text) else text[1:]  # noqa: RUF001  (a minus sign)
 
@@ -201,7 +201,7 @@ _LATEX = str.maketrans(
 
 
 def to_latex(tables: Sequence[Table]) -> str:
-    """Return a LaTeX document that compiles as it is."""
+    """Return a complete LaTeX document."""
     body = "\n\n".join(map(_latex_table, tables))
     return f"{_PREAMBLE}\n{body}\n\\end{{document}}\n"
 

@@ -22,7 +22,7 @@ from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.writing import check_output, write_atomically
 
 TITLE = "Semi-supervised Ranking Pursuit: results"
-_FILLS = {  # what the fill of a missing rating is over, by `fill_over` of the protocol
+_FILLS = {  # ratings that a missing one is filled from, by `fill_over`
     "user": "all ratings",
     "items": "the items at hand",
     "set": "the items at hand, training and test items apart",
@@ -33,8 +33,8 @@ class Summary(NamedTuple):
     """The first section of the report."""
 
     setups: Sequence[tab.SetUp] = ()  # of the paper's tables
-    story: Sequence[tuple[str, str]] = ()  # sentences, each with its beginning, in bold
-    inferred_changes: Sequence[str] = ()  # options of the inferred set-up that the text's has not
+    highlights: Sequence[tuple[str, str]] = ()  # sentences; the first part is in bold
+    inferred_changes: Sequence[str] = ()  # options in which the inferred set-up differs
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -124,7 +124,7 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
     lowest = sorted((tab.data_title(run), run) for run in of_data.values())
     return Summary(
         setups=setups,
-        story=[
+        highlights=[
             *_why_different(setups),
             *_lowest_errors([*lowest, *((run.name, run) for run in others)]),
         ],
@@ -135,7 +135,7 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
 
 
 def finding(run: Results) -> list[str]:
-    """Return sentences on how near a run came to its published table, if it has one."""
+    """Return sentences on the agreement of a run with its published table, if it has one."""
     sentences = []
     cells = tab.published_cells(run).dropna(subset="measured")
     for metric, own in cells.groupby("metric", sort=False):
@@ -154,7 +154,7 @@ def _offset(cells: pd.DataFrame) -> str:
 
 
 def _why_different(setups: Sequence[tab.SetUp]) -> Iterator[tuple[str, str]]:
-    """Yield why MovieLens looked different, if the set-ups differ in the fill of its ratings."""
+    """Yield how the fill of missing ratings affects MovieLens, if the set-ups differ in it."""
     parts = {}
     for setup in setups:
         runs = [run for run in setup.runs if run.experiment.data.name == "movielens"]
@@ -164,7 +164,7 @@ def _why_different(setups: Sequence[tab.SetUp]) -> Iterator[tuple[str, str]]:
             parts[fill] = f"over {_FILLS[fill]}, {near} ({_offset(cells)} than published)"
     if len(parts) == 2:
         yield (
-            "MovieLens looked different because of the fill of missing ratings.",
+            "MovieLens deviates from the paper because of how missing ratings are filled.",
             f"With the reference user's median {'; '.join(parts.values())}.",
         )
 
@@ -198,8 +198,8 @@ def _lowest_errors(runs: Sequence[tuple[str, Results]]) -> Iterator[tuple[str, s
 def inline_svg(figure: Figure, name: str) -> Markup:
     """Return a figure to embed in a page, in the colours of the page's text.
 
-    Declarations, metadata and the fixed size are removed, its width becomes the variable
-    ``--natural``, and identifiers get a prefix, since those of a page must differ.
+    Declarations, metadata and the fixed size are removed, the width becomes the variable
+    ``--natural``, and identifiers get a prefix that makes them unique on the page.
     """
     svg, name = fig.to_svg(figure), str(escape(name))
     svg = svg[svg.index("<svg") :].replace("<svg", '<svg role="img" aria-hidden="true"', 1)

@@ -16,8 +16,10 @@ from rankpursuit.experiments.methods import METHODS
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.store import RunFolder
 
-NOTHING_COMPLETE = "no group, repeat and algorithm is complete yet: run rp-run until one is"
-REWRITE = "run rp-run again to write it"
+NOTHING_COMPLETE = (
+    "no results: no group, repeat and algorithm is complete; run rp-run, or give another folder"
+)
+REWRITE = "re-run rp-run to write it again"
 
 KEY = ["group", "repeat", "algorithm", "metric"]
 _TEXT = dict.fromkeys(["group", "algorithm", "metric", "method", "on_edge", "axis"], str)
@@ -82,7 +84,7 @@ class Results:
 
     @property
     def methods(self) -> dict[str, str]:
-        """Label and printed name of the algorithms with results that are no baselines."""
+        """Label and printed name of the algorithms with results that are not baselines."""
         return {
             label: title for label, title in self.algorithms.items() if label not in self.baselines
         }
@@ -112,7 +114,7 @@ def load_results(folder: str | Path) -> Results:
     """
     run = RunFolder(Path(folder))
     if not run.path.is_dir():
-        raise ResultsError(f"{folder}: no such folder of results; rp-run makes one")
+        raise ResultsError(f"{folder}: no such folder of results; rp-run creates one")
     if not run.has_results:
         raise ResultsError(f"{folder}: {NOTHING_COMPLETE}")
     try:
@@ -124,7 +126,7 @@ def load_results(folder: str | Path) -> Results:
         if checksums.get(path.name) != hashlib.sha256(_read(path)).hexdigest():
             where = run.provenance.name
             raise ResultsError(
-                f"{path}: not what the run wrote: its SHA-256 is not in {where}; {REWRITE}"
+                f"{path}: changed since the run: its SHA-256 is not in {where}; {REWRITE}"
             )
     try:
         experiment = parse_experiment(read_file(run.config), lenient=True)

@@ -1,6 +1,6 @@
 """Paired comparisons: Wilcoxon's signed-rank test, Holm's correction, bootstrap intervals.
 
-Everything works on differences of the errors of two algorithms, on the same repeats or users.
+All work on differences between the errors of two algorithms on the same repeats or users.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
 def signed_rank_p(differences: ArrayLike) -> float:
     """Return the two-sided p of Wilcoxon's signed-rank test; 1 if there is no difference.
 
-    Zeros are skipped, as Wilcoxon did, and ties share the mean of their ranks. The distribution is
-    exact with up to 50 differences and no ties among them, otherwise normal, its variance
-    corrected for ties, with no continuity correction. Differences are rounded to 12 decimals first.
+    Differences are rounded to 12 decimals. Zeros are dropped, and ties get their mean rank. The
+    distribution is exact for up to 50 differences without ties, otherwise normal, with its variance
+    corrected for ties and no continuity correction.
     """
-    # 0.3 - 0.2 is tied with 0.2 - 0.1, which differs from it in the last bits.
+    # So that 0.3 - 0.2 ties with 0.2 - 0.1, from which it differs in the last bits.
     kept = np.round(np.asarray(differences, dtype=float), 12)
     kept = kept[kept != 0]
     if kept.size == 0:
@@ -87,7 +87,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def bootstrap_interval(differences: ArrayLike) -> tuple[float, float]:
-    """Return the 95% percentile bootstrap interval of the mean: itself if all are equal."""
+    """Return the 95% percentile bootstrap interval of the mean."""
     differences = np.asarray(differences, dtype=float)
     if np.ptp(differences) == 0:
         mean = float(differences.mean())
@@ -104,9 +104,9 @@ def bootstrap_interval(differences: ArrayLike) -> tuple[float, float]:
     return float(low), float(high)
 
 
-@lru_cache(maxsize=32)  # rules and tests ask for the same few tables again and again
+@lru_cache(maxsize=32)  # rules and tests reuse a few tables
 def errors_by(results: Results, metric: str, group: str, over: Over = "repeats") -> pd.DataFrame:
-    """Return test errors, cached: a row for each repeat or test user, a column an algorithm."""
+    """Return test errors, one row per repeat or test user, one column per algorithm; cached."""
     frame = results.repeats if over == "repeats" else results.users
     rows = frame[(frame["metric"] == metric) & (frame["group"] == group)]
     keys = ["repeat"] if over == "repeats" else ["repeat", "user"]
@@ -129,10 +129,10 @@ def proposed_algorithm(results: Results) -> str:
 
 
 def savings(results: Results, metric: str, label: str, other: str) -> pd.Series | None:
-    """Return the fraction of basis functions that an algorithm saves, by repeat, mean over groups.
+    """Return the fraction of basis functions that an algorithm saves per repeat, mean over groups.
 
-    Only repeats in which every group has both count; None if there are none, or if the other has no
-    basis functions.
+    Uses repeats in which every group has both; None if there are none, or if the other has no basis
+    functions.
     """
     rows = results.repeats[results.repeats["metric"] == metric]
     table = rows.pivot_table(

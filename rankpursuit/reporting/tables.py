@@ -38,16 +38,16 @@ from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
 CELL = ["table", "metric", "algorithm", "group"]  # columns that identify a published cell
 
 SYNTHETIC_NOTE = (
-    "SYNTHETIC ratings, drawn from a model: no user gave them, and the errors are not comparable "
-    "with the paper's."
+    "SYNTHETIC ratings, drawn from a model, not given by users: the errors are not comparable with "
+    "the paper's."
 )
 _TEST_NOTE = (
-    "Wilcoxon's signed-rank test, two-sided; pairs without a difference are skipped, ties share "
-    "the mean of their ranks; exact with up to 50 untied pairs, otherwise normal."
+    "Two-sided Wilcoxon signed-rank test: zero differences are dropped, ties get their mean rank; "
+    "exact for up to 50 pairs without ties, otherwise the normal approximation."
 )
 _PAIRS_NOTE = {
     "repeats": "A pair is a repeat, as in the paper; with 10 of them, p cannot be below 0.002.",
-    "users": "A pair is a test user of a repeat; one person may be among the users of two repeats.",
+    "users": "A pair is a test user of a repeat; a person may be a test user in several repeats.",
 }
 _DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
 _TESTS = ("pairs", "difference", "95% interval", "p", "Holm")
@@ -82,7 +82,7 @@ def size_note(results: Results) -> str:
 
 
 def missing_notes(results: Results) -> tuple[str, ...]:
-    """Return notes on what the config declares and the results lack; none if they are complete."""
+    """Return notes on missing algorithms, groups and repeats; none if the results are complete."""
     run, notes = results.algorithms, []
     not_run = [title for label, title in results.declared.items() if label not in run]
     if not_run:
@@ -92,7 +92,7 @@ def missing_notes(results: Results) -> tuple[str, ...]:
     missing = {title: n_cells - int((done == label).sum()) for label, title in run.items()}
     if any(missing.values()):
         parts = (f"{title} lacks {number}" for title, number in missing.items() if number)
-        notes.append(f"Incomplete: of {n_cells} groups and repeats, {', '.join(parts)}.")
+        notes.append(f"Incomplete: of {n_cells} cells (group and repeat), {', '.join(parts)}.")
     return tuple(notes)
 
 
@@ -105,7 +105,7 @@ def run_notes(results: Results) -> tuple[list[str], list[str]]:
         listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
         warnings.append(f"NOT the config as shipped: {listed}.")
     elif shipped := shipped_experiment(results.experiment):
-        about = "as shipped; configs/README.md has our interpretations"
+        about = "as shipped; configs/README.md documents our interpretations of the paper"
         remarks.append(f"Config: {shipped.name}, {about}.")
     else:
         remarks.append("Config: config.yaml in the folder of the results.")
@@ -113,7 +113,7 @@ def run_notes(results: Results) -> tuple[list[str], list[str]]:
     return [*warnings, *missing_notes(results)], remarks
 
 
-# What differs from the shipped config
+# Differences from the shipped config
 
 
 @lru_cache(maxsize=32)
@@ -132,9 +132,9 @@ def shipped_experiment(experiment: Experiment) -> Experiment | None:
 
 @lru_cache(maxsize=32)
 def config_changes(results: Results) -> dict[str, str]:
-    """Return what differs from the shipped config, ``{key: "shipped -> run"}``.
+    """Return differences from the shipped config, ``{key: "shipped -> run"}``.
 
-    The name, the place of the data and the size are left out: `size_note` has the size.
+    The name, the path of the data and the size are excluded: `size_note` has the size.
     """
     shipped = shipped_experiment(results.experiment)
     if shipped is None:
@@ -161,7 +161,7 @@ def _differences(
 
 
 def _short(value: Any) -> str:
-    """Return a value of a config; of a long grid only its ends and its length."""
+    """Return a value of a config as text; long grids by their length and ends."""
     if isinstance(value, list) and len(value) > 4:
         return f"{len(value)} values from {_short(value[0])} to {_short(value[-1])}"
     if isinstance(value, list):
@@ -183,7 +183,7 @@ def data_title(results: Results) -> str:
 
 
 def subject_of(results: Results) -> str:
-    """Return the data of a run for captions, and what about the run is not the paper's."""
+    """Return the data of a run for captions, with deviations of size and config."""
     published = published_table(results)
     title = f"{data_title(results)}, experiment {results.name}"
     if published is not None:
@@ -219,10 +219,10 @@ def _table(
 
 
 def _over_repeats(results: Results) -> str:
-    """Return a description of the numbers of a cell."""
+    """Return a description of the numbers in a cell."""
     if (_repeats_of_cells(results) > 1).any():
         return "mean ± standard deviation over repeats"
-    return "of one repeat: without a standard deviation"
+    return "one repeat, without a standard deviation"
 
 
 # Agreement with the published errors
@@ -232,8 +232,8 @@ def published_cells(results: Results) -> pd.DataFrame:
     """Return the published errors of a run's table next to the measured ones.
 
     A row for each published cell that no earlier table has: `CELL`, ``published``, ``measured``
-    (NaN if missing), ``difference``, measured minus published, and ``within``, whether it is within
-    the tolerance.
+    (NaN if missing), ``difference`` (measured minus published) and ``within`` (within the
+    tolerance).
     """
     table = published_table(results)
     found = [] if table is None else table.each_cell()
@@ -247,7 +247,7 @@ def published_cells(results: Results) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class SetUp:
-    """Runs of the paper's tables with one set-up, and how they agree with the paper."""
+    """Runs of the paper's tables with one set-up, and their agreement with the paper."""
 
     title: str
     runs: Sequence[Results]  # one for each table
@@ -340,7 +340,7 @@ def _blocks(
 
 
 def _statistics(results: Results, metric: str, column: str) -> pd.DataFrame:
-    """Return mean and standard deviation over repeats by algorithm and group that have any."""
+    """Return mean and standard deviation over repeats, by algorithm and group."""
     rows = results.repeats[results.repeats["metric"] == metric]
     return rows.groupby(["algorithm", "group"])[column].agg(["mean", "std"]).dropna(subset="mean")
 
@@ -398,7 +398,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         [name for group in results.groups for name in (group, *more)],
         _blocks(results, rows),
         f"{measures}, {_over_repeats(results)}; the best method is marked"
-        + ", and each baseline that is as good or better" * bool(results.baselines)
+        + ", and every baseline at least as good" * bool(results.baselines)
         + ".",
         *(["paper: the published error; diff.: measured minus published."] if more else []),
     )
@@ -434,7 +434,7 @@ def sparsity_table(results: Results) -> Table:
         [*results.groups, *(f"vs {results.algorithms[label]}" for label in full)],
         _blocks(results, rows),
         f"Fraction of the training points used as basis functions, {_over_repeats(results)}. vs: "
-        "how many more (+) or fewer (−) basis functions than that method, mean over groups.",  # noqa: RUF001
+        "percentage of basis functions more (+) or fewer (−) than that method, mean over groups.",  # noqa: RUF001
         *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
     )
 
@@ -465,10 +465,14 @@ def parameter_table(results: Results) -> Table:
         "Chosen parameters",
         results.groups,
         blocks,
-        "Median over repeats (the lower one of two); in brackets, in how many repeats the choice "
-        "was on an edge of its grid. Basis functions are fractions of the training points if below "
-        "1.",
-        *([f"Mostly on an edge of the grid (its ends): {'; '.join(on_edge)}."] if on_edge else []),
+        "Median over repeats (the lower of two middle values); in brackets, the number of repeats "
+        "in which the choice was on an edge of its grid. Numbers of basis functions below 1 are "
+        "fractions of the training points.",
+        *(
+            [f"Mostly on an edge of the grid (ends in brackets): {'; '.join(on_edge)}."]
+            if on_edge
+            else []
+        ),
     )
 
 
@@ -483,7 +487,7 @@ def _chosen_value(rows: pd.DataFrame, column: str) -> Value:
 
 
 def _number_text(number: float) -> str:
-    """Return a number; a power of two outside the usual numbers as such."""
+    """Return a number as text; very large and small powers of two as powers."""
     exponent = math.log2(number) if number > 0 else 0.5
     power = exponent.is_integer() and not 0.25 <= number <= 16
     return f"2^{int(exponent)}" if power else f"{number:.3g}"
@@ -527,10 +531,10 @@ def significance_table(
         f"Tests of the {error} over {over}",
         _TESTS,
         blocks,
-        f"Difference of the {error}, mean and 95% bootstrap interval; negative: the method named "
-        f"first is better. {title} is compared with the other methods; the best method of the "
-        "group, chosen by these errors, which favours it, with each baseline. Holm: p corrected "
-        f"over the rows of either kind; marked if below {SIGNIFICANT}.",
+        f"Difference of the {error}, mean and 95% bootstrap interval; negative if the method named "
+        f"first is better. {title} is compared with every other method, and the best method of the "
+        "group with every baseline; the best is chosen by these errors, which favours it. Holm: p "
+        f"corrected separately over the rows of both kinds; marked if below {SIGNIFICANT}.",
         f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
     )
 
@@ -561,7 +565,7 @@ def significance_tables(results: Results, control: str | None = None) -> list[Ta
 
 
 def claim_notes() -> tuple[str, ...]:
-    """Return how verdicts on claims come about."""
+    """Return notes that explain the verdicts on claims."""
     small = ", ".join(
         f"{small_difference(metric):g} for the {METRICS[metric].title}"
         for metric in ("disagreement", "squared_error")
@@ -569,20 +573,20 @@ def claim_notes() -> tuple[str, ...]:
     return (
         "A claim holds if all its comparisons, in every group, agree with it; it holds partly if "
         "at least half of them do; otherwise it does not hold. Tests are Wilcoxon's over repeats, "
-        f"p < {SIGNIFICANT}, uncorrected, as in the paper. About as good is what is not "
-        f"significantly worse, or by a small difference only: below {small}. A saving of basis "
-        "functions agrees if the 95% interval of the measured one contains it. Undecided: "
-        f"something is missing, or there are fewer than {LEAST_PAIRS} repeats, which cannot reach "
-        f"p < {SIGNIFICANT}.",
-        "Mean difference: over all comparisons of the claim, of the side named first minus the "
-        "other, with a 95% bootstrap interval over repeats.",
+        f"p < {SIGNIFICANT}, uncorrected, as in the paper. A method does about as well as another "
+        f"if it is not significantly worse, or by a small difference only: below {small}. A "
+        "published saving of basis functions agrees if the 95% interval of the measured saving "
+        "contains it. Undecided: results are missing, or there are fewer than "
+        f"{LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
+        "Mean difference: the side named first minus the other, over all comparisons of the claim, "
+        "with a 95% bootstrap interval over repeats.",
     )
 
 
 def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) -> Table:
-    """Return verdicts as a table; claims about a table without results are named in a note.
+    """Return verdicts as a table; notes list claims about tables without results.
 
-    With `results`, the run that the claims are about, the findings are also in words.
+    With `results`, the run that the claims are about, adds the findings in words.
     """
     columns = ("verdict", "because", "mean difference", "in words")[: 4 if results else 3]
     rows = {}
@@ -590,7 +594,7 @@ def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) ->
         if not one.absent:
             texts = (one.outcome, one.reason, one.size, one.sentence)
             rows[str(one.claim)] = tuple(map(Value, texts[: len(columns)]))
-    left_out = (f"Left out, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
+    left_out = (f"Not judged, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
     title, blocks, notes = "Claims of the paper", {"the paper says": rows}, claim_notes()
     if results is None:
         return Table("claims", title, columns, blocks, (*notes, *left_out), align="l")
@@ -608,9 +612,9 @@ def all_tables(
 ) -> list[Table]:
     """Return every table of runs, each with the verdicts on claims about it.
 
-    A verdict about two runs is shown with the first; `others` are runs that claims may need too;
-    `compare` adds the published errors; `control` is the label of the algorithm that the others are
-    tested against; `wide` tables span two columns in LaTeX.
+    A verdict about two runs is shown with the first; `others` are further runs that claims may
+    need; `compare` adds the published errors; `control` is the label of the algorithm that the
+    others are tested against; `wide` tables span two columns in LaTeX.
     """
     tables, verdicts = [], judge_claims(runs, others=others)
     for run in runs:

@@ -1,5 +1,5 @@
 "use strict";
-// A click on a header sorts its table; a second click turns the order round. Empty cells stay last.
+// A click on a header sorts its table, a second click reverses the order. Empty cells stay last.
 for (const table of document.querySelectorAll(".box table")) {
   const headers = [...table.tHead.rows[0].cells];
   headers.forEach((header, column) => {
@@ -25,16 +25,16 @@ for (const table of document.querySelectorAll(".box table")) {
     });
   });
 }
-// A table that is wider than its box says so.
+// Mark tables that are wider than their box.
 const sizes = new ResizeObserver((entries) => {
   for (const { target } of entries) target.classList.toggle("scrolls", target.scrollWidth > target.clientWidth);
 });
 for (const box of document.querySelectorAll(".box")) sizes.observe(box);
-// On paper nothing can be opened.
+// Unfold everything for printing.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });
-// The contents show where the reader is.
+// Highlight the current section in the contents.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
 const seen = new Set();
 const watch = new IntersectionObserver((entries) => {
@@ -48,7 +48,7 @@ const watch = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "-20% 0px -60% 0px" });
 for (const id of links.keys()) watch.observe(document.getElementById(id));
-// A link to a claim opens its numbers.
+// A link to a claim unfolds its numbers.
 const open = () => {
   const inside = document.querySelector(":target > details");
   if (inside) inside.open = true;
