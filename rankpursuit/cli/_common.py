@@ -43,7 +43,7 @@ def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
 
 
 class Failure(click.ClickException):
-    """Ends a command; prints ``error: ...`` for each message, and ``try: ...`` if there is advice."""
+    """Ends a command; prints ``error: ...`` for each message, and any advice."""
 
     def __init__(self, *messages: str, exit_code: int = 1, attempt: str | None = None) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable

@@ -48,8 +48,8 @@ def main(
     Writes tables.md, tables.csv, tables.tex and tables/*.tex into each of the RESULTS, and prints
     errors, sparsity and the verdicts on the paper's claims. Each of tables/*.tex is one table, to
     \input into a paper; tables.tex is a document with all of them. The files also contain the
-    chosen parameters and Wilcoxon tests, over repeats and over users. Claims about two tables need the
-    RESULTS of both.
+    chosen parameters and Wilcoxon tests, over repeats and over users. Claims about two tables
+    need the RESULTS of both.
 
     Without RESULTS, uses for each table of the paper your run in results/ if it is complete,
     otherwise the reference run in results/reference/, and writes to results/tables/.

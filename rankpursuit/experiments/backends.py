@@ -264,8 +264,8 @@ class Dask:
                 found["the scheduler"] = error
         if problems := [f"{who}: {x}" for who, x in found.items() if isinstance(x, Exception)]:
             remedy = (
-                f"install 'rankpursuit[dask]=={environment[0][1]}' there, with the package versions "
-                "of this machine; set OPENBLAS_CORETYPE to the same value on all machines; copy "
+                f"install 'rankpursuit[dask]=={environment[0][1]}' there, with the versions of "
+                "this machine; set OPENBLAS_CORETYPE to the same value on all machines; copy "
                 "the data there, or set RANKPURSUIT_DATA on the worker"
             )
             raise ClusterError([*problems, remedy])

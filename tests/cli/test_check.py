@@ -63,5 +63,5 @@ def test_without_the_data_the_rest_is_checked_and_the_command_says_so(tmp_path, 
     ratings_of.cache_clear()
     words = ("--only", "jester_supervised", "--recompute", "1")
     result = call(ROOT / "results/reference", *words)
-    assert "note: Table 1: not computed again: jester: not found" in result.stdout
+    assert "note: Table 1: not recomputed: jester: not found" in result.stdout
     assert result.exit_code == 0

@@ -100,7 +100,7 @@ def test_a_config_that_is_there_is_not_overwritten(here):
     (here / "mine.yaml").write_text("precious")
     result = invoke(init, "mine")
     assert result.exit_code == 1
-    assert "is there already" in result.output
+    assert "already exists" in result.output
     assert (here / "mine.yaml").read_text() == "precious"
 
 

@@ -159,7 +159,7 @@ def test_a_failing_algorithm_gives_status_1_and_is_named(config, tmp_path, monke
         (["--set", "repeats=0"], ["repeats: "]),
         (["--set", "repeats=0", "--set", "seed=-1"], ["repeats: ", "seed: "]),
         (["--only", "rlss"], ["--only rlss: no such algorithm; did you mean rls?"]),
-        (["--groups", "1-2"], ["--groups 1-2: no such group; known are 15-30, 31-60"]),
+        (["--groups", "1-2"], ["--groups 1-2: no such group; choose from 15-30, 31-60"]),
         (["--set", "protocol.reference_users=5000"], ["5000 reference users are needed"]),
         (["--set", "protocol.test_users=5000"], ["5000 test users"]),
     ],

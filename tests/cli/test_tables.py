@@ -89,7 +89,7 @@ def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, 
         "not included: results/broken/users.csv.gz: missing; run rp-run again to write it",
         "Table 4: results/reference/broken (the reference; results/broken is incomplete)",
         "Table 5: results/other (your run, changed)",
-        "not included: results/demo; name it to include it",
+        "not included: results/demo; pass it as an argument to include it",
     ]
     assert [run.table for run in runs] == [1, 2, 3, 4, 5]
 
@@ -105,8 +105,8 @@ def test_a_run_without_a_complete_repeat_is_one_line_and_status_one(command, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["started"]
     assert result.exit_code == 1
     assert result.stderr == (
-        f"error: {folder}: no group, repeat and algorithm is complete yet: run rp-run until one "
-        "is\n"
+        f"error: {folder}: no results: no group, repeat and algorithm is complete; run rp-run, or "
+        "give another folder\n"
     )
 
 
@@ -179,8 +179,8 @@ def cut(path):
     ("spoil", "said"),
     [
         (lambda run: (run / "curves.csv").unlink(), "curves.csv: missing"),
-        (lambda run: cut(run / "repeats.csv"), "repeats.csv: not what the run wrote"),
-        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: not what the run wrote"),
+        (lambda run: cut(run / "repeats.csv"), "repeats.csv: changed since the run"),
+        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: changed since the run"),
         (lambda run: (run / "config.yaml").write_text("name: one\n"), "config.yaml: not what the"),
         (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
         (

@@ -28,8 +28,8 @@ algorithms:
 METHODS = ", ".join(REGISTERED)
 PLUGIN = " (methods of a plug-in need --plugin)"
 SHARES_OR_COUNTS = (
-    "expected a list of integers of at least 1 (counts), or numbers with a decimal point "
-    "above 0 and up to 1.0 (fractions), not both"
+    "expected a list of counts (integers from 1), or of fractions (numbers with a decimal point, "
+    "above 0, up to 1.0), not both"
 )
 
 
@@ -59,7 +59,7 @@ BAD_FOR_EDITORS_TOO = [
     ("protcol={}", "protcol: unknown key; did you mean protocol?"),
     (
         "colour=red",
-        "colour: unknown key; known are name, table, data, protocol, kernel, ties, metrics, "
+        "colour: unknown key; choose from name, table, data, protocol, kernel, ties, metrics, "
         "tuning, tuning_on, offset, repeats, seed, algorithms, extends",
     ),
     ("name=two words", 'name: expected letters, digits, _ and -, got "two words"'),
@@ -80,7 +80,7 @@ BAD_FOR_EDITORS_TOO = [
     ("metrics=disagreement", 'metrics: expected a list, got "disagreement"'),
     (
         "metrics=[accuracy]",
-        'metrics[0]: unknown metric "accuracy"; known are disagreement, squared_error, ndcg',
+        'metrics[0]: unknown metric "accuracy"; choose from disagreement, squared_error, ndcg',
     ),
     # data
     ("data=jester", 'data: expected a mapping, got "jester"'),
@@ -116,19 +116,19 @@ BAD_FOR_EDITORS_TOO = [
     ("kernel.widths=[1, -2]", "kernel.widths: expected a list of positive numbers, got [1, -2]"),
     ("kernel.widths=[0]", "kernel.widths: expected a list of positive numbers, got [0]"),
     ("kernel.widths=wide", 'kernel.widths: expected a list of numbers, got "wide"'),
-    ("kernel.widths=[1, 1]", "kernel.widths: expected each only once, got [1, 1]"),
+    ("kernel.widths=[1, 1]", "kernel.widths: expected distinct values, got [1, 1]"),
     ("kernel.widths.too=3", "kernel.widths.too: unknown key; did you mean to?"),
     ("kernel.widths.to=high", 'kernel.widths.to: expected a number, got "high"'),
     ("kernel.widths.step=0", "kernel.widths.step: expected greater than 0, got 0"),
     ("kernel.widths={from: 1}", "kernel.widths.to: required, but not given"),
     # algorithms
-    ("algorithms=[rls]", 'algorithms: expected a mapping of at least one, got ["rls"]'),
+    ("algorithms=[rls]", 'algorithms: expected a mapping with at least one algorithm, got ["rls"]'),
     ("algorithms.rls=1", "algorithms.rls: expected a mapping, got 1"),
     (
         "algorithms.rank_svn={C: [1]}",
         "algorithms.rank_svn: unknown algorithm; did you mean rank_svm?" + PLUGIN,
     ),
-    ("algorithms.x={n_basis: 3}", f"algorithms.x: unknown algorithm; known are {METHODS}{PLUGIN}"),
+    ("algorithms.x={n_basis: 3}", f"algorithms.x: unknown algorithm; choose from {METHODS}{PLUGIN}"),
     (
         "algorithms.x={method: rank_rsl, lambda: 1}",
         'algorithms.x.method: unknown method "rank_rsl"; did you mean rank_rls?' + PLUGIN,
@@ -150,7 +150,7 @@ BAD_FOR_EDITORS_TOO = [
         'algorithms.rank_svm.loss: expected hinge or squared_hinge, got "square"',
     ),
     ("algorithms.rls.lambdas=1", "algorithms.rls.lambdas: unknown key; did you mean lambda?"),
-    ("algorithms.rls.C=1", "algorithms.rls.C: unknown key; known are method, lambda"),
+    ("algorithms.rls.C=1", "algorithms.rls.C: unknown key; choose from method, lambda"),
     (
         "algorithms.ranking_pursuit.fitting=fast",
         'algorithms.ranking_pursuit.fitting: expected basic, backfit or prefit, got "fast"',
@@ -189,13 +189,13 @@ BAD_FOR_EDITORS_TOO = [
 ]
 BAD = [
     *BAD_FOR_EDITORS_TOO,
-    ("algorithms={}", "algorithms: expected a mapping of at least one, got {}"),
+    ("algorithms={}", "algorithms: expected a mapping with at least one algorithm, got {}"),
     ("algorithms.rank_svm={loss: hinge}", "algorithms.rank_svm.C: required, but not given"),
     ("repeats=", "repeats: expected a valid integer, got null"),
     ("repeats=2.0", "repeats: expected a valid integer, got 2.0"),
     (
         "metrics=[disagreement, disagreement]",
-        'metrics: expected each only once, got ["disagreement", "disagreement"]',
+        'metrics: expected distinct values, got ["disagreement", "disagreement"]',
     ),
     (
         "protocol.groups=[[20, 40], [60, 40]]",
@@ -203,7 +203,7 @@ BAD = [
     ),
     (
         "protocol.groups=[[20, 40], [20, 40]]",
-        "protocol.groups: expected each only once, got [[20, 40], [20, 40]]",
+        "protocol.groups: expected distinct values, got [[20, 40], [20, 40]]",
     ),
     (
         "protocol.test_user_bounds=[300, 50]",
@@ -235,7 +235,7 @@ BAD = [
     ("repeats", "repeats: expected key=value, such as protocol.test_users=50"),
     ("=3", "=3: expected key=value, such as protocol.test_users=50"),
     ("a..b=3", "a..b=3: expected key=value, such as protocol.test_users=50"),
-    ("extends=a.yaml", "extends: can be given in a file only, got extends=a.yaml"),
+    ("extends=a.yaml", "extends=a.yaml: extends is allowed in a file only"),
     ("seed.low=3", "seed.low: no such key: seed is 1, not a mapping"),
     ("seed=[1", "seed=[1, line 1: expected ',' or ']', but got '<stream end>'"),
     (
@@ -330,7 +330,7 @@ FILES = [
     ("extends: [a, b]\n", 'extends: expected a name or the path of a file, got ["a", "b"]'),
     (
         "extends: nowhere.yaml\n",
-        "{folder}/nowhere.yaml: no such file; `rp-run --list` names those that come with "
+        "{folder}/nowhere.yaml: no such file; `rp-run --list` lists those that come with "
         "rankpursuit",
     ),
     (
@@ -340,7 +340,7 @@ FILES = [
     ("extends: confg.yaml\n", "{folder}/confg.yaml: no such file; did you mean {file}?"),
     (
         "extends: config.yaml\n",
-        "{file}: extends goes round in a circle: config.yaml -> config.yaml",
+        "{file}: circular extends: config.yaml -> config.yaml",
     ),
     ("extends: .\n", "{folder}: cannot be read: Is a directory"),
     ("seed: !!int x\n", "{file}: invalid literal for int() with base 10: 'x'"),
@@ -361,7 +361,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_line(tmp_path, monkeypat
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    advice = "; `rp-run --list` names those that come with rankpursuit"
+    advice = "; `rp-run --list` lists those that come with rankpursuit"
     assert errors_of(tmp_path / "none.yaml") == [f"{tmp_path}/none.yaml: no such file{advice}"]
 
 
@@ -389,7 +389,7 @@ def test_files_that_extend_each_other_are_refused(tmp_path):
     for name, other in (("a", "b"), ("b", "c"), ("c", "a")):
         (tmp_path / f"{name}.yaml").write_text(f"extends: {other}.yaml\n", encoding="utf-8")
     assert errors_of(tmp_path / "a.yaml") == [
-        f"{tmp_path}/c.yaml: extends goes round in a circle: a.yaml -> b.yaml -> c.yaml -> a.yaml"
+        f"{tmp_path}/c.yaml: circular extends: a.yaml -> b.yaml -> c.yaml -> a.yaml"
     ]
 
 

@@ -73,17 +73,17 @@ def test_it_waits_for_a_first_worker_and_tells_so(dask):
     dask.end_workers()
     told = []
 
-    def tell(line):
+    def report(line):
         told.append(line)
         if line.startswith("no worker, "):
             dask.add_worker()
 
-    with Dask(dask.address, tell) as cluster:
+    with Dask(dask.address, report) as cluster:
         cluster.check(run_of(small_config()).experiment.data)
         assert cluster.count() == 1
     assert told[0].startswith("dashboard: http://127.0.0.1:")
     remedy = f"dask worker --nthreads 1 {dask.address}"
-    assert told[1] == f"no worker, waiting 600 seconds for one: {remedy}"
+    assert told[1] == f"no worker; waiting 600 seconds for one. Start it with: {remedy}"
 
 
 def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
@@ -94,7 +94,7 @@ def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
         pytest.raises(RunError, match="the cluster had no worker for 1 seconds"),
     ):
         cluster.check(run_of(small_config()).experiment.data)
-    assert told[1].startswith("no worker, waiting 1 seconds for one: ")
+    assert told[1].startswith("no worker; waiting 1 seconds for one. ")
 
 
 def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first(dask):
@@ -119,12 +119,12 @@ def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
     dask.end_workers()
     worker, _ = dask.add_worker()
 
-    def tell(line):
+    def report(line):
         if line.startswith("no worker, "):
             dask.add_worker()
 
     jobs = few_jobs(run, 4) * 50
-    with Dask(dask.address, tell, 60) as cluster:
+    with Dask(dask.address, report, 60) as cluster:
         results = cluster.evaluate(run.experiment, jobs)
         next(results)
         worker.kill()

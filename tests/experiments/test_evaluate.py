@@ -198,4 +198,4 @@ def test_parameters_of_a_user_that_depend_on_a_failed_algorithm_are_a_failure_to
     found = evaluate_unit(run.experiment, unit, run.labels, {})
     assert found.results == {}
     assert found.failures["ranking_pursuit"].endswith("FloatingPointError: made up")
-    assert found.failures["sparse_rank_rls"].endswith("no parameters without ranking_pursuit")
+    assert found.failures["sparse_rank_rls"].endswith("parameters depend on ranking_pursuit")

@@ -64,7 +64,7 @@ def test_whole_numbers_stay_whole():
     ("grid", "said"),
     [
         ([], "a list of numbers"),
-        ([1, 2, 1.0], "each only once"),
+        ([1, 2, 1.0], "distinct values"),
         ([1, "2"], "a list of numbers"),
         ([1, True], "a list of numbers"),
         ([[1]], "a list of numbers"),
@@ -76,7 +76,7 @@ def test_whole_numbers_stay_whole():
         (None, "a list of numbers"),
         ({}, "required, but not given"),
         ({"base": 2, "from": 3, "to": 1}, "expected from <= to, got from 3 to 1"),
-        ({"base": 1, "from": 0, "to": 1}, "each only once"),
+        ({"base": 1, "from": 0, "to": 1}, "distinct values"),
         ({"base": -2, "from": 0, "to": 1}, "expected greater than 0, got -2"),
         ({"base": 2, "from": 0, "to": 1, "step": 0}, "expected greater than 0, got 0"),
         ({"from": 0, "to": 1, "step": 1e-9}, "at most 10,000 numbers, got 1,000,000,001"),

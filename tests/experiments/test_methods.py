@@ -380,7 +380,7 @@ def test_views_without_skill_weigh_the_same_and_skill_makes_a_difference(monkeyp
 
 @pytest.mark.parametrize("options", [{"views": "points"}, {"views": "loss", "n_views": 1}])
 def test_weighted_aggregation_without_points_to_weigh_on_is_refused(options):
-    with pytest.raises(ConfigError, match=r"aggregation: expected views: loss and two views"):
+    with pytest.raises(ConfigError, match=r"aggregation: weighted needs views: loss and at least two views"):
         task_and_spec(aggregation="weighted", **options)
 
 
@@ -390,7 +390,7 @@ def test_weighted_aggregation_without_points_to_weigh_on_is_refused(options):
         ({"n_views": 30}, "30 views need 30 dictionary points"),
         ({"n_views": 20, "dictionary": "scored"}, "20 views need 20 dictionary points"),
         ({"n_views": 10, "views": "loss"}, "10 views need 20 scored training items"),
-        ({"n_views": 11, "views": "features"}, "11 views of 10 reference users"),
+        ({"n_views": 11, "views": "features"}, "11 views need 11 reference users, got 10"),
     ],
 )
 def test_more_views_than_a_task_can_fill_are_refused(options, said):

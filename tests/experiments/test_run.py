@@ -289,8 +289,8 @@ def test_shared_results_are_the_bytes_of_a_run_apart(metric, tuning, tmp_path, m
     for run, name in ((wide, "wide"), (narrow, "apart")):
         assert run_into(run, tmp_path / name) == []
     monkeypatch.setattr(evaluate, "predict_grid", None)  # nothing is computed again
-    lenders = [(wide, RunFolder(tmp_path / "wide"))]
-    assert run_into(narrow, tmp_path / "shared", lenders=lenders) == []
+    reusable = [(wide, RunFolder(tmp_path / "wide"))]
+    assert run_into(narrow, tmp_path / "shared", reusable=reusable) == []
     assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
 
 
@@ -300,7 +300,7 @@ def test_units_that_a_run_lacks_are_computed_next_to_reused_ones(tmp_path):
         assert run_into(run, tmp_path / name) == []
     with closing(sqlite3.connect(tmp_path / "both" / "results.sqlite")) as store, store:
         store.execute("DELETE FROM results WHERE chunk = 1")
-    assert run_into(one, tmp_path / "shared", lenders=[(both, RunFolder(tmp_path / "both"))]) == []
+    assert run_into(one, tmp_path / "shared", reusable=[(both, RunFolder(tmp_path / "both"))]) == []
     assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
 
 
@@ -317,8 +317,8 @@ def test_results_that_cannot_be_reused_are_computed(tmp_path):
     assert run_into(both, tmp_path / "both") == []
     more = {"algorithms": ALGORITHMS | {"rank_svm": small_config()["algorithms"]["rank_svm"]}}
     run, lines = run_of(shared("disagreement", **more), repeats=2), []
-    lenders = [(both, RunFolder(tmp_path / "both"))]
-    assert run_into(run, tmp_path / "shared", lenders=lenders, tell=lines.append) == []
+    reusable = [(both, RunFolder(tmp_path / "both"))]
+    assert run_into(run, tmp_path / "shared", reusable=reusable, report=lines.append) == []
     assert run_into(run, tmp_path / "apart") == []
     assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
     assert lines == ["reused: 48 users of small"]
@@ -367,7 +367,7 @@ class TestRunExperiment:
     def test_errors_are_exceptions(self, tmp_path, monkeypatch):
         with pytest.raises(ConfigError, match="--only rsl: no such algorithm; did you mean rls"):
             run_experiment(small_config(), only=["rsl"])
-        with pytest.raises(ConfigError, match="overrides: change the mapping itself"):
+        with pytest.raises(ConfigError, match="overrides: not allowed with a mapping"):
             run_experiment(small_config(), overrides=["repeats=1"])
         with pytest.raises(ConfigError, match="n-jobs"):
             run_experiment(small_config(), n_jobs=0)

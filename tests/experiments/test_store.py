@@ -53,7 +53,7 @@ def test_results_of_something_else_are_refused(path, other, reason):
 def test_a_store_of_an_earlier_version_is_refused_and_kept(path, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr("rankpursuit.experiments.store.FORMAT", 6)
-    with pytest.raises(StoreError, match="earlier version of rankpursuit: use --fresh"):
+    with pytest.raises(StoreError, match="another version of rankpursuit: use --fresh"):
         Store(path, IDENTITY)
     assert path.read_bytes() == before
 
@@ -63,7 +63,7 @@ def test_a_store_of_format_4_is_refused(tmp_path):
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
     connection.close()
-    with pytest.raises(StoreError, match="earlier version of rankpursuit: use --fresh"):
+    with pytest.raises(StoreError, match="another version of rankpursuit: use --fresh"):
         Store(path, IDENTITY)
 
 
@@ -118,8 +118,8 @@ def tiny(tmp_path_factory):
                 known[repr(job)] = evaluate_unit(experiment, *job)
             yield known[repr(job)]
 
-    def resume(where, tell=lambda line: None):
-        return run_session(whole, RunFolder(where), evaluate, tell=tell).failures
+    def resume(where, report=lambda line: None):
+        return run_session(whole, RunFolder(where), evaluate, report=report).failures
 
     store = (folder / "results.sqlite").read_bytes()
     return SimpleNamespace(folder=folder, store=store, results=contents(folder), resume=resume)

@@ -75,13 +75,13 @@ def refused(folder):
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_that_is_not_what_the_run_wrote_is_refused(results, table, change):
     edit(results / table, change)
-    assert f"{table}: not what the run wrote" in refused(results)
+    assert f"{table}: changed since the run" in refused(results)
 
 
 def test_tables_shortened_together_are_refused(results):
     for name in TABLES:
         edit(results / name, lambda lines: [line for line in lines if "rank_rls" not in line])
-    assert "repeats.csv: not what the run wrote" in refused(results)
+    assert "repeats.csv: changed since the run" in refused(results)
 
 
 @pytest.mark.parametrize("text", ["[]", "{", "{}", "\xff", "", '{"files": {}}'])
@@ -110,7 +110,7 @@ def test_labels_that_look_like_missing_values_keep_their_rows(tmp_path):
 @pytest.mark.parametrize("text", ["{", "- 1", "", "!!python/object:os.system x", "name: other"])
 def test_a_config_edited_by_hand_is_refused(results, text):
     (results / "config.yaml").write_text(text)
-    assert "config.yaml: not what the run wrote" in refused(results)
+    assert "config.yaml: changed since the run" in refused(results)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_every_command_reports_it_in_one_line_and_writes_nothing(command, tmp_pa
     result = CliRunner().invoke(command.main, words)
     assert result.exit_code == 1
     where = "runs/jester_supervised/repeats.csv"
-    assert result.stderr.startswith(f"error: {where}: not what the run wrote")
+    assert result.stderr.startswith(f"error: {where}: changed since the run")
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
     assert sorted(tmp_path.rglob("*")) == before

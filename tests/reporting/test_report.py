@@ -294,13 +294,13 @@ def test_the_story_says_what_the_fill_of_missing_ratings_changes_on_movielens(tm
         for _, label, group, error in published_tables()[3].each_cell()
     }
     summary = summarise([movielens("own", "user", far)], [movielens("inferred", "set", near)])
-    assert summary.story[0] == (
-        "MovieLens looked different because of the fill of missing ratings.",
+    assert summary.highlights[0] == (
+        "MovieLens deviates from the paper because of how missing ratings are filled.",
         "With the reference user's median over all ratings, 0 of 18 errors are within tolerance "
         "(on average 0.377 lower than published); over the items at hand, training and test items "
         "apart, 18 of 18 errors are within tolerance (on average 0.001 higher than published).",
     )
-    assert not any("fill" in start for start, _ in summarise([movielens("a", "set", {})]).story)
+    assert not any("fill" in start for start, _ in summarise([movielens("a", "set", {})]).highlights)
 
 
 def test_the_story_says_what_a_baseline_without_learning_gets(tmp_path):
@@ -310,7 +310,7 @@ def test_the_story_says_what_a_baseline_without_learning_gets(tmp_path):
         for table in (1, 3, 5)
     ]
     runs[1] = replace(runs[1], experiment=runs[1].experiment.model_copy(update=MOVIELENS))
-    assert summarise(runs).story == [
+    assert summarise(runs).highlights == [
         (
             "A baseline without learning,",
             "the mean rating of an item, has an error of 0.390 on Jester (best method: 0.396, "
@@ -325,18 +325,18 @@ MOVIELENS = {"data": load_experiment("movielens_supervised").data}
 def test_run_about_no_table_tells_its_best_method(tmp_path):
     summary = summarise([load_results(write_run(tmp_path, name="mine"))])
     assert summary.setups == []
-    ((start, found),) = summary.story
+    ((start, found),) = summary.highlights
     assert start == "Lowest error, mean over groups:"
     assert re.fullmatch(r"0\.\d{3} on mine \(RLS, normalised disagreement error\)\.", found)
 
 
 def test_the_best_method_of_a_run_is_no_baseline(tmp_path):
     run = load_results(write_results(tmp_path / "own", table=None, baselines={"mean_rating": 0.1}))
-    ((_, found),) = summarise([run]).story
+    ((_, found),) = summarise([run]).highlights
     assert "0.100 on own (best method: 0.396, Ranking Pursuit)" in found
 
 
 def test_second_run_of_a_table_is_told_by_itself(jester):
     summary = summarise([jester, replace(jester), replace(jester)])
     assert len(summary.setups) == 1
-    assert summary.story[0][1].count("(Ranking Pursuit, ") == 3
+    assert summary.highlights[0][1].count("(Ranking Pursuit, ") == 3
