@@ -133,7 +133,10 @@ def invoke(*arguments):
 def test_a_number_of_processes_is_refused_for_a_cluster(config):
     result = invoke(config, *on("tcp://host:8786"), "-j", "2")
     assert result.exit_code == 2
-    assert result.output == "error: --n-jobs: not allowed with --scheduler; the cluster has its own workers\n"
+    assert (
+        result.output
+        == "error: --n-jobs: not allowed with --scheduler; the cluster has its own workers\n"
+    )
 
 
 def test_without_dask_the_command_to_install_it_is_told(config, monkeypatch):

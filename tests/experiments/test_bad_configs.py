@@ -128,7 +128,10 @@ BAD_FOR_EDITORS_TOO = [
         "algorithms.rank_svn={C: [1]}",
         "algorithms.rank_svn: unknown algorithm; did you mean rank_svm?" + PLUGIN,
     ),
-    ("algorithms.x={n_basis: 3}", f"algorithms.x: unknown algorithm; choose from {METHODS}{PLUGIN}"),
+    (
+        "algorithms.x={n_basis: 3}",
+        f"algorithms.x: unknown algorithm; choose from {METHODS}{PLUGIN}",
+    ),
     (
         "algorithms.x={method: rank_rsl, lambda: 1}",
         'algorithms.x.method: unknown method "rank_rsl"; did you mean rank_rls?' + PLUGIN,

@@ -380,7 +380,9 @@ def test_views_without_skill_weigh_the_same_and_skill_makes_a_difference(monkeyp
 
 @pytest.mark.parametrize("options", [{"views": "points"}, {"views": "loss", "n_views": 1}])
 def test_weighted_aggregation_without_points_to_weigh_on_is_refused(options):
-    with pytest.raises(ConfigError, match=r"aggregation: weighted needs views: loss and at least two views"):
+    with pytest.raises(
+        ConfigError, match=r"aggregation: weighted needs views: loss and at least two views"
+    ):
         task_and_spec(aggregation="weighted", **options)
 
 

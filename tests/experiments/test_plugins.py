@@ -156,7 +156,7 @@ def test_a_plug_in_that_is_not_there_is_one_error(tmp_path):
 
 @pytest.mark.parametrize("name", ["random.py", "numpy.py"])
 def test_a_plug_in_does_not_take_the_place_of_another_module(tmp_path, name):
-    with pytest.raises(ConfigError, match="there is another module .*: rename the file"):
+    with pytest.raises(ConfigError, match=r"there is another module .*: rename the file"):
         load_plugins([write(tmp_path, "", name)])
 
 

@@ -124,7 +124,9 @@ def test_only_narrows_on_purpose_and_refuses_other_names(tmp_path):
     both = expecting() | {5: expecting(config="jester_crrp", table=5, claims={})[1]}
     assert len(check_results(tmp_path, both, only=["jester_supervised"]).cells) == 18
     assert any("Table 5" in line for line in check_results(tmp_path, both).problems)
-    with pytest.raises(ResultsError, match="no such table; choose from jester_supervised, jester_c"):
+    with pytest.raises(
+        ResultsError, match="no such table; choose from jester_supervised, jester_c"
+    ):
         check_results(tmp_path, both, only=["jester"])
 
 

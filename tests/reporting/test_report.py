@@ -300,7 +300,9 @@ def test_the_story_says_what_the_fill_of_missing_ratings_changes_on_movielens(tm
         "(on average 0.377 lower than published); over the items at hand, training and test items "
         "apart, 18 of 18 errors are within tolerance (on average 0.001 higher than published).",
     )
-    assert not any("fill" in start for start, _ in summarise([movielens("a", "set", {})]).highlights)
+    assert not any(
+        "fill" in start for start, _ in summarise([movielens("a", "set", {})]).highlights
+    )
 
 
 def test_the_story_says_what_a_baseline_without_learning_gets(tmp_path):
