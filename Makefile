@@ -10,7 +10,7 @@ PAPER := jester_supervised jester_semi_supervised movielens_supervised \
 	movielens_semi_supervised jester_crrp
 UNLOCKED := $(BIN)/python -m pip freeze | grep -ivxFf - requirements.lock | grep == && \
 	echo 'The reference was made with these versions, others are installed: last digits may differ.' || true
-FEATURES := user-20 user-50 user-300 set-50 set-300
+FEATURES := user-20 user-50 user-100 user-300 set-20 set-50 set-100 set-300 items-300
 
 .PHONY: help run test test-lowest data paper inferred inference interpretations by-user ablations tables check check-full report bench docs \
 	lint format wheel release-check clean

@@ -179,7 +179,7 @@ def test_what_cannot_run_is_refused_with_status_2_before_any_work(
 def test_two_configs_of_one_name_are_refused(config, tmp_path):
     result = invoke(config, config, "--output", tmp_path / "out")
     assert result.exit_code == 2
-    assert "two configs of this name" in result.output
+    assert "two configs have this name" in result.output
 
 
 def test_a_missing_data_set_is_told_with_what_to_do(config, tmp_path):

@@ -136,7 +136,7 @@ def test_of_a_damaged_store_it_is_told_whether_the_results_are_complete(config, 
     before = files_in(results)
     result = invoke(config, results.parent, *SMALL)
     assert_refused(result, "is not a readable store")
-    kept = f"the results in {results} are complete, and rp-tables and rp-report use them"
+    kept = f"or keep the results in {results}: they are complete"
     assert (kept in result.output) == whole
     assert files_in(results) == before
 

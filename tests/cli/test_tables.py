@@ -86,7 +86,7 @@ def test_a_complete_run_takes_the_place_of_the_reference(tmp_path, monkeypatch, 
         "Table 1: results/whole (your run)",
         "Table 2: results/reference/partial (the reference; results/partial is incomplete)",
         "Table 3: results/reference/small (the reference; results/small is incomplete)",
-        "not included: results/broken/users.csv.gz: missing; run rp-run again to write it",
+        "not included: results/broken/users.csv.gz: missing; re-run rp-run to write it again",
         "Table 4: results/reference/broken (the reference; results/broken is incomplete)",
         "Table 5: results/other (your run, changed)",
         "not included: results/demo; pass it as an argument to include it",
@@ -149,7 +149,7 @@ TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the score
 def test_a_claim_about_a_table_that_is_nowhere_is_left_out_and_said(call, tmp_path):
     folder = write_results(tmp_path / "results" / "one", table=1)
     write_results(tmp_path / "results" / "three", table=3)
-    said = f"Left out, since it needs results of Table 2 too: {TWO_TABLES}"
+    said = f"Not judged, since it needs results of Table 2 too: {TWO_TABLES}"
     assert said in " ".join(call("results/one").stdout.split())
     text = (folder / "tables.md").read_text(encoding="utf-8")
     assert f"- {said}" in text
@@ -181,7 +181,7 @@ def cut(path):
         (lambda run: (run / "curves.csv").unlink(), "curves.csv: missing"),
         (lambda run: cut(run / "repeats.csv"), "repeats.csv: changed since the run"),
         (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: changed since the run"),
-        (lambda run: (run / "config.yaml").write_text("name: one\n"), "config.yaml: not what the"),
+        (lambda run: (run / "config.yaml").write_text("name: one\n"), "config.yaml: changed since"),
         (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
         (
             lambda run: (run / "users.csv.gz").rename(run / "elsewhere"),

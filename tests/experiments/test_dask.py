@@ -75,7 +75,7 @@ def test_it_waits_for_a_first_worker_and_tells_so(dask):
 
     def report(line):
         told.append(line)
-        if line.startswith("no worker, "):
+        if line.startswith("no worker; "):
             dask.add_worker()
 
     with Dask(dask.address, report) as cluster:
@@ -107,7 +107,7 @@ def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first
         worker.kill()
         with pytest.raises(RunError, match="no worker for 1 seconds; start one"):
             found.extend(results)
-    assert told[1].startswith("no worker, ")
+    assert told[1].startswith("no worker; ")
     assert (
         sums(found).items()
         <= sums(evaluate_unit(run.experiment, *x) for x in few_jobs(run, 4)).items()
@@ -120,7 +120,7 @@ def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
     worker, _ = dask.add_worker()
 
     def report(line):
-        if line.startswith("no worker, "):
+        if line.startswith("no worker; "):
             dask.add_worker()
 
     jobs = few_jobs(run, 4) * 50

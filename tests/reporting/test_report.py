@@ -161,7 +161,7 @@ def test_partial_run_says_what_is_missing(tmp_path):
     folder = write_run(tmp_path, repeats=2, declared_repeats=3, leave_out=leave_out)
     text = report(tmp_path, folder)
     assert "Not run: RLS." in text
-    assert "of 6 groups and repeats, RankRLS lacks 4, Ranking Pursuit lacks 2" in text
+    assert "of 6 cells (group and repeat), RankRLS lacks 4, Ranking Pursuit lacks 2" in text
     assert "<svg" in text
 
 

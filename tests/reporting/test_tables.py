@@ -271,12 +271,12 @@ def test_nothing_is_missing_from_a_whole_run(run):
         (lambda row: row["algorithm"] == "rank_svm", "Not run: RankSVM."),
         (
             lambda row: row["repeat"] == 4,
-            "Incomplete: of 30 groups and repeats, RLS lacks 3, Matching Pursuit lacks 3, RankSVM "
-            "lacks 3, RankRLS lacks 3, Sparse RankRLS lacks 3, Ranking Pursuit lacks 3.",
+            "Incomplete: of 30 cells (group and repeat), RLS lacks 3, Matching Pursuit lacks 3, "
+            "RankSVM lacks 3, RankRLS lacks 3, Sparse RankRLS lacks 3, Ranking Pursuit lacks 3.",
         ),
         (
             lambda row: row["algorithm"] == "rls" and row["group"] == "40-60" and row["repeat"] > 7,
-            "Incomplete: of 30 groups and repeats, RLS lacks 3.",
+            "Incomplete: of 30 cells (group and repeat), RLS lacks 3.",
         ),
     ],
 )
@@ -334,7 +334,7 @@ def test_chosen_parameters_are_medians_and_edges_are_counted(run):
 
 def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
     table = significance_table(run(table=2, noise=1e-5), "disagreement")
-    assert "SS Ranking Pursuit is compared with the other methods" in table.notes[0]
+    assert "SS Ranking Pursuit is compared with every other method" in table.notes[0]
     pairs, difference, _, p_value, corrected = block(table)["SS Ranking Pursuit - RLS"]
     assert pairs.text == "10"
     assert difference.numbers["difference"] == pytest.approx(0.419 - 0.449)
@@ -363,7 +363,7 @@ def test_claims_that_need_a_table_without_results_are_named_in_a_note(run):
     assert [name for name in block(table) if name.startswith("Tables 1 and 2")] == []
     assert len(block(table)) == 6
     assert table.notes[-1] == (
-        "Left out, since it needs results of Table 2 too: Tables 1 and 2: Supervised methods do "
+        "Not judged, since it needs results of Table 2 too: Tables 1 and 2: Supervised methods do "
         "worse with half of the scores (Table 2) than with all (Table 1)."
     )
 
