@@ -27,21 +27,21 @@ class DownloadError(RankpursuitError):
 
 
 class _ErrorList(RankpursuitError):
-    def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = list(faults)
-        super().__init__("\n".join(self.faults))
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = list(problems)
+        super().__init__("\n".join(self.problems))
 
 
 class ConfigError(_ErrorList, ValueError):
-    """A config that cannot be used; `faults` lists the problems as ``key: message``."""
+    """A config with errors; `problems` lists them as ``key: message``."""
 
 
 class TooFewUsersError(DataError):
-    """Fewer users than the protocol needs; `faults` lists the problems."""
+    """Fewer users than the protocol needs; `problems` lists what is missing."""
 
-    def __init__(self, *faults: str) -> None:
-        self.faults = list(faults)
-        super().__init__("; ".join(self.faults))
+    def __init__(self, *problems: str) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(self.problems))
 
 
 class StoreError(RankpursuitError):
@@ -53,7 +53,7 @@ class RunError(RankpursuitError):
 
 
 class ClusterError(_ErrorList, RunError):
-    """Workers that cannot take part in a run; `faults` lists the problems."""
+    """Workers that cannot take part in a run; `problems` has the reason for each."""
 
 
 class OutputError(RankpursuitError):

@@ -106,8 +106,10 @@ class Command(click.Command):
         except KeyboardInterrupt as stop:
             raise Stopped(stop) from None
         except RankpursuitError as error:
-            faults = getattr(error, "faults", [str(error)])
-            raise Failure(*faults, exit_code=2 if isinstance(error, ConfigError) else 1) from error
+            problems = getattr(error, "problems", [str(error)])
+            raise Failure(
+                *problems, exit_code=2 if isinstance(error, ConfigError) else 1
+            ) from error
         except OSError as error:
             if error.filename is not None:
                 raise Failure(f"{error.filename}: {error.strerror}") from error

@@ -198,10 +198,10 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
             sizes = fitting_sizes(ratings_of(experiment.data).counts, experiment.protocol) or {}
             words = [f"--set {shlex.quote(f'protocol.{x}={sizes[x]}')}" for x in sizes]
             attempt = " ".join([f"rp-run {path}", *words]) if words else None
-        faults = getattr(error, "faults", None)
+        problems = getattr(error, "problems", None)
         own = (f"{path}:", f"{path},")
-        lines = [x if x.startswith(own) else f"{path}: {x}" for x in faults or [str(error)]]
-        raise Failure(*lines, exit_code=2 if faults else 1, attempt=attempt) from error
+        lines = [x if x.startswith(own) else f"{path}: {x}" for x in problems or [str(error)]]
+        raise Failure(*lines, exit_code=2 if problems else 1, attempt=attempt) from error
 
 
 def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list[Run]) -> bool:

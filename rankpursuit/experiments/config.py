@@ -467,7 +467,7 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
         try:
             _apply(config, override)
         except ConfigError as error:
-            errors += error.faults
+            errors += error.problems
     if errors:
         raise ConfigError(errors)
     return parse_experiment(config)

@@ -132,8 +132,8 @@ def load_results(folder: str | Path) -> Results:
         experiment = parse_experiment(read_file(run.config), lenient=True)
     except ConfigError as error:  # of another version
         prefix = f"{run.config}: "
-        faults = [prefix + fault.removeprefix(prefix) for fault in error.faults]
-        raise ResultsError(f"{'; '.join(faults)}; {REWRITE}") from error
+        problems = [prefix + problem.removeprefix(prefix) for problem in error.problems]
+        raise ResultsError(f"{'; '.join(problems)}; {REWRITE}") from error
     repeats, users, curves = (  # an algorithm may be called NA
         pd.read_csv(path, dtype=_TEXT, keep_default_na=False, na_values=[""], low_memory=False)
         for path in run.tables

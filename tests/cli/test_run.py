@@ -153,7 +153,7 @@ def test_a_failing_algorithm_gives_status_1_and_is_named(config, tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    ("arguments", "faults"),
+    ("arguments", "problems"),
     [
         (["--set", "protocol.test_usrs=3"], ["protocol.test_usrs: unknown key", "test_users"]),
         (["--set", "repeats=0"], ["repeats: "]),
@@ -165,12 +165,12 @@ def test_a_failing_algorithm_gives_status_1_and_is_named(config, tmp_path, monke
     ],
 )
 def test_what_cannot_run_is_refused_with_status_2_before_any_work(
-    config, tmp_path, arguments, faults
+    config, tmp_path, arguments, problems
 ):
     result = invoke(config, "--output", tmp_path / "out", *arguments)
     assert result.exit_code == 2
-    for fault in faults:
-        assert fault in result.output
+    for problem in problems:
+        assert problem in result.output
     attempt = (f"error: {config}: ", f"try: rp-run {config} --set ")
     assert all(line.startswith(attempt) for line in result.output.splitlines())
     assert not (tmp_path / "out").exists()

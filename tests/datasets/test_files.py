@@ -202,17 +202,17 @@ def test_a_bad_line_of_a_file_without_a_header_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "problem"),
     [
         ({"header": False, "user": "who"}, "user: expected a number from 1"),
         ({"header": True, "item": 2}, "item: expected a name"),
         ({"header": False, "rating": 9}, "no column '9'; its columns are 1, 2, 3"),
     ],
 )
-def test_names_and_numbers_of_columns_are_not_mixed_up(options, fault, tmp_path):
+def test_names_and_numbers_of_columns_are_not_mixed_up(options, problem, tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user,item,rating\n")
-    with pytest.raises(DataError, match=fault):
+    with pytest.raises(DataError, match=problem):
         load_ratings(path, **options)
 
 
@@ -289,17 +289,17 @@ def test_the_columns_of_a_parquet_file_are_found(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"),
+    ("content", "problem"),
     [
         (b"", "the file is empty"),
         (b"just words\n", "not a table of three or more columns"),
         (b"\xff\xfe\x00", "not text in UTF-8"),
     ],
 )
-def test_what_is_no_table_is_refused_by_name(content, fault, tmp_path):
+def test_what_is_no_table_is_refused_by_name(content, problem, tmp_path):
     path = tmp_path / "r.txt"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=fault) as refused:
+    with pytest.raises(DataError, match=problem) as refused:
         guess_layout(path)
     assert str(refused.value).startswith(str(path))
 

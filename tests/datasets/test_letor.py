@@ -341,7 +341,7 @@ def test_blocks_of_the_real_parts_give_the_model_of_all_their_rows(real_letor):
     assert found.n_groups_ == expected.n_groups_ == 471
 
 
-FAULTS = {
+PROBLEMS = {
     "cut off": (lambda text: [*text[:-1], text[-1][:4]], "line 200: .*"),
     "too many features": (lambda text: [*text[:150], "1 qid:99 4:1\n"], "line 151: feature 4"),
     "query again": (lambda text: [*text, text[0]], "line 201: group 0 continues after another"),
@@ -349,9 +349,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_file_is_one_error_by_line_and_leaves_the_model_as_it_was(file, fault):
-    spoil, message = FAULTS[fault]
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_faulty_file_is_one_error_by_line_and_leaves_the_model_as_it_was(file, problem):
+    spoil, message = PROBLEMS[problem]
     path = file(made_lines())
     model = model_of().fit_blocks(letor_blocks(path, rows=50))
     X = load_letor(path).X

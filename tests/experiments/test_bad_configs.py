@@ -36,7 +36,7 @@ SHARES_OR_COUNTS = (
 def errors_of(path: Path, overrides: tuple[str, ...] = ()) -> list[str]:
     with pytest.raises(ConfigError) as refused:
         load_experiment(path, overrides)
-    return refused.value.faults
+    return refused.value.problems
 
 
 @pytest.fixture

@@ -324,8 +324,8 @@ def test_the_schema_accepts_resolved_configs():
 def test_faults_come_one_to_a_line_and_as_a_list():
     with pytest.raises(ConfigError) as refused:
         parse_experiment({**SMALL, "repeats": 0, "seed": -1})
-    assert refused.value.faults == str(refused.value).splitlines()
-    assert len(refused.value.faults) == 2
+    assert refused.value.problems == str(refused.value).splitlines()
+    assert len(refused.value.problems) == 2
 
 
 def test_a_config_of_more_than_a_megabyte_is_refused(tmp_path):

@@ -59,11 +59,11 @@ OTHER_VERSIONS = (
 WITHOUT_PACKAGE = ("import sys", "sys.modules['rankpursuit'] = None")
 
 
-def faults(cluster, data):
+def problems(cluster, data):
     """Return the lines about workers; the last one says what to do."""
     with pytest.raises(ClusterError) as refused:
         cluster.check(data)
-    *lines, remedy = refused.value.faults
+    *lines, remedy = refused.value.problems
     assert remedy.startswith("install 'rankpursuit[dask]==")
     assert remedy.endswith("set RANKPURSUIT_DATA on the worker")
     return lines
@@ -142,7 +142,7 @@ def test_workers_that_cannot_take_part_are_refused_with_the_list(dask, tmp_path)
     _, old = dask.add_worker(*preload(tmp_path, *OTHER_VERSIONS))
     _, bare = dask.add_worker(*preload(tmp_path, *WITHOUT_PACKAGE))
     with Dask(dask.address, print) as cluster:
-        found = faults(cluster, run_of(small_config()).experiment.data)
+        found = problems(cluster, run_of(small_config()).experiment.data)
     assert not any(good in line for line in found)
     (line,) = [line for line in found if old in line]
     here = f"here {rankpursuit.__version__}; scipy 1.0, here {scipy.__version__}"
@@ -154,7 +154,7 @@ def test_workers_that_cannot_take_part_are_refused_with_the_list(dask, tmp_path)
 def test_a_worker_with_another_blas_is_refused(dask, tmp_path):
     _, other = dask.add_worker(*preload(tmp_path, *OTHER_BLAS))
     with Dask(dask.address, print) as cluster:
-        (line,) = faults(cluster, run_of(small_config()).experiment.data)
+        (line,) = problems(cluster, run_of(small_config()).experiment.data)
     assert line.startswith(f"worker {other}: BLAS of another kind, here ")
 
 
@@ -162,7 +162,7 @@ def test_a_scheduler_without_the_package_is_refused(tmp_path):
     with DaskCluster(tmp_path, *preload(tmp_path, *WITHOUT_PACKAGE)) as dask:
         dask.add_worker()
         with Dask(dask.address, print) as cluster:
-            (line,) = faults(cluster, run_of(small_config()).experiment.data)
+            (line,) = problems(cluster, run_of(small_config()).experiment.data)
     assert line.startswith("the scheduler: ")
 
 
@@ -173,9 +173,9 @@ def test_a_worker_without_the_data_or_with_other_data_is_refused(dask, own_ratin
     with Dask(dask.address, print) as cluster:
         cluster.check(run.experiment.data)
         path.write_text(ours + "999,1,1.5\n")
-        (other,) = faults(cluster, run.experiment.data)
+        (other,) = problems(cluster, run.experiment.data)
         path.unlink()
-        (missing,) = faults(cluster, run.experiment.data)
+        (missing,) = problems(cluster, run.experiment.data)
         path.write_text(ours)
         cluster.check(run.experiment.data)
     assert other.startswith(f"worker {address}: data ")

@@ -61,9 +61,9 @@ def test_what_a_library_prints_is_no_reply(run):
 
 def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
     ((unit, _, choices),) = few_jobs(run, 1)
-    with pytest.raises(TypeError, match="NoneType") as fault, Local(2) as local:
+    with pytest.raises(TypeError, match="NoneType") as problem, Local(2) as local:
         list(local.evaluate(run.experiment, [(unit, None, choices)]))
-    assert "in evaluate_unit" in str(fault.value.__cause__)
+    assert "in evaluate_unit" in str(problem.value.__cause__)
 
 
 def test_a_worker_that_dies_in_a_unit_is_told_and_others_can_start(run):

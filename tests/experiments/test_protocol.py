@@ -413,8 +413,8 @@ def test_all_that_there_are_too_few_users_for_is_told_at_once():
     told = too_few_users(np.tile(np.arange(20, 90), 3), Protocol(), Protocol().groups)
     assert len(told) == 4
     assert "300 test users and 300 hold-out users" in told[0]
-    for fault, group in zip(told[1:], ("20-40", "40-60", "60-80"), strict=True):
-        assert f"group {group} has" in fault
+    for problem, group in zip(told[1:], ("20-40", "40-60", "60-80"), strict=True):
+        assert f"group {group} has" in problem
 
 
 def test_a_group_that_loses_its_users_to_the_test_is_told_too():
