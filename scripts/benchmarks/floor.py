@@ -25,7 +25,7 @@ from rankpursuit.experiments.run import Run
 from rankpursuit.metrics import disagreement_error
 from rankpursuit.solvers import count_basis
 
-PARTS = ("part / whole", "part, ms a task", "whole, ms", "ratio", "spread", "goal", "met")
+PARTS = ("part / whole", "part, ms per task", "whole, ms", "ratio", "spread", "goal", "met")
 NO_BASELINES = ("algorithms.mean_rating=null", "algorithms.linear_rank_rls=null")
 Calls = Iterator[tuple[Any, ...]]  # functions and their arguments
 

@@ -23,7 +23,7 @@ POINTS, UNSCORED = (500, 1000, 2000, 4000, 8000), (2000, 4000, 8000, 16000, 3200
 TASKS = (40, 160, 640)
 EXPONENTS = ("growth", "exponent", "goal", "met")
 DETAILS = ("growth", "size", "measured")
-UNITS = {"s": "Time of a fit", "MB": "Peak memory of a fit", "ms a task": "Time per task"}
+UNITS = {"s": "Time of a fit", "MB": "Peak memory of a fit", "ms per task": "Time per task"}
 COLORS = ("#d1500a", "#1b74b3")
 
 NOTE = f"""\
@@ -104,7 +104,7 @@ def curves(options: Options) -> list[tuple[Any, ...]]:
         (shared, unscored, "unscored points", "s", fit_unscored, 1.15),
         (pursuit, points, "points", "MB", fit_points, 2.1),
         (f"{pursuit}, {N_CANDIDATES} candidates", points, "points", "MB", by_candidates, 1.1),
-        ("a run of all algorithms", tasks, "tasks", "ms a task", run_tasks, 0.05),
+        ("a run of all algorithms", tasks, "tasks", "ms per task", run_tasks, 0.05),
     ]
 
 
@@ -118,7 +118,7 @@ def rows(options: Options) -> Entries:
             prepared = [work(size) for size in sizes]
             twice = [call for one in prepared for call in (one, one)]
             values = np.array([taken.min() for taken in alternate(options.rounds, *twice)[1::2]])
-            values = 1e3 * values / sizes if unit == "ms a task" else values
+            values = 1e3 * values / sizes if unit == "ms per task" else values
         curve = Curve(title, sizes, counted, unit, values, goal)
         name = f"{title}: {unit} against {counted}"
         yield EXPONENTS, goal_row(name, curve.exponent, f"at most {goal:g}")

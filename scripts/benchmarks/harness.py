@@ -97,7 +97,7 @@ def is_met(goal: str, value: float) -> bool:
 
 
 def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of a module in a process of its own, whose peak memory is its own."""
+    """Call a function of a module in a separate process, to measure its peak memory."""
     with get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 

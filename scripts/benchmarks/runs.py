@@ -19,7 +19,7 @@ from rankpursuit.experiments.evaluate import evaluate_unit
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import Identity, Store
 
-INSTEAD = ("ours / instead", "ours, ms a task", "instead, ms", "ratio", "spread", "goal", "met")
+INSTEAD = ("ours / instead", "ours, ms per task", "instead, ms", "ratio", "spread", "goal", "met")
 CHECK = ("check", "value", "goal", "met")
 BACKENDS = ("run with two workers", "local, s", "Dask, s", "ratio", "spread", "goal", "met")
 STORE = ("hold-out unit", "work, ms CPU", "store, ms CPU", "cores fed", "spread", "goal", "met")
@@ -60,7 +60,7 @@ def run(name: str, settings: dict[str, object], *words: str) -> None:
 
 
 def sized(users: int, repeats: int = 1) -> dict[str, object]:
-    """Return the settings of a run with so many test and hold-out users a group."""
+    """Return the settings of a run with this number of test and hold-out users per group."""
     return {"protocol.test_users": users, "protocol.holdout_users": users, "repeats": repeats}
 
 
@@ -75,7 +75,7 @@ def worker_rows(options: Options) -> Entries:
     scale = 1e3 / (2 * 3 * users * repeats)  # both roles, three groups
     title = "whole run, two workers / one"
     yield INSTEAD, ratio_row(title, two, one, one / two, scale, "at least 1.9")
-    yield CHECK, ["starting two workers, once a run", f"{cold - warm:.1f} s", "", ""]
+    yield CHECK, ["starting two workers, once per run", f"{cold - warm:.1f} s", "", ""]
 
 
 def cluster_rows(options: Options) -> Entries:

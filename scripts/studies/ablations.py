@@ -46,7 +46,7 @@ SECTIONS: dict[str, list[tuple[str, str, str, str]]] = {
         ("gain", SS, "scored_dictionary", "SS minus functions on scored points only"),
         ("gain", SS, RLS, "SS minus RankRLS"),
     ],
-    "Where unscored points pay, by the scored share of the training items": [
+    "Where unscored points help, by the scored fraction of the training items": [
         (f"scored_{share}", first, second, f"{int(share)}%: {title}")
         for share in ("05", "10", "20", "50")
         for first, second, title in (
@@ -130,7 +130,7 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def to_markdown(found: pd.DataFrame) -> str:
-    """Return a table for each section, with differences beyond chance marked, or called small."""
+    """Return a table for each section, with significant differences in bold, or marked small."""
     parts = []
     texts = {"difference": found.apply(_difference, axis=1)}
     texts["functions"] = found["first_share"].map("{:.0%}".format)
@@ -157,7 +157,7 @@ def _difference(row: pd.Series) -> str:
 
 
 def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
-    """Draw errors against the share of basis functions, chosen and random, with ridge or not."""
+    """Draw errors against the fraction of basis functions, chosen and random, with ridge or not."""
     for label, way, color, marker, line in (
         ("chosen, no ridge", "chosen", "#d1500a", "P", "-"),
         ("chosen, ridge", "chosen_ridge", "#00906a", "X", "-"),
