@@ -264,8 +264,8 @@ def _sentence(claim: Claim, metric: str, size: Comparison) -> str:
     if low <= 0 <= high:
         return f"the errors of {first} and {second} do not differ significantly."
     word = "lower" if size.mean < 0 else "higher"
-    small = "small" if abs(size.mean) < small_difference(metric) else "not small"
-    by = f"{abs(size.mean):.{METRICS[metric].decimals + 1}f}, which is {small}"
+    small = ", a small difference" * (abs(size.mean) < small_difference(metric))
+    by = f"{abs(size.mean):.{METRICS[metric].decimals + 1}f}{small}"
     return f"the error of {first} is {word} than that of {second} by {by}."
 
 

@@ -230,13 +230,12 @@ def test_a_verdict_has_a_size_with_an_interval_and_a_sentence(tmp_path):
     found = verdict(tmp_path / "a", "jester-pursuit-beats-regression", noise=0)
     assert found.size.replace("\u2212", "-") == "-0.0132 (-0.0132 to -0.0132)"
     assert found.sentence == (
-        "The error of ranking pursuit is lower than that of regression methods by 0.0132, which is "
-        "not small."
+        "The error of ranking pursuit is lower than that of regression methods by 0.0132."
     )
     found = verdict(tmp_path / "b", "crrp-near-specialists", noise=0)
     assert found.size.startswith("Ranking task: +0.0030 (+0.0030 to +0.0030); Regression task: ")
     assert "Ranking task: the error of CRRP is higher than that of the best" in found.sentence
-    assert "by 0.0030, which is small. Regression task: " in found.sentence
+    assert "by 0.0030, a small difference. Regression task: " in found.sentence
 
 
 def test_the_size_is_that_of_the_mean_over_comparisons_of_each_repeat(tmp_path):
