@@ -61,7 +61,7 @@ class OutputError(RankpursuitError):
 
 
 class ModelFileError(RankpursuitError, ValueError):
-    """A model file that is missing, damaged, of a newer version, or not writable."""
+    """A model file that is missing, damaged, not a model of this package, or not writable."""
 
 
 class ResultsError(RankpursuitError):

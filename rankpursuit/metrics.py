@@ -122,7 +122,8 @@ def kendall_tau(
     scores, predictions, groups
         See :func:`disagreement_error`, which pools the pairs of all groups instead.
     empty : float or None, default None
-        Value of a group whose scores are all equal; None skips it.
+        Value of a group whose scores are all equal; None skips it. Groups of one point are always
+        skipped.
 
     Returns
     -------
@@ -180,7 +181,7 @@ def ndcg_error(
     if gain != "shifted" and lowest < 0:
         raise ValueError(
             f"scores: the gain {gain!r} needs grades of at least 0, got {lowest:g}; use "
-            "gain='shifted' for negative scores"
+            "gain='shifted' for negative scores, as in ndcg_scorer(gain='shifted')"
         )
 
     def errors(gains: Array, stack: Array) -> tuple[Array, Flags]:

@@ -146,7 +146,8 @@ class GroupPreferences(Preferences):
         Otherwise a positive number for each group, in the order of the sorted labels.
     sample_weight : array-like of shape (n,), optional
         Positive weights ``v``; a pair is weighted by the product of the weights of its points.
-        Group sizes and means are then weighted; the root is ``sqrt(n_g w_g v) (x - mean(x))``.
+        Means are then weighted, and ``n_g`` is the sum of the weights of the group; the root is
+        ``sqrt(n_g w_g v) (x - mean(x))``.
 
     Attributes
     ----------

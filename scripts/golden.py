@@ -20,9 +20,9 @@ GOLDEN = ROOT / "tests" / "regression" / "golden"
 SMALL = ROOT / "tests" / "small.yaml"
 OF_THE_PAPER = tuple(EXPERIMENTS.values())
 USERS = 24
-"""Test users and hold-out users of each group, of the parts that are run of the paper."""
+"""Number of test users, and of hold-out users, per group in the paper's experiments."""
 KERNELS = {"OPENBLAS_CORETYPE": "Haswell"}
-"""The kernels of BLAS, which any processor with AVX2 has; each kind rounds in its own way."""
+"""BLAS kernels that any processor with AVX2 supports; kernels differ in rounding."""
 
 
 def run(name: str, output: Path) -> Path:

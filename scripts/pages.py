@@ -1,7 +1,7 @@
 """Fill the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
 
 A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come from the files under
-``results/``; a test says so if a page is out of date. Studies and benchmarks write their parts,
+``results/``; a test fails if a page is out of date. Studies and benchmarks write their parts,
 tables and figures with the functions at the end.
 """
 
@@ -117,7 +117,7 @@ def _verdict(judged: Verdict) -> tuple[str, str]:
 
 
 def _setups() -> dict[str, dict[int, Results]]:
-    """Return the runs of each set-up; tables that the inferred one leaves alone are the text's."""
+    """Return the runs of each set-up; the text's fill in for tables without an inferred run."""
     return {"the text's set-up": runs(), "the inferred set-up": runs() | runs(INFERRED)}
 
 
@@ -218,7 +218,7 @@ def headline() -> str:
 
 
 def stopping() -> str:
-    """Return how sparse ranking pursuit is, and its error, if it may stop a little early."""
+    """Return the sparsity and error of ranking pursuit if it stops early."""
     rows = []
     for slack in (0.0, 0.001, 0.0025, 0.005, 0.01):
         row = [f"within {slack:.2%} of the lowest" if slack else "the lowest hold-out error"]
@@ -295,7 +295,7 @@ def draw_panels(
 
 
 def filled(text: str) -> str:
-    """Return a page with the parts made anew that come from committed results."""
+    """Regenerate the parts of a page that come from committed results."""
     for name, make in PARTS.items():
         if f"<!-- {name} -->" in text:
             text = with_part(text, name, make())

@@ -37,6 +37,8 @@ def terminal_width() -> int | None:
 
 def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
     """Return the failure for a missing file or folder, with a similar name or other advice."""
+    if os.path.lexists(path):
+        return Failure(f"{cut(str(path), 300)}: not a {what}{otherwise and f'; {otherwise}'}")
     similar = closest_match(path)
     advice = f"did you mean {similar}?" if similar else otherwise
     return Failure(f"{cut(str(path), 300)}: no such {what}{advice and f'; {advice}'}")

@@ -112,7 +112,7 @@ def verify(names: tuple[str, ...], path: Path | None) -> None:
             echo(f"  {'ok   ' if found == expected else 'WRONG'} SHA-256 of {what}: {found}")
             if found != expected:
                 failures.append(f"{data_set.name}: SHA-256 of {what} is {found}, not {expected}")
-        echo(f"        {table.sizes}")
+        echo(f"        {table.size_text}")
     if failures:
         raise Failure(*failures)
 

@@ -33,7 +33,7 @@ protocol:
 repeats: 10  # each with different users
 
 algorithms:  # null drops one
-  semi_supervised_ranking_pursuit: null  # needs a scored_share, such as 0.5
+  semi_supervised_ranking_pursuit: null  # for unscored items: set scored_share, such as 0.5
 """
 _COLUMNS = ("user", "item", "rating")
 
@@ -79,19 +79,22 @@ def main(name: str, ratings: Path | None, **columns: Any) -> None:
     data: dict[str, Any] = {"path": "ratings.csv"} | {key: key for key in _COLUMNS}
     protocol = Protocol().model_dump(mode="json")
     if ratings is not None:
-        layout = guess_layout(ratings, **columns)
-        guessed = ", ".join(f"{key} {layout[key]}" for key in _COLUMNS)
+        hints = [f"for encoding, missing or duplicates: `rp-init {name}`, then edit {path}"]
         try:
+            layout = guess_layout(ratings, **columns)
+            used = ", ".join(f"{key} {layout[key]}" for key in _COLUMNS)
+            hints.insert(0, f"columns: {used}; if wrong, set --user, --item and --rating")
             table = load_ratings(ratings, **layout)
         except DataError as error:
-            hint = f"guessed columns: {guessed}; if wrong, set --user, --item and --rating"
-            raise Failure(str(error), f"{ratings}: {hint}") from error
-        echo(f"{ratings}: {table.sizes} (columns: {guessed})")
+            raise Failure(str(error), f"{ratings}: {'; '.join(hints)}") from error
+        echo(f"{ratings}: {table.size_text} (columns: {used})")
         sizes = fitting_sizes(table.counts, Protocol())
         if sizes is None:
             raise Failure(
                 f"{ratings}: too few users, or too few ratings per user, for any experiment"
             )
+        if table.n_items == table.n_ratings:
+            raise Failure(f"{ratings}: no item has two ratings; {hints[0]}")
         usual = {"separator": SEPARATORS.get(ratings.suffix.lower()), "header": True}
         data = {"path": os.path.relpath(ratings)}
         data |= {key: x for key, x in layout.items() if key not in usual or x != usual[key]}

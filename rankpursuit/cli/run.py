@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankpursuit.experiments.store import RunFolder
 
 _QUICK_USERS, _QUICK_REPEATS = 30, 2
+_LISTED = 3  # errors of units printed
 
 
 def _show_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -112,7 +113,8 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     set are not overwritten without --fresh.
 
     Several experiments in one command compute common tasks and algorithms only once, with the same
-    results as if run separately. Those with more metrics run first.
+    results as if run separately. Experiments with more metrics run first, so that others can reuse
+    their results.
 
     \b
     Examples:
@@ -182,7 +184,7 @@ def _folder(run: Run, options: dict[str, Any]) -> RunFolder:
 
 def _prepare(path: Path, options: dict[str, Any]) -> Run:
     """Plan the run of a config; raise a `Failure` if it cannot run."""
-    from rankpursuit.errors import ConfigError, DataError, TooFewUsersError
+    from rankpursuit.errors import ConfigError, DataError, DataNotFoundError, TooFewUsersError
     from rankpursuit.experiments.config import load_experiment, ratings_of
     from rankpursuit.experiments.protocol import fitting_sizes
     from rankpursuit.experiments.run import Run
@@ -193,11 +195,12 @@ def _prepare(path: Path, options: dict[str, Any]) -> Run:
         if options["quick"]:
             experiment = experiment.at_most(_QUICK_USERS, _QUICK_REPEATS)
         return Run.of(experiment, options["repeats"], options["only"], options["groups"])
-    except (ConfigError, DataError) as error:
+    except (ConfigError, DataError, DataNotFoundError) as error:
         if isinstance(error, TooFewUsersError):
             sizes = fitting_sizes(ratings_of(experiment.data).counts, experiment.protocol) or {}
             words = [f"--set {shlex.quote(f'protocol.{x}={sizes[x]}')}" for x in sizes]
-            attempt = " ".join([f"rp-run {path}", *words]) if words else None
+            words += ["--quick"] * options["quick"]
+            attempt = " ".join([f"rp-run {path}", *words]) if sizes else None
         problems = getattr(error, "problems", None)
         own = (f"{path}:", f"{path},")
         lines = [x if x.startswith(own) else f"{path}: {x}" for x in problems or [str(error)]]
@@ -222,8 +225,10 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
         report=lambda line: echo(line, err=True),
         reusable=[(other, _folder(other, options)) for other in earlier],
     )
-    for failure in outcome.failures:
+    for failure in outcome.failures[:_LISTED]:
         echo(f"error: {one_line(failure)}", err=True)
+    if len(outcome.failures) > _LISTED:
+        echo(f"and {len(outcome.failures) - _LISTED} more errors", err=True)
     if options["quiet"]:
         return not outcome.failures
     if outcome.was_finished:

@@ -27,7 +27,9 @@ from rankpursuit.cli._common import (
 )
 @click.option("--compare", is_flag=True, help="Add the published errors.")
 @click.option(
-    "--control", metavar="ALGORITHM", help="Test the others against this one; default: the last."
+    "--control",
+    metavar="ALGORITHM",
+    help="Reference method of the tests; default: the last in the config.",
 )
 @click.option("--wide", is_flag=True, help="LaTeX: tables that span two columns (table*).")
 @click.option(

@@ -119,7 +119,7 @@ def load_named(name: str, path: str | os.PathLike[str] | None = None) -> Ratings
     if name in DATA_SETS:
         return load_jester(path) if name == "jester" else load_movielens(path)
     if name not in NAMES:
-        raise DataError(f"unknown data set {name!r}; known are: {', '.join(NAMES)}")
+        raise DataError(f"unknown data set {name!r}; choose from {', '.join(NAMES)}")
     if path is not None:
         raise DataError("path: synthetic ratings are generated, not read; pass no path")
     return make_ratings()

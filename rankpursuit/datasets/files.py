@@ -25,7 +25,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
 LONGEST_ID = 200
 _IDS = ["user", "item"]
-_LISTED = 10  # problems listed in one message
+_LISTED = 3  # problems listed in one message
 _WORDS = {  # common column names
     "user": "user|reviewer|customer|person|member|uid",
     "item": "item|movie|film|joke|book|product|song|track|business|iid",
@@ -76,8 +76,8 @@ def load_ratings(
     Raises
     ------
     DataNotFoundError, DataError
-        If the file does not exist; if it cannot be used. The message lists up to ten problems with
-        their lines (rows of a Parquet file) and the number of others.
+        If the file does not exist; if it cannot be used. The message lists up to three problems
+        with their lines (rows of a Parquet file) and the number of others.
     """
     import pandas as pd
 
@@ -112,7 +112,7 @@ def load_ratings(
         reason = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
         problems[~rows[key].str.strip().str.len().between(1, LONGEST_ID)] = reason
     bad = text[~(numbers.abs() <= LARGEST_RATING)]
-    reason = f"not a number up to {LARGEST_RATING:g} with decimal {decimal!r}"
+    reason = f"not a number up to {LARGEST_RATING:g} with decimal {decimal!r}, nor one of missing"
     problems[bad.index] = [f"the rating {cut(x, 40)!r} is {reason}" for x in bad]
     problems = problems[problems != ""]
     if len(problems):
@@ -228,7 +228,7 @@ def guess_layout(
         first, *rest = csv.reader(lines, delimiter=separator)
         if header is None:
             numbers = (_to_number(field.replace(",", ".")) for field in first)
-            header = bool(rest) and not np.isfinite(list(numbers)).any()
+            header = not np.isfinite(list(numbers)).any()
         rows = [row for row in ([] if header else [first]) + rest if len(row) == len(first)]
         names = first if header else range(1, len(first) + 1)
         values = {name: [row[at] for row in rows] for at, name in enumerate(names)}
@@ -267,8 +267,12 @@ def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
 
 def _guess_columns(values: dict[Any, Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of users, items and ratings, given some values of each column."""
-    # With "::" between the fields, every second column is empty.
-    filled = [name for name in values if not values[name] or any(map(str.strip, values[name]))]
+    # With "::" between the fields, every second column is empty; an index has no name.
+    filled = [
+        name
+        for name in values
+        if str(name).strip() and (not values[name] or any(map(str.strip, values[name])))
+    ]
     times = [name for name in filled if _is_time(name, values[name])]
     left = [name for name in filled if name not in times or len(filled) - len(times) < 3]
     left = [name for name in left if name not in known.values()]
@@ -285,10 +289,13 @@ def _is_time(name: Any, values: Sequence[str]) -> bool:
     """Return whether a column holds times: by its name, as dates, or as Unix time since 1990."""
     if re.search(_TIME, str(name).lower()):
         return True
-    if not values or not all(value.isdigit() for value in values):
-        return bool(values) and all(re.match(r"\d{4}-\d\d-\d\d", value) for value in values)
-    low, high = min(map(int, values)), max(map(int, values))
-    return any(631_152_000 * unit <= low <= high < 4_102_444_800 * unit for unit in (1, 1000))
+    if not values or all(re.match(r"\d{4}-\d\d-\d\d", value) for value in values):
+        return bool(values)
+    numbers = list(map(_to_number, values))
+    low, high = min(numbers), max(numbers)
+    return bool(np.isfinite(numbers).all()) and any(
+        631_152_000 * unit <= low <= high < 4_102_444_800 * unit for unit in (1, 1000)
+    )
 
 
 def _first_lines(file: Path, encoding: str) -> list[str]:
@@ -299,5 +306,7 @@ def _first_lines(file: Path, encoding: str) -> list[str]:
     except LookupError as error:
         raise DataError(f"encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
     except UnicodeError as error:
-        raise DataError(f"{file}: not text in {encoding.upper()}; set encoding") from error
+        raise DataError(
+            f"{file}: not text in {encoding.upper()}; set encoding, such as latin-1"
+        ) from error
     return [lines[0].removeprefix("\ufeff"), *lines[1:]]

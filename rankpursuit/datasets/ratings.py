@@ -45,10 +45,10 @@ class Ratings:
     values: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"<Ratings {self.name}: {self.sizes}>"
+        return f"<Ratings {self.name}: {self.size_text}>"
 
     @property
-    def sizes(self) -> str:
+    def size_text(self) -> str:
         """Numbers of users, items and ratings, as text."""
         return f"{self.n_users:,} users, {self.n_items:,} items, {self.n_ratings:,} ratings"
 

@@ -417,7 +417,7 @@ def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> 
 
 
 PASS_GROUPS = (
-    "pass groups= to fit and score alike; through scikit-learn, call "
+    "pass groups= to both fit and score; with scikit-learn's tools, call "
     "sklearn.set_config(enable_metadata_routing=True) and pass groups= to fit and score of a "
     "Pipeline or GridSearchCV, or params={'groups': ...} to cross_validate"
 )
@@ -457,7 +457,7 @@ def check_pairs(
 ) -> tuple[Indices, Array]:
     """Return explicit pairs of samples, shape (p, 2), and their weights, shape (p,)."""
     if pairs is None:
-        raise ValueError("weights must come with the pairs that they weight; pass pairs= too")
+        raise ValueError("weights can be used only with pairs; pass pairs= too")
     if any(one is not None for one in groups):
         raise ValueError(
             "groups and pairs both define which samples are compared; pass one of them"
@@ -746,14 +746,15 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,), optional
             Scores. Optional with `pairs`.
         groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
+            Label or query id of each point; only points of one group are compared. Default: all.
             A regression ignores them, unless ``scale="group"``.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
             Sizes of consecutive groups, as in LightGBM, instead of `groups`.
         sample_weight : array-like of shape (n,), optional
-            Positive weights; a pair is weighted by the product of the weights of its samples.
+            Positive weights of the squared errors of a regression; in a ranker, a pair is weighted
+            by the product of the weights of its samples.
         pairs : array-like of shape (p, 2), optional
             Pairs to compare, instead of `groups`: a row (i, j) says that sample i is preferred to
             sample j. A pair may occur more than once and in both directions. Indices refer to the
@@ -769,8 +770,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         Notes
         -----
         With pairs the cost is ``sum_k w_k (d_k - (f_i - f_j))^2`` over the rows (i, j). The
-        difference ``d_k`` to be matched is ``y_i - y_j`` if there are scores, even one that
-        contradicts the pair, and otherwise 1. Rows about the same two samples are one comparison
+        target difference ``d_k`` is ``y_i - y_j`` if scores are given, even if they contradict the
+        pair, and 1 otherwise. Rows about the same two samples are one comparison
         with the sum of their weights and the weighted mean of their differences.
         """
         self._refuse(pairs=pairs, weights=weights)
@@ -911,7 +912,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             )
         if n_fitted == 1 and labels is not None and (n_labels := len(np.unique(labels))) > 1:
             warnings.warn(
-                f"{type(self).__name__} is scored inside {n_labels} groups but was fitted without "
+                f"{type(self).__name__} is scored within {n_labels} groups but was fitted without "
                 f"groups, so that it compared all samples with each other; {PASS_GROUPS}",
                 UserWarning,
                 stacklevel=2,

@@ -142,7 +142,7 @@ _TOP_METRICS: dict[str, Metric] = {
     "mrr": metrics.mean_reciprocal_rank,
     "ndcg": ndcg,
 }
-"""Metrics of all places, or of the first k with the suffix ``@k``."""
+"""Metrics of the whole ranking, or of its top k with the suffix ``@k``."""
 _METRICS: dict[str, Metric] = {
     "disagreement": lambda *data: -metrics.disagreement_error(*data),
     "kendall": metrics.kendall_tau,
@@ -219,9 +219,10 @@ _SPLITS = Constraint(
 
 
 def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Split]:
-    """Split the scored points; unscored ones, whose score is NaN, are in every training part.
+    """Split the scored points; unscored ones, whose score is NaN, are in every training set.
 
-    Raises ValueError if a split divides a group, or if a training or test part has no scores.
+    Raises ValueError if there are fewer than two splits, or if a split is malformed, divides a
+    group, has overlapping sets, or has a set without scores.
     """
     scored = ~np.isnan(y)
     rows = np.flatnonzero(scored)
@@ -239,12 +240,12 @@ def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Spl
         fitted, tested = np.intersect1d(train, rows), np.intersect1d(test, rows)
         if len(fitted) == 0 or len(tested) == 0:
             raise ValueError(
-                f"cv must leave scores in the training and the test part of each split; split "
+                f"each split of cv must have scores in its training and its test set; split "
                 f"{place} has none in one of them"
             )
         if len(np.intersect1d(fitted, tested)):
             raise ValueError(
-                f"cv must have disjoint training and test parts; split {place} has samples in both"
+                f"cv must have disjoint training and test sets; split {place} has samples in both"
             )
         cut = [] if labels is None else np.intersect1d(labels[fitted], labels[tested]).tolist()
         if cut:
@@ -302,7 +303,7 @@ def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | N
 
 
 def score_table(axes: Grid, scores: Array) -> dict[str, NDArray[Any]]:
-    """Return a column for each axis and each figure, a row for each point of the grid.
+    """Return a table with one row per grid point and one column per axis and statistic.
 
     `scores`, (k, *lengths of the axes), are those of k folds; higher is better. A fold whose scores
     are all NaN does not count.
@@ -311,8 +312,8 @@ def score_table(axes: Grid, scores: Array) -> dict[str, NDArray[Any]]:
     counted = folds[~np.isnan(folds).all(axis=1)]
     if len(counted) == 0:
         raise ValueError(
-            "scoring has no value in any fold: no test part has scores that differ, inside a "
-            "group if there are groups; use fewer folds or another metric"
+            "scoring is undefined in every fold: no test set has different scores (within a "
+            "group, if there are groups); use fewer folds or another metric"
         )
     std, mesh = counted.std(axis=0), np.meshgrid(*axes.values(), indexing="ij")
     table = {f"param_{name}": values.ravel() for name, values in zip(axes, mesh, strict=True)}
@@ -373,11 +374,12 @@ def _task(search: Any, n_subtasks: int, name: str = "fit", parent: Any = None) -
 class _PathCV(KernelEstimator, CallbackSupportMixin):
     """Base of the estimators that choose their parameters by cross-validation."""
 
+    _not_taken = ("pairs", "weights")
     _estimator: ClassVar[Any]
     _grid: ClassVar[Callable[..., dict[str, NDArray[Any]]]]
     """Returns the values of each axis but gamma, from the search, the plain model and the data."""
     _held_out: ClassVar[Callable[..., Iterator[Array]]]
-    """Yields for each split the predictions of its test part, (len(gammas), *axes, m)."""
+    """Yields for each split the predictions of its test set, (len(gammas), *axes, m)."""
     _constraints: ClassVar[Constraints] = {
         "n_basis": (integer(1), NONE),
         "cv": (integer(2), _SPLITS),
@@ -425,12 +427,12 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         plain._check_parameters()
         _check_learnable(plain, y, labels)
         weights = plain._check_sample_weight(sample_weight, len(X))
-        several = bool(np.any(labels != labels[0]))
-        splits = make_splits(self.cv, X, y, labels if several else None)
+        several_groups = bool(np.any(labels != labels[0]))
+        splits = make_splits(self.cv, X, y, labels if several_groups else None)
         data = Data(self._scale_training(X, labels), y, labels, splits, weights)
         tried = self._dictionaries(X.shape[1])
         with _task(self, len(tried) + 1) as task:
-            tables = [self._score_grid(plain, own, data, several, task) for own in tried]
+            tables = [self._score_grid(plain, own, data, several_groups, task) for own in tried]
             with _task(self, 0, "refit", task):
                 self._fit_best(plain, data, join_tables(tables))
         return self
@@ -446,8 +448,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
             if name.startswith("param_") and column[row] == column[row]  # not NaN
         }
         model = clone(plain).set_params(**self.best_params_)
-        weights = {} if data.weights is None else {"sample_weight": data.weights}
-        model.fit(data.X, data.y, data.labels, **weights)
+        model.fit(data.X, data.y, data.labels, sample_weight=data.weights)
         self.best_estimator_ = model
         self.basis_, self.coef_, self.X_basis_ = model.basis_, model.coef_, model.X_basis_
         if self.scaler_ is not None and model._in_features:
@@ -573,7 +574,7 @@ def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
         count_groups(plain._preferences(labels[scored]))
     compared = labels[scored] if plain._ranks else np.zeros(len(y))
     if not np.any(GroupPreferences(compared).root(y[scored])):
-        raise ValueError(f"y must hold different scores{within} to learn from; all are equal")
+        raise ValueError(f"y must contain different scores{within}; all are equal")
 
 
 def _most_basis(asked: int | None, default: int, available: int, remedy: str) -> int:
@@ -596,7 +597,7 @@ def _alpha_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
 def _alpha_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
-    """Solve each training part for all alphas; a linear kernel is solved for feature weights."""
+    """Solve each training set for all alphas; a linear kernel is solved for feature weights."""
     X, every = plain._check_for_kernel(data.X), np.arange(len(data.y))
     kernels = None if plain._in_features else search._stack(X, every, every, gammas)
     for train, test in data.splits:
@@ -620,7 +621,7 @@ def _subset_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]
 def _subset_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
-    """Solve nested subsets of each training part, in one random order."""
+    """Solve nested subsets of each training set, in one random order."""
     sizes = axes["n_basis"].tolist()
     for train, test in data.splits:
         order = train[random_generator(plain.random_state).permutation(len(train))]
@@ -698,7 +699,7 @@ def _candidates(plain: Any, data: Data) -> Indices:
 
 
 def _training_grams(model: Any, columns: Array, data: Data) -> Iterator[GramSums]:
-    """Return the Gram matrix of the training part of every split.
+    """Return the Gram matrix of the training set of every split.
 
     If splits share blocks of whole groups, as folds do, that of each block is computed once, and
     those of the training blocks are added up.
@@ -729,7 +730,7 @@ def _view_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
 def _view_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
-    """Follow the joint paths of each training part, each with its own views."""
+    """Follow the joint paths of each training set, each with its own views."""
     ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
     for train, test in data.splits:
         setup = _view_setup(plain, data, train)
@@ -744,7 +745,7 @@ def _view_paths(
 
 
 def _view_setup(plain: Any, data: Data, train: Indices) -> ViewSetup:
-    """Set up the views of a training part, with indices of all training data."""
+    """Set up the views of a training set, with indices of all training data."""
     setup = plain._set_up(data.X[train], ~np.isnan(data.y[train]), data.labels[train])
     points, losses = ([train[own] for own in part] for part in (setup.points, setup.losses))
     return ViewSetup(points, losses, train[setup.agreeing], setup.features)
@@ -873,7 +874,7 @@ class SparseRankRLSCV(_PathCV):
     ----------
     n_basis : list of int or None, default None
         Sizes of the subset to try. None: five sizes, each half of the next, up to 1000 or the
-        smallest training part.
+        smallest training set.
     alphas : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the regulariser to try; positive.
     group_weight, random_state : optional
@@ -999,7 +1000,7 @@ class KernelMatchingPursuitCV(_PathCV):
 class RankingPursuitCV(_PathCV):
     """Ranking pursuit with n_basis, ridge and gamma chosen by cross-validation.
 
-    One path per fold gives the scores of all numbers of functions.
+    One path per fold yields the score for every number of basis functions.
 
     Parameters
     ----------
@@ -1010,23 +1011,24 @@ class RankingPursuitCV(_PathCV):
     fitting, group_weight, kernel, degree, coef0, kernel_params, random_state : optional
         As in :class:`RankingPursuit`.
     dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "auto"
-        The functions to choose from, as in :class:`RankingPursuit`. "auto" tries all three and
-        keeps the one with the best score; it is "kernel" if `kernel` or `gammas` are set.
+        The functions to choose from, as in :class:`RankingPursuit`. "auto" tries all three
+        ("pairs" with 2 to 600 features) and keeps the one with the best score; with `gammas`, or a
+        `kernel` other than "rbf", it tries "kernel" only.
     n_candidates : int or None, default 1000
         Number of training points, drawn at random, that form the dictionary of kernels; a fold uses
-        those in its training part. None: all.
+        those in its training set. None: all.
     gammas : list of float or None, default None
         Values of gamma to try, for the scaled features. None: the powers of 4 from 1/64 to 16
         times ``1 / (n_features * X.var())``.
     scale : bool or "group", default True
         True: centre the features, except for the chi2 kernels, and divide them by their standard
-        deviation. "group": do so within each group; `predict` then needs the groups too.
+        deviation. "group": do so within each group; pass the groups to `predict` too.
     cv : int, splitter or iterable, default 5
         Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
         test indices.
     scoring : str or callable, default "pairwise_accuracy"
         Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
-        the last three also with a number of places as in ``"ndcg@10"``, "r2",
+        the last three optionally truncated at rank k, as in ``"ndcg@10"``, "r2",
         "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups.
     selection : {"best", "sparsest"}, default "best"
         The highest mean over the folds, or the sparsest model within one standard error of it.
@@ -1045,7 +1047,7 @@ class RankingPursuitCV(_PathCV):
     best_estimator_ : estimator
         The model with these parameters, fitted to all training data with scaled features.
     scaler_ : StandardScaler or None
-        Fitted scaler of the features; None if they are not scaled, or within groups.
+        Fitted scaler; None if the features are not scaled, or are scaled within groups.
     basis_, coef_, X_basis_, n_groups_, n_features_in_, feature_names_in_
         The chosen model, as in :class:`RankingPursuit`. `X_basis_` is in the units of `X`, and so
         is `coef_` if it holds the weights of features.
@@ -1182,7 +1184,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV):
 class SemiSupervisedRankingPursuitCV(_PathCV):
     """Semi-supervised ranking pursuit with its parameters chosen by cross-validation.
 
-    Folds divide the scored points; all unscored points are in every training part.
+    Folds divide the scored points; all unscored points are in every training set.
 
     Parameters
     ----------
@@ -1194,7 +1196,7 @@ class SemiSupervisedRankingPursuitCV(_PathCV):
     n_views, views, shared_basis, fitting, agreement : optional
         As in :class:`SemiSupervisedRankingPursuit`; `fitting` is "backfit" by default.
     n_candidates : int or None, default 200
-        Number of points of a training part, drawn at random, that are split among the
+        Number of points of a training set, drawn at random, that are split among the
         dictionaries; a step compares all pairs of their functions. None: all points.
     ridges, group_weight, random_state : optional
         The method, as in :class:`RankingPursuitCV`.

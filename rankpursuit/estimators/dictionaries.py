@@ -3,7 +3,7 @@
 A dictionary is fitted to training points, and evaluates its functions at any points. A pursuit
 accepts any object with three members as its `dictionary`: ``fit(X)``; ``columns(X, which)``, which
 returns the values (m, len(which)) of the functions with these indices; and ``terms``, with a
-:class:`Term` for each function.
+:class:`Term` for each function. With ``products = True`` the pursuit also multiplies pairs of them.
 """
 
 from __future__ import annotations

@@ -94,6 +94,7 @@ def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataF
     """Return the contributions of functions to predictions; see `RankingPursuit.explain`."""
     import pandas as pd
 
+    X, over = _as_rows(X), _as_rows(over)
     values = _function_values(model, X, groups)
     if over is not None:
         if isinstance(model.scale, str):
@@ -116,6 +117,11 @@ def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataF
     found.insert(0, "sample", np.repeat(np.asarray(samples), len(table)))
     found["contribution"] = (values * coef).ravel()
     return found
+
+
+def _as_rows(points: Any) -> Any:
+    """Return points, a single one as one row."""
+    return np.reshape(points, (1, -1)) if np.ndim(points) == 1 else points
 
 
 def _function_values(model: Any, X: ArrayLike, groups: ArrayLike | None) -> Array:

@@ -42,7 +42,7 @@ def _is_custom(value: Any) -> bool:
 def load_model(path: str | Path) -> Any:
     """Load a model that was written by `save` of an estimator.
 
-    The sums over blocks are not saved: to continue with `partial_fit`, keep the estimator itself.
+    The Gram matrix of earlier blocks is not saved: to continue with `partial_fit`, use joblib.
     Raises ModelFileError if the file at `path` is missing or damaged, or contains anything but a
     model of this package.
 

@@ -97,8 +97,8 @@ class BlockGram:
         for name, value in self.settings.items():
             if value is not other.settings[name] and value != other.settings[name]:
                 raise ValueError(
-                    f"{name} was changed since the first block, whose sums depend on it; start "
-                    "again with fit, or with a clone of the model"
+                    f"{name} has changed since the first block, whose Gram matrix depends on it; "
+                    "start over with fit, or with a clone of the model"
                 )
         for label in self.labels & other.labels:
             raise ValueError(
@@ -161,8 +161,7 @@ class _Pursuit(KernelEstimator):
         self, sums: GramSums, among: Array | None, ridges: Sequence[float] | Array, n_steps: int
     ) -> PursuitPath:
         """Follow the paths of w Gram matrices and r ridges; see :func:`ridge_paths`."""
-        follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
-        return ridge_paths(sums, among, ridges, n_steps, **follow)
+        return ridge_paths(sums, among, ridges, n_steps, fitting=self.fitting, repeat=self.repeat)
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         self.__dict__.pop("_blocks", None)
@@ -210,8 +209,9 @@ class _Pursuit(KernelEstimator):
                 "dictionary has no usable function: each one is constant, within groups if there "
                 "are any, or varies on too few rows; pass other features or more rows"
             )
-        follow: dict[str, Any] = {"fitting": self.fitting, "repeat": self.repeat}
-        return pursue_functions(gram, scores, ridges, n_steps, **follow)
+        return pursue_functions(
+            gram, scores, ridges, n_steps, fitting=self.fitting, repeat=self.repeat
+        )
 
     def _basis_values(self, X: Array) -> Array:
         if self._uses_dictionary:
@@ -300,8 +300,8 @@ class _Pursuit(KernelEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features)
-        over : array-like of shape (m, n_features) or (1, n_features), optional
+        X : array-like of shape (m, n_features) or (n_features,)
+        over : array-like of shape (m, n_features), (1, n_features) or (n_features,), optional
             Explain the differences ``f(x) - f(z)`` from the points z of `over`.
         groups : array-like of shape (m,), optional
             As in `predict`.
@@ -309,9 +309,10 @@ class _Pursuit(KernelEstimator):
         Returns
         -------
         pandas.DataFrame
-            A row for each point and function, with the function as text, its kind, the names of
-            its features, its centre in the units of `X`, and its contribution. The contributions
-            to a point add up to its prediction, or to the difference of the two predictions.
+            A row for each point and function: the index of the point as `sample`, the function as
+            text, its kind, the names of its features, its centre in the units of `X`, and its
+            contribution. The contributions to a point add up to its prediction, or to the
+            difference of the two predictions.
         """
         return explain(self, X, over, groups)
 
@@ -363,10 +364,10 @@ class _Pursuit(KernelEstimator):
 
         Notes
         -----
-        `n_basis`, `fitting`, `repeat` and `ridge` may change between blocks. ``gamma="scale"``
-        uses the variance of the first block, or of `candidates`. The model keeps N x N numbers for
-        N candidates, and each call recomputes the whole path: blocks of a few thousand rows take
-        the least time.
+        `n_basis`, `fitting`, `repeat`, `ridge` and `tol` may change between blocks.
+        ``gamma="scale"`` uses the variance of the first block, or of `candidates`. The model keeps
+        N x N numbers for N candidates, and each call recomputes the whole path: blocks of a few
+        thousand rows take the least time.
 
         Examples
         --------
@@ -716,7 +717,7 @@ class RankingPursuit(_Pursuit):
         Keyword arguments for a `kernel` that is a callable.
     scale : bool or "group", default False
         True: centre the features, except for the chi2 kernels, and divide them by their standard
-        deviation. "group": do so within each group; `predict` then needs the groups too.
+        deviation. "group": do so within each group; pass the groups to `predict` too.
     tol : float or None, default None
         The path ends when the training cost is at most this. None: only at `n_basis`.
     random_state : int, Generator, RandomState or None, default None
@@ -738,7 +739,7 @@ class RankingPursuit(_Pursuit):
     dictionary_ : object or None
         The fitted dictionary, to whose functions `basis_` refers; None for that of kernels.
     scaler_ : StandardScaler or None
-        Fitted scaler of the features; None if they are not scaled, or within groups.
+        Fitted scaler; None if the features are not scaled, or are scaled within groups.
     gamma_ : float or None
         The value of gamma; None for a kernel without one.
     n_groups_ : int or None
@@ -761,8 +762,9 @@ class RankingPursuit(_Pursuit):
     The functions of the dictionary are columns of a least-squares problem, so without a `ridge`
     the kernel need be neither symmetric nor positive semi-definite.
 
-    With at least four samples for each of the N candidates, and no explicit pairs, `fit` passes
-    once over the rows in blocks of 64 MB and keeps the N x N Gram matrix. If that is not exact
+    With many samples, at least four for each of the N candidates, `fit` passes once over the rows
+    in blocks of 64 MB and keeps the N x N Gram matrix, unless there are explicit pairs, sample
+    weights or a precomputed kernel. If that is not exact
     enough, `fit` uses the rows instead, up to 2^25 kernel values; above, a function with less than
     1e-5 of its norm outside the span of the chosen ones is never chosen. Rows that do not fit into
     memory may be a memory map, come in blocks (`fit_blocks`, `partial_fit`) or be on a cluster

@@ -129,7 +129,7 @@ class RankSVM(KernelEstimator):
         y : array-like of shape (n,), optional
             Scores; ties produce no pair. Not allowed with `pairs`.
         groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
+            Label or query id of each point; only points of one group are compared. Default: all.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional

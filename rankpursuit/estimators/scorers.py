@@ -1,9 +1,9 @@
 """Scorers for model selection with scikit-learn, and conversion of labels to sizes of groups.
 
-All scorers request `groups`, and skip unscored points, marked by NaN. For scikit-learn to pass
-groups on, enable its metadata routing and pass them to the outermost call, as in the example of
-:func:`ndcg_scorer`. Without routing, scikit-learn uses the groups for splitting only; these scorers
-then raise an error.
+Unless ``grouped=False``, scorers request `groups`. They skip unscored points, marked by NaN. For
+scikit-learn to pass groups on, enable its metadata routing and pass them to the outermost call, as
+in the example of :func:`ndcg_scorer`. Without routing, scikit-learn uses the groups for splitting
+only; these scorers then raise an error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
     Returns
     -------
     callable
-        A scikit-learn scorer that requests `groups` and raises a ValueError without them.
+        A scikit-learn scorer; if `grouped`, it requests `groups` and raises a ValueError
+        without them.
     """
     return _scorer(partial(_agreement, ties=ties), grouped)
 

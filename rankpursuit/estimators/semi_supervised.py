@@ -220,7 +220,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
             Scores; NaN marks an unscored point. Without unscored points, the views agree on the
             scored ones.
         groups : array-like of shape (n,), optional
-            Labels or query ids: only points with the same one are compared. Default: all points.
+            Label or query id of each point; only points of one group are compared. Default: all.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional

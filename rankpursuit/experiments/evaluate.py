@@ -100,8 +100,8 @@ class AlgorithmResult:
     """Results of one algorithm on a unit."""
 
     sums: dict[str, Array] = field(default_factory=dict)
-    """For each metric the sum over the users of the errors: on hold-out users at every point of the
-    grid, on test users along the chosen point's ``n_basis``."""
+    """For each metric the sum of the errors over the users (after `Run.pooled`, the mean): on
+    hold-out users at every point of the grid, on test users along the chosen ``n_basis``."""
     users: list[UserResult] = field(default_factory=list)
     """For test users only."""
     seconds: float = 0.0
@@ -248,7 +248,7 @@ def _predictions(
 
 
 def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:
-    """Return whether metrics of the level see predictions shifted to the training mean."""
+    """Return whether offset-sensitive metrics use predictions shifted to the training mean."""
     return experiment.offset == "training_mean" and METHODS[options.method].rank_only
 
 
@@ -275,7 +275,7 @@ def _errors(
 
 
 def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:
-    """Return the errors that choose a method's parameters when it is reported on a metric."""
+    """Return the metrics by which a method's parameters are chosen if `metric` is reported."""
     return (metric,) if tuning == "reported" else METHODS[method].own
 
 

@@ -46,7 +46,12 @@ from rankpursuit.kernels import function_values
 from rankpursuit.metrics import Ties, disagreement_error, ndcg_error, squared_error
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
 from rankpursuit.solvers import (
+    AGGREGATIONS,
+    Aggregation,
+    Agreement,
+    JointFitting,
     OrderedPairs,
+    Views,
     coregularised_pursuit,
     count_basis,
     nested_rls_path,
@@ -54,12 +59,6 @@ from rankpursuit.solvers import (
     rank_svm_path,
     ridge_rows,
     rls_path,
-)
-from rankpursuit.solvers.coregularised import (
-    AGGREGATIONS,
-    Aggregation,
-    Agreement,
-    JointFitting,
     weighted_mean,
 )
 from rankpursuit.solvers.pursuit import Fitting
@@ -373,7 +372,7 @@ def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) 
 @register_metric(
     "disagreement",
     title="normalised disagreement error",
-    label="disagreement error (share of pairs)",
+    label="disagreement error (fraction of pairs)",
     task="Ranking task",
     options=("ties",),
 )
@@ -480,7 +479,7 @@ class SemiSupervisedOptions(MethodOptions):
     """Refit of the coefficients in each step. basic: none; backfit: of all views."""
     agreement: Agreement = "cumulative"
     """Functions that a step makes agree: the complete ones so far, or only its increments."""
-    views: Literal["points", "loss", "features"] = "points"
+    views: Views = "points"
     """Split into views. points: the dictionary; loss: the dictionary and the loss; features: the
     features."""
     n_views: Annotated[int, Field(ge=1)] = 2
@@ -731,8 +730,8 @@ def _estimator_class(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError):
-        found = None
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidValue(f"no such class: {short_repr(name)}") from error
     if not all(hasattr(found, key) for key in ("fit", "predict", "get_params")):
         raise InvalidValue(f"expected an estimator with fit and predict, got {short_repr(name)}")
     return found

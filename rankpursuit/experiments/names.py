@@ -35,7 +35,8 @@ def short_repr(value: Any) -> str:
 def suggestion(word: object, known: Iterable[str]) -> str:
     """Return ``did you mean ...?`` if a known word is close, otherwise all known words."""
     words = list(known)
-    close = difflib.get_close_matches(str(word)[:MAX_SHOWN], words, n=1)
+    is_word = any(map(str.isalpha, str(word)))  # numbers that look alike are not typing errors
+    close = difflib.get_close_matches(str(word)[:MAX_SHOWN], words, n=1) if is_word else []
     return f"did you mean {close[0]}?" if close else f"choose from {', '.join(words)}"
 
 

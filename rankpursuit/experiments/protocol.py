@@ -164,8 +164,8 @@ def draw_users(
     """Draw the test users, or the hold-out users, of one group and repeat.
 
     The eligible users are shuffled in an order that depends on (seed, group, repeat) only. Test
-    users are taken from its beginning and hold-out users from its end: no user is both, and fewer
-    users are the first of more.
+    users are taken from its beginning and hold-out users from its end: no user is both, and a
+    smaller sample is a prefix of a larger one.
     """
     possible = group_users(ratings, protocol.test_user_bounds)
     order = generator(seed, *group, repeat, "users").permutation(possible)
@@ -194,9 +194,9 @@ def too_few_users(counts: NDArray[Any], protocol: Protocol, groups: Sequence[Gro
         left = members.sum() - min(protocol.test_users + 1, (members & possible).sum())
         if left < protocol.reference_users:
             problems.append(
-                f"group {group_name(group)} has {members.sum()} users, {left} without test users "
-                f"and the task's own user, but {protocol.reference_users} reference users are "
-                "needed: lower reference_users, widen the group, or use more data"
+                f"group {group_name(group)} has {members.sum()} users; {left} remain without "
+                f"test users and the task's own user, but {protocol.reference_users} reference "
+                "users are needed: lower reference_users, widen the group, or use more data"
             )
     return problems
 

@@ -155,9 +155,8 @@ class Run:
         means = {
             metric: np.sum([result.sums[metric] for result in done], axis=0) / n_users
             for metric in done[0].sums
-            if all(
-                metric in result.sums for result in done
-            )  # reused results may have further metrics
+            # reused results may have further metrics
+            if all(metric in result.sums for result in done)
         }
         users = [user for result in done for user in result.users]
         return AlgorithmResult(means, users, sum(result.seconds for result in done))
@@ -165,7 +164,7 @@ class Run:
     def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
         """Return the choices of the algorithms whose hold-out users of a cell are done.
 
-        They are empty if parameters are chosen for each user.
+        If parameters are chosen for each user, the choices are placeholders without values.
         """
         if self.experiment.tuning_on == "user":
             unchosen = Choice((), {}, math.nan, ())
@@ -346,7 +345,7 @@ def _write_files(
     total = store.add_seconds(seconds)
     whole = run.whole(max(len(run.plan.repeats), store.repeats))
     tables = _tables(whole, store)
-    if folder.has_results and not tables[0]:  # of a damaged store: keep the results of before
+    if folder.has_results and not tables[0]:  # damaged store: keep earlier results
         return run.experiment
     files: dict[str, dict[str, Any]] = {}
     for path, rows in zip((*folder.tables, folder.timings), tables, strict=True):

@@ -38,7 +38,7 @@ from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, 
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.writing import check_output, write_atomically
 
-FORMAT = 5  # increase it if the same config gives other rows, or in another form
+FORMAT = 5  # increase if the same config gives different rows, or their layout changes
 
 Key = tuple[int, str, str, int, str]
 """Repeat, group, role and chunk of a unit, and the label of an algorithm."""
@@ -112,7 +112,7 @@ class Store(AbstractContextManager["Store"]):
         owner = execute("SELECT digest, data FROM meta").fetchone()
         if owner != self._identity:
             same = owner is not None and owner[0] == self._identity.digest
-            other = "other data" if same else "another config"
+            other = "other data" if same else "another config or plug-in"
             raise StoreError(f"{self._path} holds the results of {other}: {_REMEDY}")
         damaged = []
         for number, *key, content, checksum in execute("SELECT rowid, * FROM results"):
@@ -140,7 +140,7 @@ class Store(AbstractContextManager["Store"]):
 
     @property
     def repeats(self) -> int:
-        """Number of repeats with results."""
+        """Highest repeat with results, counted from 1; 0 if there are none."""
         return max((repeat + 1 for repeat, *_ in self._rows), default=0)
 
     def has(self, unit: Unit, label: str) -> bool:

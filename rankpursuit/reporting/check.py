@@ -38,7 +38,7 @@ from rankpursuit.reporting.tables import CELL, is_full_size, published_cells, si
 class Expectation(BaseModel, extra="forbid", frozen=True):
     """Expected results of one config."""
 
-    config: str  # path below ``configs/``, without its ending
+    config: str  # path below ``configs/``, without its extension
     table: int  # the published table that it reproduces
     recomputed: dict[str, Annotated[float, Field(ge=0)]]
     """Relative tolerance of a recomputed repeat, by algorithm or ``default``."""
@@ -248,10 +248,13 @@ def check_text(check: Check) -> str:
         *(f"* {problem}" for problem in check.problems),
         f"{len(check.cells)} distinct cells: {found or 'none'}",
         f"{len(check.claims)} claims: {(~check.claims['passed']).sum()} differ from the record",
-        f"{sum(map(len, again))} recomputed cells: {sum((~one).sum() for one in again)} differ "
-        "from the reference",
-        "check passed" if check.passed else "check FAILED",
     ]
+    if again:
+        differ = sum((~one).sum() for one in again)
+        closing.append(
+            f"{sum(map(len, again))} recomputed cells: {differ} differ from the reference"
+        )
+    closing.append("check passed" if check.passed else "check FAILED")
     return "\n\n".join([*parts, "\n".join(closing)])
 
 

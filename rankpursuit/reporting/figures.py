@@ -22,8 +22,8 @@ from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.tables import SYNTHETIC_NOTE
 from rankpursuit.writing import replacing
 
-# Style. People with any of the common colour deficiencies can tell the colours apart; markers and
-# lines repeat the distinction, so that nothing is lost in grey.
+# Style. The colours are distinguishable with the common colour-vision deficiencies; markers and
+# line styles repeat the distinction for greyscale.
 
 INK = "#1f2933"  # text and axes; on a web page, the colour of the text around it
 GRID = "#d0d5db"

@@ -45,7 +45,7 @@ class Comparison:
 
     @cached_property
     def p_value(self) -> float:
-        """Two-sided p of Wilcoxon's signed-rank test."""
+        """Two-sided p-value of Wilcoxon's signed-rank test."""
         return signed_rank_p(self.differences)
 
     @property
@@ -60,7 +60,7 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
 
 
 def signed_rank_p(differences: ArrayLike) -> float:
-    """Return the two-sided p of Wilcoxon's signed-rank test; 1 if there is no difference.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test; 1 if all differences are 0.
 
     Differences are rounded to 12 decimals. Zeros are dropped, and ties get their mean rank. The
     distribution is exact for up to 50 differences without ties, otherwise normal, with its variance

@@ -76,7 +76,7 @@ def size_note(results: Results) -> str:
     """Return a line on the size of a run, with a warning if it is smaller than the paper's."""
     size = measured_size(results)
     if is_full_size(results):
-        return f"Size: {size}, as in the paper or more."
+        return f"Size: {size}, at least the paper's."
     least = "" if _repeats_of_cells(results).nunique() == 1 else "at least "
     return f"NOT the paper's size: {least}{size} (paper: {published_size()})."
 
@@ -409,6 +409,12 @@ def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | No
     return to_text([error_table(Results(experiment, repeats))], width).rstrip()
 
 
+_UNSCORED_NOTE = (
+    "Semi-supervised ranking pursuit may also use points without a score: its fraction is of all "
+    "training points, those of the other methods are of the scored ones."
+)
+
+
 def sparsity_table(results: Results) -> Table:
     """Return the fraction of training points used, and the basis functions saved."""
     full = [label for label in ("rank_rls", "rank_svm") if label in results.algorithms]
@@ -435,7 +441,7 @@ def sparsity_table(results: Results) -> Table:
         _blocks(results, rows),
         f"Fraction of the training points used as basis functions, {_over_repeats(results)}. vs: "
         "percentage of basis functions more (+) or fewer (−) than that method, mean over groups.",  # noqa: RUF001
-        *(["Semi-supervised ranking pursuit may also use points without a score."] * unscored),
+        *([_UNSCORED_NOTE] * unscored),
     )
 
 

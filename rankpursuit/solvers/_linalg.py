@@ -16,7 +16,7 @@ Indices = NDArray[np.intp]
 EPS = float(np.finfo(np.float64).eps)
 
 INDEPENDENT = 1e-6
-"""A column is linearly independent of a basis if at least this fraction of its norm is orthogonal
+"""A column is linearly independent of a basis if more than this fraction of its norm is orthogonal
 to it.
 
 Squared norms are computed by subtraction, so that fractions below about 1e-8 are noise."""

@@ -2,14 +2,14 @@
 
 The cost of the views' functions ``f_1 .. f_M`` is that of the paper,
 
-    sum_v |B s - B f_v|^2 + nu sum_{v,u} |B' f_v - B' f_u|^2        (B' on the unscored points),
+    sum_v |B s - B f_v|^2 + nu sum_{v,u} |Bbar f_v - Bbar f_u|^2    (Bbar on the unscored points),
 
 each pair of views counted twice. It is one least-squares problem, whose rows are those of the views
-on the scored points, one block each, followed by ``sqrt(2 nu) B' (f_v - f_u)`` on the unscored
+on the scored points, one block each, followed by ``sqrt(2 nu) Bbar (f_v - f_u)`` on the unscored
 points for each pair of views v < u. A step appends one function to every view: the tuple that
 lowers the cost most.
 
-A step along the functions ``gamma = (gamma_1 .. gamma_M)`` solves the paper's M x M system
+A step along one function ``k_v`` per view solves the paper's M x M system
 ``A a = c``, where ``A_vv = k' L k + 2 nu (M - 1) kbar' Lbar kbar`` of view v's function,
 ``A_vu = -2 nu kbar_v' Lbar kbar_u``, and c holds the products of the functions with the residue.
 It lowers the cost by ``c' A^-1 c``.
@@ -101,7 +101,7 @@ class CoregularisedPath:
     selected : ndarray of shape (b, k, P, M)
         The function chosen for each view at each step; -1 after the path ends.
     weights : ndarray of shape (b, k, P * M)
-        The lengths of the steps, view by view; zero after the path ends.
+        The lengths of the steps, those of the M views of a step adjacent; zero after the path ends.
     directions : ndarray of shape (b, k, P * M, P * M) or None
         Column c has the coefficients, over the chosen functions of all views, of direction c. None
         means the identity.

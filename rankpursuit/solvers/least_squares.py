@@ -93,7 +93,7 @@ def nested_rls_path(
 
     `columns`, (b, n, r), is the kernel K_R of all points with those of the largest subset, and
     `subset`, (b, r, r), that of the largest subset, positive semi-definite. The coefficients for s
-    sizes, from 1 to r, and k lambdas have the shape (b, s, k, r), zero beyond its size.
+    sizes, from 1 to r, and k lambdas have the shape (b, s, k, r), zero beyond each size.
     """
     lambdas = np.asarray(lambdas, dtype=np.float64)
     solved = np.zeros((len(columns), len(sizes), len(lambdas), subset.shape[2]))

@@ -47,7 +47,7 @@ MANY_ROWS = 4
 MANY_STEPS = 4
 """Columns per step up to which computing the Gram matrix is faster than steps by rows."""
 EXACT = 1e-6
-"""Smallest fraction of a squared norm, itself known to 1e-14, that keeps eight digits."""
+"""Smallest fraction with eight correct digits, given a relative error of 1e-14 in squared norms."""
 BLOCK_ENTRIES = 2**23
 """Kernel values and features per block, 64 MB: enough rows for their product to take longer than
 adding it to the Gram matrix of a few thousand candidates."""
@@ -505,7 +505,7 @@ class GramSums:
 def choose_form(
     n_rows: int, n_candidates: int, preferences: Preferences, fitting: Fitting
 ) -> FormName:
-    """Decide whether a pursuit uses its rows or sums, that is, the Gram matrix.
+    """Choose between the rows of a pursuit and their Gram matrix ("sums").
 
     Rows are exact to working precision, but each step is a pass over all of them. Sums take a
     single pass, in bounded memory. They need rows that can be split into blocks, that is, neither

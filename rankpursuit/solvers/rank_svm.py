@@ -112,7 +112,7 @@ class OrderedPairs:
         return result
 
     def violated(self, values: Array, margin: float) -> Violated:
-        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        """Return sums over the pairs with ``f_i - f_j < margin``, for values f of shape (n,)."""
         which = np.flatnonzero(self._differences @ values < margin)
         some, weights = self._differences[which], self.weighted(np.ones(self.n_pairs))[which]
         return Violated(
@@ -455,7 +455,7 @@ class GroupedPairs:
             self._digits.append((points, upper[points], *ends))
 
     def violated(self, values: Array, margin: float) -> Violated:
-        """Return the pairs with ``f_i - f_j < margin`` for values f of shape (n,)."""
+        """Return sums over the pairs with ``f_i - f_j < margin``, for values f of shape (n,)."""
         digits = [_partners(values, margin, *halves) for halves in self._digits]
         weights = self._weights
         preferred, other = np.zeros(len(weights)), np.zeros(len(weights))

@@ -1,7 +1,7 @@
 """Compare whole tasks with their metric, and with the bare LAPACK, BLAS and exp calls below them.
 
-The floor of SS ranking pursuit, which only the semi-supervised experiments have, holds little of
-its work, and no floor holds the metric: comparisons are no such calls.
+Floors exclude the metric, which makes no such calls, and cover little of the work of SS ranking
+pursuit, which only the semi-supervised experiments run.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _sparse(problem: Problem, spec: Any) -> Calls:
 
 
 def _svm(problem: Problem, spec: Any) -> Calls:
-    """As many systems as the Newton or interior-point steps solve."""
+    """As many systems as the Newton steps of the squared hinge solve."""
     with patch.object(lapack, "dgesv", wraps=lapack.dgesv) as solve:
         predict_grid(problem, spec, slice(problem.n_train, None))
     kernel = np.ascontiguousarray(problem.scored_kernel)

@@ -104,7 +104,7 @@ COLUMNS += ("second_error", "difference", "low", "high", "first_share")
 
 
 def users_of(folder: Path) -> pd.DataFrame | None:
-    """Return errors and shares of basis functions of the test users, a column an algorithm."""
+    """Return errors and fractions of basis functions per test user, one column per algorithm."""
     if not RunFolder(folder).has_results:
         return None
     users = load_results(folder).users.query("metric == 'disagreement'")

@@ -299,7 +299,7 @@ Fits = dict[str, dict[str, Any]]  # of one data set, by method
 def finished(kept: dict[str, Any]) -> dict[str, Fits]:
     """Return the methods that have all folds of a data set: means, and NDCG@10 of all queries.
 
-    Data sets need LightGBM and nothing set; those come first where boosting is furthest ahead.
+    Includes data sets with both LightGBM and `RankingPursuitCV()`, by LightGBM's lead, descending.
     """
     measured: dict[str, Fits] = {}
     for data, method in product(SETS, METHODS):

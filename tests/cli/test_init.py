@@ -137,7 +137,7 @@ def test_columns_that_it_cannot_guess_are_told_and_can_be_given(here):
     (here / "log.csv").write_text("\n".join(["who,when,what,score", *rows]))
     refused = invoke(init, "mine", "log.csv")
     assert refused.exit_code == 1
-    assert "guessed columns: user who, item when, rating score" in refused.stderr
+    assert "columns: user who, item when, rating score" in refused.stderr
     written = invoke(
         init, "mine", "log.csv", "--user", "who", "--item", "what", "--rating", "score"
     )
@@ -155,3 +155,14 @@ def test_a_mistyped_file_is_told_with_the_one_that_may_be_meant(here):
     write_ratings(here / "ratings.csv")
     refused = invoke(init, "mine", "rating.csv")
     assert refused.stderr == "error: rating.csv: no such file; did you mean ratings.csv?\n"
+
+
+def test_items_that_are_all_rated_once_are_refused_with_the_columns(here):
+    write_ratings(here / "log.csv", header=("who", "session", "score"))
+    rows = (here / "log.csv").read_text().splitlines()
+    numbered = [f"{row},{place or 'item'}" for place, row in enumerate(rows)]
+    (here / "log.csv").write_text("\n".join(numbered))
+    result = invoke(init, "mine", "log.csv")
+    assert result.exit_code == 1
+    assert "no item has two ratings; columns: user who, item item, rating score" in result.output
+    assert not (here / "mine.yaml").exists()

@@ -221,6 +221,8 @@ def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path
     assert refused.stderr == (
         "error: results/dmo: no such folder of results; did you mean results/demo?\n"
     )
+    (tmp_path / "mine.yaml").touch()
+    assert call("mine.yaml").stderr.startswith("error: mine.yaml: not a folder of results; ")
 
 
 def test_wide_tables_of_latex_span_two_columns(call, tmp_path):

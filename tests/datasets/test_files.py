@@ -93,21 +93,21 @@ def test_the_separator_is_detected_whatever_the_suffix(tmp_path, mark):
 
 
 def test_all_problems_are_in_one_message_with_their_lines(tmp_path):
-    rows = ["a,x,1", ",y,2", "a,y,good", "a,x,3", "b,x,1e16"]
+    rows = ["a,x,1", ",y,2", "a,y,good", "a,x,3"]
     with pytest.raises(DataError) as caught:
         load_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])))
     file, *problems = str(caught.value).replace("; remove one", ", remove one").split("; ")
     assert file.startswith(
-        f"{tmp_path / 'mine.csv'}: 4 problems: line 3: the field 'user' is empty"
+        f"{tmp_path / 'mine.csv'}: 3 problems: line 3: the field 'user' is empty"
     )
-    assert [problem.split(": ")[0] for problem in problems] == [f"line {n}" for n in (4, 5, 6)]
+    assert [problem.split(": ")[0] for problem in problems] == [f"line {n}" for n in (4, 5)]
 
 
-def test_after_ten_problems_the_rest_is_counted(tmp_path):
+def test_after_three_problems_the_rest_is_counted(tmp_path):
     rows = [f"a,{item},bad" for item in range(1234)]
-    with pytest.raises(DataError, match=r"1,234 problems: line 2: .*and 1,224 more$") as caught:
+    with pytest.raises(DataError, match=r"1,234 problems: line 2: .*and 1,231 more$") as caught:
         load_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])))
-    assert str(caught.value).count("line ") == 10
+    assert str(caught.value).count("line ") == 3
 
 
 def test_blank_lines_are_ignored(tmp_path):
@@ -243,6 +243,7 @@ def test_every_usual_layout_is_found_and_can_be_loaded(separator, header, tmp_pa
         (("time", "who", "what", "stars"), ("who", "what", "stars")),
         (("date", "userId", "itemId", "rating_date", "x"), ("userId", "itemId", "x")),
         (("a", "b", "c"), ("a", "b", "c")),
+        (("", "uid", "pid", "score"), ("uid", "pid", "score")),
     ],
 )
 def test_columns_are_found_by_name_or_else_by_order(header, columns, tmp_path):
@@ -258,6 +259,7 @@ def test_columns_are_found_by_name_or_else_by_order(header, columns, tmp_path):
         (["978300760,7,1193,5", "978302109,7,661,3", "978298413,8,661,3"], (2, 3, 4)),
         (["2001-01-31 10:00:00;7;1193;5", "2001-02-01 11:30:00;7;661;3"], (2, 3, 4)),
         (["7,1193,978300760123,5", "7,661,978302109456,3"], (1, 2, 4)),
+        (["978300760.5,7,1193,5", "978302109.0,7,661,3", "978298413.0,8,661,3"], (2, 3, 4)),
         (["900000001,1,5", "900000001,2,5", "900000002,1,4"], (1, 2, 3)),
     ],
 )

@@ -76,7 +76,7 @@ def test_impossible_parameters_are_refused(wrong):
 
 
 def test_named_data_sets_are_refused_by_name():
-    with pytest.raises(DataError, match="unknown data set 'nope'; known are: jester, movielens"):
+    with pytest.raises(DataError, match="unknown data set 'nope'; choose from jester, movielens"):
         load_named("nope")
     with pytest.raises(DataError, match="generated, not read"):
         load_named("synthetic", "here")

@@ -161,7 +161,7 @@ def test_the_kernel_may_not_change_between_blocks(estimator, changed):
     one, two = array_blocks(X, y, groups, rows=200)
     model = clone(estimator).set_params(n_candidates=20, n_basis=5).partial_fit(*one)
     before = model.predict(X)
-    with pytest.raises(ValueError, match=f"{next(iter(changed))} was changed since the first"):
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} has changed since the first"):
         clone_of_state(model).set_params(**changed).partial_fit(*two)
     np.testing.assert_array_equal(model.predict(X), before)
 

@@ -58,6 +58,14 @@ def test_contributions_add_up(models, name):
     assert over == pytest.approx(apart.sum())
 
 
+def test_one_point_may_be_a_vector(models):
+    points, model = TABLE.to_numpy(), models["pairs"]
+    with pytest.warns(UserWarning, match="valid feature names"):
+        single = model.explain(points[0], over=points[7])
+        both = model.explain(points[[0]], over=points[[7]])
+    assert single["contribution"].equals(both["contribution"])
+
+
 @each
 def test_functions_are_described_in_the_units_of_the_data(models, name):
     table = models[name].summary()

@@ -231,7 +231,7 @@ BAD = [
     ({"pairs": GOOD, "weights": [1.0, np.nan]}, "weights must be positive finite numbers"),
     ({"pairs": GOOD, "weights": [1.0, np.inf]}, "weights must be positive finite numbers"),
     ({"pairs": GOOD, "groups": np.zeros(40)}, "groups and pairs both define which samples"),
-    ({"weights": [1.0]}, "weights must come with the pairs"),
+    ({"weights": [1.0]}, "weights can be used only with pairs"),
     ({}, "requires y to be passed, but the target y is None; pass scores, or pairs"),
 ]
 

@@ -222,7 +222,7 @@ def test_groups_that_a_search_without_routing_lost_are_told_when_its_model_is_sc
     X, y, groups = data
     search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
     assert search.best_estimator_.n_groups_ == 1
-    with pytest.warns(UserWarning, match="inside 5 groups but was fitted without groups"):
+    with pytest.warns(UserWarning, match="within 5 groups but was fitted without groups"):
         search.best_estimator_.score(X, y, groups)
 
 

@@ -333,7 +333,7 @@ def test_a_registered_estimator_gets_the_sizes_of_its_queries(tmp_path):
     ("options", "said"),
     [
         ({"class": "os.system"}, "class: expected a class of rankpursuit, of sklearn, or"),
-        ({"class": "sklearn.kernel_ridge.Nothing"}, "class: expected an estimator with fit and"),
+        ({"class": "sklearn.kernel_ridge.Nothing"}, "class: no such class"),
         ({"class": "sklearn.base.clone"}, "class: expected an estimator with fit and predict"),
         ({"class": "sklearn.model_selection.GridSearchCV"}, "class: cannot be created without"),
         ({"grid": {"alhpa": [1]}}, "grid: Invalid parameter 'alhpa' .*'alpha'"),

@@ -423,7 +423,7 @@ def test_a_group_that_loses_its_users_to_the_test_is_told_too():
     )
     told = too_few_users(np.tile([55, 65], 25), protocol, protocol.groups)
     assert len(told) == 2
-    assert all("has 25 users, 0 without test users" in line for line in told)
+    assert all("has 25 users; 0 remain without test users" in line for line in told)
 
 
 def test_the_defaults_are_those_of_the_paper():

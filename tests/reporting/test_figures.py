@@ -29,7 +29,7 @@ DRAW = {
     "width": error_against_width,
 }
 LABELS = {
-    "sparsity": ["Training points used as basis functions (%)", "(share of pairs)", "RankRLS"],
+    "sparsity": ["Training points used as basis functions (%)", "(fraction of pairs)", "RankRLS"],
     "basis": ["Basis functions (% of points)", "20-40 ratings", "60-80 ratings"],
     "width": ["Kernel width sigma (log2 scale)", "own pursuit"],
 }

@@ -81,7 +81,7 @@ def test_a_point_without_a_score_in_some_fold_is_never_chosen():
 
 
 def test_no_score_at_all_is_refused():
-    with pytest.raises(ValueError, match="scoring has no value in any fold"):
+    with pytest.raises(ValueError, match="scoring is undefined in every fold"):
         table(np.full((3, 2), np.nan), alpha=[1.0, 2.0]).choose("best")
 
 

@@ -206,7 +206,7 @@ def test_bad_data_is_refused_by_name(data, estimator):
     X, y, groups = data
     with pytest.raises(ValueError, match="cv=6 folds need at least as many groups"):
         clone(estimator).set_params(cv=6).fit(X, y, groups)
-    with pytest.raises(ValueError, match="y must hold different scores"):
+    with pytest.raises(ValueError, match="y must contain different scores"):
         clone(estimator).fit(X, np.full(40, 2.0), groups)
     with pytest.raises(ValueError, match="groups must have one label for each of the 40"):
         clone(estimator).fit(X, y, groups[:-1])
