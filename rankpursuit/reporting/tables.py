@@ -76,7 +76,7 @@ def size_note(results: Results) -> str:
     """Return a line on the size of a run, with a warning if it is smaller than the paper's."""
     size = measured_size(results)
     if is_full_size(results):
-        return f"Size: {size}, at least the paper's."
+        return f"Size: {size}, no smaller than in the paper."
     least = "" if _repeats_of_cells(results).nunique() == 1 else "at least "
     return f"NOT the paper's size: {least}{size} (paper: {published_size()})."
 
