@@ -39,7 +39,7 @@ def test_it_is_locked_while_open(path):
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (Identity("other", "data"), "holds the results of another config"),
+        (Identity("other", "data"), "holds the results of another config or plug-in"),
         (Identity("digest", "other"), "holds the results of other data"),
     ],
 )
