@@ -364,9 +364,9 @@ def _mean_over_groups(
     rows, stack, shape = _rows_and_stack(scores, predictions)
     sums, n_groups = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
     for own in _groups(groups, rows.shape[1], smallest=smallest):
-        values, counts = function(rows[:, own], stack[..., own])
-        sums += np.where(counts[:, None], values, 0.0 if empty is None else float(empty))
-        n_groups += counts[:, None] if empty is None else 1
+        values, rankable = function(rows[:, own], stack[..., own])
+        sums += np.where(rankable[:, None], values, 0.0 if empty is None else float(empty))
+        n_groups += rankable[:, None] if empty is None else 1
     mean = np.divide(sums, n_groups, out=np.full_like(sums, np.nan), where=n_groups > 0)
     return _result(mean, stack, shape)
 

@@ -49,7 +49,7 @@ from rankpursuit.estimators._base import (
     several,
 )
 from rankpursuit.estimators.dictionaries import (
-    MOST_FACTORS,
+    MAX_FACTORS,
     dictionary_values,
     make_dictionary,
     products_of,
@@ -69,7 +69,7 @@ from rankpursuit.estimators.semi_supervised import (
 from rankpursuit.kernels import function_values, gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences, Preferences
 from rankpursuit.solvers import (
-    MOST_BASIS,
+    MAX_BASIS,
     Agreement,
     Fitting,
     FunctionGram,
@@ -96,7 +96,7 @@ Selection = Literal["best", "sparsest"]
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 """Default ridges or alphas."""
-WIDTHS = 4.0 ** np.arange(-3, 3)
+GAMMAS = 4.0 ** np.arange(-3, 3)
 """Default gammas, as multiples of "scale"."""
 SIMPLER = {"n_basis": 1, "ridge": -1, "alpha": -1, "gamma": 1, "nu": -1}
 """Axes in order of importance for simplicity: 1 if smaller values are simpler, -1 if larger."""
@@ -475,7 +475,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
 
     def _dictionaries(self, n_features: int) -> list[dict[str, str]]:
         """Return the parameters of each dictionary to try; one empty dict if it is fixed."""
-        names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MOST_FACTORS else [])]
+        names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MAX_FACTORS else [])]
         chosen = self._is_auto() and self.kernel == "rbf" and self.gammas is None
         return [{"dictionary": name} for name in names] if chosen else [{}]
 
@@ -513,7 +513,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
             return np.array([None])
         if self.gammas is not None:
             return np.asarray(self.gammas, dtype=np.float64)
-        return WIDTHS * resolve_gamma("rbf", "scale", X)
+        return GAMMAS * resolve_gamma("rbf", "scale", X)
 
     def _stack(self, X: Array, rows: Indices, columns: Indices, gammas: NDArray[Any]) -> Array:
         """Return the kernels of some points with others, (len(gammas), len(rows), len(columns))."""
@@ -635,11 +635,11 @@ def _subset_paths(
 
 
 def _pursuit_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
-    most = search.n_basis or MOST_BASIS
+    most = search.n_basis or MAX_BASIS
     if not plain._uses_dictionary:
         candidates = _candidates(plain, data)
         available = min(int(np.isin(candidates, train).sum()) for train, _ in data.splits)
-        most = _most_basis(search.n_basis, MOST_BASIS, available, "raise n_candidates or cv")
+        most = _most_basis(search.n_basis, MAX_BASIS, available, "raise n_candidates or cv")
     betas = {"beta": np.asarray(search.betas, dtype=np.float64)} if hasattr(search, "betas") else {}
     ridges = np.asarray(search.ridges, dtype=np.float64)
     return {**betas, "ridge": ridges, "n_basis": np.arange(1, most + 1)}

@@ -35,7 +35,7 @@ from rankpursuit.estimators._base import (
 )
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
-MOST_FACTORS = 600
+MAX_FACTORS = 600
 """Default maximum number of functions multiplied with each other: about 180,000 products."""
 
 _N_LEVELS = 200
@@ -208,7 +208,7 @@ class PairDictionary(AdditiveDictionary):
         knots: int = 7,
         widths: Sequence[float] = (0.5, 1.0),
         factor_knots: int = 3,
-        max_factors: int = MOST_FACTORS,
+        max_factors: int = MAX_FACTORS,
     ) -> None:
         super().__init__(knots, widths)
         self.factor_knots, self.max_factors = factor_knots, max_factors

@@ -46,7 +46,7 @@ from rankpursuit.solvers import (
 
 VIEW_KERNEL = (choice(*KERNELS), CALLABLE)
 
-MOST_BYTES = 8 << 30
+MAX_BYTES = 8 << 30
 """Approximate limit on the memory of a fit."""
 COPIES = 6
 """Estimated copies of the kernel values that a fit holds at once: 18 GB for 20,000 points."""
@@ -338,10 +338,10 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         kernel_values = n_points * n_candidates * (1 if self._splits_points else self.n_views)
         differences = n_points * self.n_views * (self.n_views - 1) // 2
         n_bytes = 8 * (COPIES * kernel_values + differences)
-        if n_bytes > MOST_BYTES:
+        if n_bytes > MAX_BYTES:
             raise ValueError(
                 f"{self.n_views} views of {n_points} samples with {n_candidates} candidates take "
-                f"about {n_bytes / 2**30:.0f} GB, above the limit of {MOST_BYTES / 2**30:.0f} GB; "
+                f"about {n_bytes / 2**30:.0f} GB, above the limit of {MAX_BYTES / 2**30:.0f} GB; "
                 "lower n_candidates or n_views"
             )
 

@@ -43,7 +43,7 @@ Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
 Evaluate = Callable[[Experiment, Iterable[Job]], Iterator[UnitResult]]
 """Evaluates jobs, in any order, and yields their results as they complete."""
 
-MOST_JOBS = 256  # each holds the data and the libraries in memory
+MAX_JOBS = 256  # each holds the data and the libraries in memory
 OUTSTANDING = 2000  # maximum number of jobs on the Dask scheduler, to bound its memory
 WAIT = 600.0  # seconds to wait for a cluster without workers, by default
 _CONNECT_SECONDS = 4
@@ -64,8 +64,8 @@ def make_backend(
         raise ConfigError(
             ["--n-jobs: not allowed with --scheduler; the cluster has its own workers"]
         )
-    if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MOST_JOBS:
-        raise ConfigError([f"--n-jobs: expected 1 to {MOST_JOBS}, or -1, got {n_jobs}"])
+    if n_jobs is not None and n_jobs != -1 and not 1 <= n_jobs <= MAX_JOBS:
+        raise ConfigError([f"--n-jobs: expected 1 to {MAX_JOBS}, or -1, got {n_jobs}"])
     return Dask(scheduler, report) if scheduler else Local(-1 if n_jobs is None else n_jobs)
 
 

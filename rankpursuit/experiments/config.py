@@ -104,7 +104,7 @@ def parse_yaml(text: str, source: str) -> Any:
 # Files that extend each other, and overrides from the command line
 
 
-def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
+def _read_extended(path: Path, extended_by: tuple[str, ...]) -> dict[str, Any]:
     """Return the mapping of a file, merged with that of the file that it extends.
 
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
@@ -118,11 +118,11 @@ def _read_extended(path: Path, above: tuple[str, ...]) -> dict[str, Any]:
         raise ConfigError(
             [f"extends: expected a name or the path of a file, got {short_repr(base)}"]
         )
-    below, files = resolve_path(base, path.parent), (*above, os.path.realpath(path))
-    if os.path.realpath(below) in files:
-        circle = " -> ".join(os.path.basename(file) for file in (*files, str(below)))
+    source, files = resolve_path(base, path.parent), (*extended_by, os.path.realpath(path))
+    if os.path.realpath(source) in files:
+        circle = " -> ".join(os.path.basename(file) for file in (*files, str(source)))
         raise ConfigError([f"{path}: circular extends: {circle}"])
-    return _merge(_read_extended(below, files), config)
+    return _merge(_read_extended(source, files), config)
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -143,11 +143,11 @@ def read_file(path: Path) -> dict[str, Any]:
     return config
 
 
-def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of `below`, overridden by those of `above`; null drops an algorithm."""
-    merged = below | above
+def _merge(base: dict[str, Any], override: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of `base`, overridden by those of `override`; null drops an algorithm."""
+    merged = base | override
     for section in ("protocol", "kernel", "algorithms"):
-        old, new = below.get(section), above.get(section)
+        old, new = base.get(section), override.get(section)
         if not isinstance(old, dict) or not isinstance(new, dict):
             continue
         merged[section] = old | new
@@ -169,12 +169,12 @@ def _apply(config: dict[str, Any], override: str) -> None:
         raise ConfigError([f"{shown}: extends is allowed in a file only"])
     value, key, here = parse_yaml(text, shown), short_key(key), config
     for depth, part in enumerate(path[:-1], start=1):
-        below = here.get(part, {})
-        if not isinstance(below, dict):
-            above = f"{short_key('.'.join(path[:depth]))} is {short_repr(below)}, not a mapping"
-            raise ConfigError([f"{key}: no such key: {above}"])
+        inner = here.get(part, {})
+        if not isinstance(inner, dict):
+            reason = f"{short_key('.'.join(path[:depth]))} is {short_repr(inner)}, not a mapping"
+            raise ConfigError([f"{key}: no such key: {reason}"])
         # A copy, since YAML anchors make two keys share one object.
-        here[part] = here = dict(below)
+        here[part] = here = dict(inner)
     if value is None and path[0] == "algorithms" and len(path) == 2:
         if path[1] not in here:
             raise ConfigError([f"{key}: no such algorithm to drop; {suggestion(path[1], here)}"])

@@ -267,8 +267,8 @@ def grid_axes(options: MethodOptions, widths: tuple[float, ...]) -> dict[str, Gr
 
 def find_axis(key: str) -> Axis:
     """Return the axis with a key; a new one for a parameter of an estimator."""
-    known = chain(AXES.values(), *(method.axes for method in METHODS.values()))
-    return next((axis for axis in known if axis.key == key), Axis(key))
+    axes = chain(AXES.values(), *(method.axes for method in METHODS.values()))
+    return next((axis for axis in axes if axis.key == key), Axis(key))
 
 
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:

@@ -212,7 +212,7 @@ def feature_view_kernels(problem: Problem, n_views: int, n_dictionary: int) -> l
 
 
 def view_skills(
-    problem: Problem, view_points: list[NDArray[np.intp]], predictions: list[Array]
+    problem: Problem, scored_points: list[NDArray[np.intp]], predictions: list[Array]
 ) -> Array:
     """Return how much better than chance each view orders the scored points of the others.
 
@@ -220,7 +220,7 @@ def view_skills(
     points of shape (w, n_v) and predictions of shape (w, ..., n) at all scored points.
     """
     skills = []
-    for values, own in zip(predictions, view_points, strict=True):
+    for values, own in zip(predictions, scored_points, strict=True):
         is_other = np.ones((len(own), problem.n_scored), dtype=bool)
         np.put_along_axis(is_other, own, values=False, axis=1)
         others = np.nonzero(is_other)[1].reshape(len(own), -1)

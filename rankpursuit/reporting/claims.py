@@ -29,7 +29,7 @@ from rankpursuit.experiments.methods import METRICS
 from rankpursuit.reporting.render import signed
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import (
-    LEAST_PAIRS,
+    MIN_PAIRS,
     Comparison,
     bootstrap_interval,
     compare,
@@ -401,6 +401,6 @@ def _common_errors(run: Results, metric: str, group: str, labels: Sequence[str])
     if absent:
         raise Undecided(f"{group} lacks {' and '.join(absent)}")
     common = errors[list(labels)].dropna()
-    if len(common) < LEAST_PAIRS:
-        raise Undecided(f"{len(common)} repeats; tests need {LEAST_PAIRS}")
+    if len(common) < MIN_PAIRS:
+        raise Undecided(f"{len(common)} repeats; tests need {MIN_PAIRS}")
     return common

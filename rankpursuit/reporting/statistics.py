@@ -19,7 +19,7 @@ from rankpursuit.reporting.results import Results
 Over = Literal["repeats", "users"]
 
 SIGNIFICANT = 0.05  # the paper's threshold
-LEAST_PAIRS = 6  # no two-sided p of five pairs is significant: the least is 2 / 2^5 = 0.0625
+MIN_PAIRS = 6  # no two-sided p of five pairs is significant: the least is 2 / 2^5 = 0.0625
 
 
 @dataclass(frozen=True, eq=False)

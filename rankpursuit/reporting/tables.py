@@ -33,7 +33,7 @@ from rankpursuit.reporting.claims import (
 )
 from rankpursuit.reporting.render import EMPTY, Blocks, Table, Value, signed, to_text
 from rankpursuit.reporting.results import Results, title_of
-from rankpursuit.reporting.statistics import LEAST_PAIRS, SIGNIFICANT, Over
+from rankpursuit.reporting.statistics import MIN_PAIRS, SIGNIFICANT, Over
 
 CELL = ["table", "metric", "algorithm", "group"]  # columns that identify a published cell
 
@@ -583,7 +583,7 @@ def claim_notes() -> tuple[str, ...]:
         f"if it is not significantly worse, or by a small difference only: below {small}. A "
         "published saving of basis functions agrees if the 95% interval of the measured saving "
         "contains it. Undecided: results are missing, or there are fewer than "
-        f"{LEAST_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
+        f"{MIN_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
         "Mean difference: the side named first minus the other, over all comparisons of the claim, "
         "with a 95% bootstrap interval over repeats.",
     )

@@ -36,7 +36,7 @@ from rankpursuit.solvers.least_squares import (
     sparse_rls_weights,
 )
 from rankpursuit.solvers.pursuit import (
-    MOST_BASIS,
+    MAX_BASIS,
     Columns,
     Fitting,
     GramSums,

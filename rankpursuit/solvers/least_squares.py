@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Features = Any
 """A dense or a sparse array of shape (n, d)."""
 
-_MOST_DENSE = 4096
+_MAX_DENSE = 4096
 """Sparse problems with more features and more rows than this are solved by LSQR."""
 _MOMENT_COLUMNS = 16
 """Columns processed at a time."""
@@ -144,7 +144,7 @@ def rls_weights(X: Features, scores: Array, lam: float, preferences: Preferences
 
     `X`, (n, d), may be sparse; the weights have the shape (d,).
     """
-    if sp.issparse(X) and min(X.shape) > _MOST_DENSE:
+    if sp.issparse(X) and min(X.shape) > _MAX_DENSE:
         return _by_lsqr(X, scores, lam, preferences)
     if X.shape[1] >= X.shape[0]:
         return X.T @ rls_solution(linear_kernel(X, X), scores, lam, preferences)

@@ -32,7 +32,7 @@ Columns = Callable[[NDArray[np.floating], Array], object]
 """Evaluates the candidates' functions at the points of the first array, (m, d), and writes the
 values to the second, (m, N)."""
 
-MOST_BASIS = 100
+MAX_BASIS = 100
 """Default number of basis functions, if there are as many to choose from."""
 
 NOTHING_LEFT = 1e-12
@@ -62,7 +62,7 @@ def count_basis(n_basis: int | float | None, n_points: int) -> int:
     It is an integer of at least 1, a fraction of `n_points` in (0, 1], or None for at most 100.
     """
     if n_basis is None:
-        return min(MOST_BASIS, n_points)
+        return min(MAX_BASIS, n_points)
     if isinstance(n_basis, float | np.floating):
         return max(1, round(float(n_basis) * n_points))
     return int(n_basis)

@@ -37,7 +37,7 @@ _HALVINGS = 30
 """Maximum number of times that a step is shortened."""
 _TO_BOUNDARY = 0.99
 """Fraction of the way to the boundary that an interior-point step may go."""
-_MOST_DENSE = 512
+_MAX_DENSE = 512
 """Number of features above which Newton steps of linear functions use conjugate gradients."""
 _SHRINK = (0.1, 0.5)
 """Smallest and largest factor by which the smoothing zone shrinks."""
@@ -665,7 +665,7 @@ def _line_search(
 def _newton_step(X: Features, point: _LinearPoint) -> Array:
     """Solve ``(I + X' H X) step = -gradient``; return the negative gradient if that fails."""
     n_features = X.shape[1]
-    if n_features <= _MOST_DENSE:
+    if n_features <= _MAX_DENSE:
         system = moment(X, point.curvature)
         system.flat[:: n_features + 1] += 1.0
         try:

@@ -97,10 +97,10 @@ def cluster_rows(options: Options) -> Entries:
 
 def store_row(goal: str, n_saved: int = 30) -> list[object]:
     """Return the processor time of evaluating a unit and of saving it, and their ratio."""
-    plan = Run.of(load("jester_supervised", "protocol.holdout_users=40"), 1)
-    unit = plan.plan.units[plan.plan.cells[0], "holdout"][0]
+    run = Run.of(load("jester_supervised", "protocol.holdout_users=40"), 1)
+    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
     begun = time.process_time()
-    result = evaluate_unit(plan.experiment, unit, plan.labels, {})
+    result = evaluate_unit(run.experiment, unit, run.labels, {})
     work, taken = time.process_time() - begun, []
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankpursuit.reporting.statistics import (
-    LEAST_PAIRS,
+    MIN_PAIRS,
     bootstrap_interval,
     compare,
     holm,
@@ -70,8 +70,8 @@ def test_distribution_is_exact_up_to_fifty_pairs(n, method):
 
 
 def test_six_pairs_are_the_fewest_that_can_be_significant():
-    assert signed_rank_p(np.arange(1, LEAST_PAIRS)) > 0.05
-    assert signed_rank_p(np.arange(1, LEAST_PAIRS + 1)) < 0.05
+    assert signed_rank_p(np.arange(1, MIN_PAIRS)) > 0.05
+    assert signed_rank_p(np.arange(1, MIN_PAIRS + 1)) < 0.05
 
 
 def test_ten_repeats_bound_p_from_below():

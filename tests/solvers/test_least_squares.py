@@ -298,7 +298,7 @@ def test_weights_solve_their_equations(lam, n_features, kind):
 
 def test_large_sparse_points_are_solved_by_products_alone(monkeypatch):
     X, scores, groups = points()
-    monkeypatch.setattr(least_squares, "_MOST_DENSE", 0)
+    monkeypatch.setattr(least_squares, "_MAX_DENSE", 0)
     for preferences, form in forms(groups):
         weights = rls_weights(sp.csr_array(X), scores, 0.1, preferences)
         expected = np.linalg.solve(X.T @ form @ X + 0.1 * np.eye(4), X.T @ form @ scores)

@@ -602,7 +602,7 @@ def test_sparse_points_give_the_function_of_dense_ones(loss, by_gradients, monke
     X[np.abs(X) < 0.8] = 0.0
     tol, pairs = TOL[loss], GroupedPairs(scores, groups, np.ones(60))
     dense = rank_svm_weights(X, pairs, 0.1, loss=loss, tol=tol)
-    monkeypatch.setattr(rank_svm, "_MOST_DENSE", 0 if by_gradients else 512)
+    monkeypatch.setattr(rank_svm, "_MAX_DENSE", 0 if by_gradients else 512)
     for points in (X, sp.csr_array(X)):
         solved = rank_svm_weights(points, pairs, 0.1, loss=loss, tol=tol)
         assert solved.gap <= tol
