@@ -184,7 +184,8 @@ def tables(draw: st.DrawFn) -> tuple[str, str, bytes]:
     if name.endswith(".zip"):
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("ml-1m/ratings.dat", content)
+            member = zipfile.ZipInfo("ml-1m/ratings.dat")  # with a fixed date, unlike a name
+            archive.writestr(member, content, zipfile.ZIP_DEFLATED)
         content = draw(damaged(packed.getvalue()))
     return kind, name, content
 
