@@ -282,11 +282,17 @@ def save_figure(figure: Figure, path: Path) -> None:
 def draw_panels(
     path: Path, height: float, xlabel: str, panels: Mapping[str, Callable[[Axes], None]]
 ) -> None:
-    """Write a figure of errors, with a panel for each title and one legend."""
+    """Write a figure of errors, with a panel for each title and one legend.
+
+    Panels whose titles have the same first line share their y-axis.
+    """
     with figure_style():
-        figure = Figure(figsize=(10.5, height))
+        figure, first = Figure(figsize=(10.5, height)), dict[str, Axes]()
         all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (title, draw) in zip(all_axes, panels.items(), strict=True):
+            same = first.setdefault(title.split("\n")[0], axes)
+            if same is not axes:
+                axes.sharey(same)
             draw(axes)
             axes.set(title=title, xlabel=xlabel)
         all_axes[0].set_ylabel(METRICS["disagreement"].label.replace(" (", "\n("))
