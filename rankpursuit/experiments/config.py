@@ -138,7 +138,9 @@ def read_file(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from error
     if not isinstance(config, dict):
-        raise ConfigError([f"{path}: expected a mapping of keys, got {short_repr(config)}"])
+        message = f"{path}: expected a mapping of keys, got {short_repr(config)}"
+        hint = f"; for a file of ratings: rp-init NAME {path}" * isinstance(config, str)
+        raise ConfigError([message + hint])
     _make_path_absolute(config.get("data"), path.parent)
     return config
 

@@ -310,7 +310,11 @@ def test_a_long_value_is_cut(good):
 FILES = [
     ("", "{file}: expected a mapping of keys, got null"),
     ("- a\n- b\n", '{file}: expected a mapping of keys, got ["a", "b"]'),
-    ("just text\n", '{file}: expected a mapping of keys, got "just text"'),
+    (
+        "just text\n",
+        '{file}: expected a mapping of keys, got "just text"; for a file of ratings: '
+        "rp-init NAME {file}",
+    ),
     ("name: x\nseed: [1, 2\n", "{file}, line 3: expected ',' or ']', but got '<stream end>'"),
     ("name: x\n\tseed: 1\n", "{file}, line 2: found character '\\t' that cannot start any token"),
     ("name: x\nseed 1\n", "{file}, line 3: could not find expected ':'"),
