@@ -98,3 +98,9 @@ def test_the_list_fits_80_columns_and_has_every_experiment():
     output = invoke("run", "--list").output
     assert max(map(len, output.splitlines())) <= 80
     assert [line.split()[0] for line in output.splitlines()[1:]] == list(shipped_configs())
+
+
+def test_a_name_that_is_too_long_is_no_such_file():
+    result = invoke("report", "d/" * 3000)
+    assert result.exit_code == 1
+    assert ": no such folder of results" in result.output
