@@ -3,7 +3,8 @@
 A dictionary is fitted to training points, and evaluates its functions at any points. A pursuit
 accepts any object with three members as its `dictionary`: ``fit(X)``; ``columns(X, which)``, which
 returns the values (m, len(which)) of the functions with these indices; and ``terms``, with a
-:class:`Term` for each function. With ``products = True`` the pursuit also multiplies pairs of them.
+:class:`Term` for each function. A fourth, ``products``, is optional: an array of shape (m, 2) with
+the two factors of each product; products are numbered after the functions.
 """
 
 from __future__ import annotations
