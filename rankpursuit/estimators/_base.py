@@ -617,8 +617,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         for name in self._kernels_of_histograms():
             check_non_negative(X, f"the kernel {name!r}")
         if self._in_features:  # no kernel value is ever computed
-            largest = abs(X).max()
-            self._check_kernel_values(np.array([min(largest, LARGE) * largest]))
+            largest = float(abs(X).max())  # Python's product overflows to infinity silently
+            self._check_kernel_values(np.array([largest * largest]))
         return X
 
     def _refuse(self, **arguments: Any) -> None:

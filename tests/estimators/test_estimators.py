@@ -20,6 +20,7 @@ from rankpursuit import (
     KernelMatchingPursuit,
     RankingPursuit,
     RankRLS,
+    RankSVM,
     SparseRankRLS,
     group_scorer,
 )
@@ -284,6 +285,13 @@ def test_values_that_cannot_be_computed_with_are_one_clear_error(data, estimator
     if "gamma" in model.get_params():
         with pytest.raises(ValueError, match="gamma='scale' is out of range"):
             clone(estimator).fit(1e200 * X, y, groups)
+
+
+@pytest.mark.parametrize("cls", [RLS, RankRLS, SparseRankRLS, RankSVM])
+def test_features_that_overflow_in_a_linear_model_are_one_clear_error(data, cls):
+    X, y, groups = data
+    with pytest.raises(ValueError, match="values of the kernel 'linear' must be finite"):
+        cls(kernel="linear").fit(1e290 * X, y, groups)
 
 
 def test_every_public_name_is_listed_for_completion():
