@@ -19,11 +19,13 @@ _UNDERFLOW = -746.0
 _EPS = np.finfo(np.float64).eps
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def squared_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
     """Return the squared Euclidean distance of every row of `X` to every row of `Y`, (m, n).
 
     `Y` defaults to `X`; the diagonal is then exactly zero and the result exactly symmetric.
-    Distances are never negative, and zero for points that are equal to working precision.
+    Distances are never negative, and zero for points that are equal to working precision. Those of
+    points whose squares overflow are infinite or NaN, which the estimators refuse.
     """
     left = np.asarray(X, dtype=np.float64)
     right = left if Y is None else np.asarray(Y, dtype=np.float64)

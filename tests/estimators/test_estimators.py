@@ -287,11 +287,12 @@ def test_values_that_cannot_be_computed_with_are_one_clear_error(data, estimator
             clone(estimator).fit(1e200 * X, y, groups)
 
 
-@pytest.mark.parametrize("cls", [RLS, RankRLS, SparseRankRLS, RankSVM])
-def test_features_that_overflow_in_a_linear_model_are_one_clear_error(data, cls):
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("cls", [RLS, RankRLS, SparseRankRLS, RankSVM, RankingPursuit])
+def test_features_whose_squares_overflow_are_one_clear_error(data, cls, kernel):
     X, y, groups = data
-    with pytest.raises(ValueError, match="values of the kernel 'linear' must be finite"):
-        cls(kernel="linear").fit(1e290 * X, y, groups)
+    with pytest.raises(ValueError, match=f"values of the kernel '{kernel}' must be finite"):
+        cls(kernel=kernel, gamma=1.0).fit(1e290 * X, y, groups)
 
 
 def test_every_public_name_is_listed_for_completion():
