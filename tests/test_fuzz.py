@@ -121,7 +121,7 @@ def test_a_command_answers_with_a_status_and_plain_text(finished, command):
         result = invoke(*command)
         if result.exit_code == 2:
             assert sorted(os.walk(folder)) == before
-        elif result.exit_code == 0:
+        elif result.exit_code == 0 and "nan" not in " ".join(command).lower():  # a name may be nan
             assert "nan" not in result.output.lower().split()
 
 
