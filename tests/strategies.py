@@ -22,7 +22,7 @@ import rankpursuit
 TEXTS = (
     "", " ", "a\nb", "\t", "\x1b[31m\u202ered", "\x07\u2066", "../../x", "~nouser/x.csv",
     "~", ".", "..", "x" * 300, "x" * 20_000, "d/" * 3000, "=cmd|' /C calc'!A0", r"\input{x}",
-    "<script>", "{0.__class__}", "%s%n", "-1+1", "1:30", "010", "0x1F", "1_000", "yes", "null",
+    "<script>", "{0.__class__}", "%s%n", "-1+1", "1:30", "010", "0x1F", "1_0", "yes", "null",
     "1e5", ".inf", "nan", "١٢٣", "é🙂", "'", '"', "[", "&a [*a]", "!!int x", "rls", "rlss",
     "synthetic", "jester", "points", "tiny.yaml", "mine.csv", "results",
 )  # fmt: skip
