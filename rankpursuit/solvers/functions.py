@@ -63,6 +63,8 @@ class FunctionGram:
         self._pairs = tuple(np.searchsorted(factors, products).T)
         squares = self._moments(form.row_scale)
         fourths = self._moments(np.square(form.row_scale), 4)
+        if isinstance(form, GroupPreferences):
+            fourths[: values.shape[1]] = self._fourths_within(form)
         norms = squares - self._squared_means(form)
         fewest = min(FEWEST_ROWS, len(values) / 20.0)
         rounding = 1e4 * np.finfo(values.dtype).eps * squares
@@ -90,7 +92,7 @@ class FunctionGram:
     def _moments(self, weights: Array, power: int = 2) -> Array:
         """Return the weighted sums of powers of all functions and products, shape (N + m,).
 
-        Fourth powers of functions are those of their deviations from the mean.
+        Fourth powers of functions are those of their deviations from the mean over all points.
         """
         singles = np.zeros(self.values.shape[1])
         doubles = np.zeros((self._n_factors,) * 2)
@@ -103,6 +105,15 @@ class FunctionGram:
                 values = values**power if power > 1 else values
                 doubles += weighted_gram(values[:, self._factors], own)
         return np.concatenate([singles, doubles[self._pairs]])
+
+    def _fourths_within(self, form: GroupPreferences) -> Array:
+        """Return the weighted fourth powers of the functions' deviations from their group means."""
+        fourths, ends = np.zeros(self.values.shape[1]), np.cumsum(form.sizes)
+        for end, size in zip(ends, form.sizes, strict=True):
+            rows = form.order[end - size : end]
+            values, own = self.values[rows], form.row_scale[rows]
+            fourths += np.square(own) @ (values - own @ values / own.sum()) ** 4
+        return fourths
 
     def _squared_means(self, form: Preferences) -> Array:
         """Return the sums of squares weighted by `row_scale`, minus the diagonal."""

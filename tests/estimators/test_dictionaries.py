@@ -332,3 +332,10 @@ def test_small_data_are_learned_from():
     points, scores, groups = grouped_data()
     model = RankingPursuitCV(dictionary="pairs", cv=3, n_basis=5).fit(points, scores, groups)
     assert model.score(points, scores, groups) > 0.7
+
+
+@pytest.mark.parametrize("dictionary", ["additive", "pairs"])
+def test_functions_stay_usable_if_the_level_of_a_feature_differs_between_groups(dictionary):
+    shifted = X + 5.0 * GROUPS[:, None]
+    model = RankingPursuit(dictionary=dictionary, scale=True, n_basis=1)
+    assert model.fit(shifted, X[:, 1], GROUPS).summary()["function"].tolist() == ["x1"]
