@@ -108,9 +108,8 @@ class FunctionGram:
 
     def _fourths_within(self, form: GroupPreferences) -> Array:
         """Return the weighted fourth powers of the functions' deviations from their group means."""
-        fourths, ends = np.zeros(self.values.shape[1]), np.cumsum(form.sizes)
-        for end, size in zip(ends, form.sizes, strict=True):
-            rows = form.order[end - size : end]
+        fourths = np.zeros(self.values.shape[1])
+        for rows in np.split(form.order, form.starts[1:]):
             values, own = self.values[rows], form.row_scale[rows]
             fourths += np.square(own) @ (values - own @ values / own.sum()) ** 4
         return fourths
@@ -122,10 +121,9 @@ class FunctionGram:
         singles = np.zeros(self.values.shape[1])
         doubles = np.zeros((self._n_factors,) * 2)
         if isinstance(form, GroupPreferences):
-            ends = np.cumsum(form.sizes)
             weights = np.ones(form.n_points) if form.row_weights is None else form.row_weights
-            for end, size, scale in zip(ends, form.sizes, form.scale / form.masses, strict=True):
-                rows = form.order[end - size : end]
+            groups = np.split(form.order, form.starts[1:])
+            for rows, scale in zip(groups, form.scale / form.masses, strict=True):
                 values, own = self.values[rows], weights[rows]
                 singles += scale * np.square(own @ values)
                 if len(doubles):
