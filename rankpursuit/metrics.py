@@ -38,6 +38,12 @@ Flags = NDArray[np.bool_]
 Ties = Literal["half", "all", "untied"]
 Gain = Literal["linear", "exponential", "shifted"]
 
+NEAR = 2.0**-33
+"""Predictions of a run are tied if their difference is below this fraction, 1e-10, of their size
+and of the range of all. Rounding makes relative differences of 1e-16 to 1e-12."""
+
+_NEAR_FLOATS = 1 << 19
+"""Number of floats in the interval from x to (1 + `NEAR`) x, for the smallest x of its exponent."""
 _LONG = 600
 """Number of points above which pairs are counted by sorting, in O(m log m)."""
 _FEW = 1024
@@ -287,6 +293,45 @@ def sparsity(coefficients: ArrayLike) -> Array | float:
     """Fraction of the coefficients, along the last axis, that are exactly zero."""
     result = np.mean(np.asarray(coefficients) == 0.0, axis=-1)
     return result if result.ndim else float(result)
+
+
+def merge_near_ties(predictions: Array) -> Array:
+    """Return predictions (..., m) in which neighbours that are nearly equal are equal.
+
+    Points may be tied in exact arithmetic; rounding must not order them. Neighbours in the order of
+    the predictions are tied if they differ by at most the fraction `NEAR` of their size and of the
+    range of all m; all points of a tie get its lowest value.
+    """
+    merged = np.array(predictions, dtype=np.float64, order="C")
+    rows = merged.reshape(-1, merged.shape[-1])
+    for start in range(0, len(rows), step := max(1, _BLOCK // max(1, rows.shape[1]))):
+        block = rows[start : start + step]
+        gaps = _float_gaps(np.sort(_as_integers(block), axis=1))
+        # Gaps of zero wrap around: rows whose only ties are exact stay as they are.
+        found = np.flatnonzero((gaps - np.uint64(1) < _NEAR_FLOATS).any(axis=1))
+        if not len(found):
+            continue
+        values = block[found]
+        order = np.argsort(values, axis=1)
+        ordered = np.take_along_axis(values, order, axis=1)
+        new = _float_gaps(_as_integers(ordered)) > _NEAR_FLOATS
+        new |= np.diff(ordered) > NEAR * (ordered[:, -1:] - ordered[:, :1])
+        first = np.zeros(order.shape, dtype=np.intp)
+        np.maximum.accumulate(np.where(new, np.arange(1, len(new.T) + 1), 0), 1, out=first[:, 1:])
+        np.put_along_axis(values, order, np.take_along_axis(ordered, first, axis=1), axis=1)
+        block[found] = values
+    return merged
+
+
+def _as_integers(values: Array) -> NDArray[np.int64]:
+    """Return integers in the order of the values, with as many between two as there are floats."""
+    integers = (values + 0.0).view(np.int64)  # without negative zeros
+    return integers ^ ((integers >> 63) & np.iinfo(np.int64).max)
+
+
+def _float_gaps(ordered: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return how many floats lie between neighbours along the last axis; may exceed an int64."""
+    return (ordered[:, 1:] - ordered[:, :-1]).view(np.uint64)
 
 
 # Shapes, groups and options

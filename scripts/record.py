@@ -10,14 +10,12 @@ then writes the pages.
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 import click
 import yaml
 from pages import INFERRED, LOG, REFERENCE, ROOT, runs
 
 from rankpursuit.experiments.methods import METRICS
-from rankpursuit.reporting.check import load_expectations
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.tables import published_cells
@@ -29,20 +27,17 @@ HEAD = """\
 # known_deviations: measured values of the cells outside the tolerance of published.yaml. They may
 #   move by one unit of the last digit that the paper prints; more in either direction fails, also
 #   towards the paper.
-# recomputed: relative tolerance of a single repeat that is computed again (results/exact.md). It is
-#   set by hand and kept.
 # claims: verdicts on record for the claims of published.yaml.
 """
 
 
-def expectation(run: Results, config: str, verdicts: dict[str, str], recomputed: Any) -> str:
+def expectation(run: Results, config: str, verdicts: dict[str, str]) -> str:
     """Return the text of the file of one table."""
     known: dict[str, dict[str, dict[str, float]]] = {}
     for cell in published_cells(run).query("not within").itertuples():
         measured = round(cell.measured, METRICS[cell.metric].decimals + 1)
         known.setdefault(cell.metric, {}).setdefault(cell.algorithm, {})[cell.group] = measured
-    content = {"config": config, "table": run.table, "recomputed": recomputed}
-    content |= {"known_deviations": known}
+    content = {"config": config, "table": run.table, "known_deviations": known}
     body = yaml.safe_dump(content, sort_keys=False, width=120, default_flow_style=None)
     body += yaml.safe_dump({"claims": verdicts}, sort_keys=False)
     return f"{HEAD.format(config=config)}\n{body}"
@@ -54,11 +49,10 @@ def main(why: str) -> None:
     """Write the files."""
     for folder, place in ((REFERENCE, ""), (INFERRED, "inferred/")):
         found, target = runs(folder), ROOT / "configs" / place / "expected"
-        before = load_expectations(target)
         verdicts = judge_claims(list(found.values()))
         for number, run in found.items():
             own = {v.claim.id: v.outcome for v in verdicts if v.claim.tables[-1] == number}
-            text = expectation(run, f"{place}{run.name}", own, before[number].recomputed)
+            text = expectation(run, f"{place}{run.name}", own)
             write_atomically(target / f"{run.name}.yaml", text.encode())
             print(f"wrote {(target / run.name).relative_to(ROOT)}.yaml")
     log = yaml.safe_load(LOG.read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from problems import SMALL
 from scipy.stats import kendalltau, somersd
 from sklearn.metrics import average_precision_score, ndcg_score
@@ -16,6 +17,7 @@ from rankpursuit.metrics import (
     kendall_tau,
     mean_average_precision,
     mean_reciprocal_rank,
+    merge_near_ties,
     ndcg_error,
     pairwise_accuracy,
     sparsity,
@@ -569,3 +571,42 @@ def test_a_group_in_which_nothing_is_worth_more_counts_as_told(empty, expected):
 def test_without_a_group_that_counts_there_is_no_mean():
     assert np.isnan(ndcg_error([0, 0], [1, 2], empty=None))
     assert np.isnan(ndcg_error([1, 2], [1, 2], groups=[0, 1]))
+
+
+def merged_slowly(row, tolerance):
+    """Give each number, in ascending order, the value of the one before if it is near to it."""
+    merged, previous = dict.fromkeys(row), np.nan
+    for value in sorted(merged):
+        size = min(max(abs(value), abs(previous)), max(row) - min(row))
+        near = value - previous <= tolerance * size
+        merged[value] = merged[previous] if near else value
+        previous = value
+    return [merged[value] for value in row]
+
+
+@given(
+    arrays(
+        float,
+        st.tuples(st.integers(1, 4), st.integers(0, 3), st.integers(1, 12)),
+        elements=st.sampled_from([-2.0, -1e-9, 0.0, 1e-300, 1e-12, 0.1, 1.0, 3e5]),
+    ),
+    st.integers(0, 2**32 - 1),
+)
+def test_predictions_that_differ_by_rounding_are_tied_and_others_are_not(values, seed):
+    rng = np.random.default_rng(seed)
+    values = values * (1.0 + rng.choice([0.0, 1e-12, -1e-11, 1e-8], size=values.shape))
+    expected = [[merged_slowly(row, 1e-9) for row in rows.tolist()] for rows in values]
+    np.testing.assert_array_equal(merge_near_ties(values), np.reshape(expected, values.shape))
+    turned = merge_near_ties(values.swapaxes(0, 1)).swapaxes(0, 1)
+    np.testing.assert_array_equal(turned, np.reshape(expected, values.shape))
+
+
+def test_a_chain_of_near_predictions_is_one_tie():
+    chain = 1.0 + 5e-11 * np.arange(10)
+    assert (merge_near_ties(np.append(chain, 3.0)) == [*[1.0] * 10, 3.0]).all()
+
+
+def test_small_differences_count_where_all_are_small():
+    near_one = 1.0 + 5e-11 * np.arange(10)
+    np.testing.assert_array_equal(merge_near_ties(near_one), near_one)
+    assert (merge_near_ties(np.array([-1e-300, 0.0, 1e-300])) == [-1e-300, 0.0, 1e-300]).all()

@@ -38,6 +38,7 @@ from rankpursuit.experiments.methods import (
 )
 from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
+from rankpursuit.metrics import merge_near_ties
 
 Array = NDArray[np.float64]
 _threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # slow to create
@@ -244,6 +245,9 @@ def _predictions(
             own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
             again = np.flatnonzero(~unlike[task])
             values[own, ..., again] = values[own, ..., problem.alike[task, again]]
+    predictions.values[..., -problem.n_test :] = merge_near_ties(
+        predictions.values[..., -problem.n_test :]
+    )
     return predictions
 
 

@@ -171,7 +171,7 @@ def pursue(
         Whether "basic" may choose a column again, which is useless after a refit.
     """
     n_steps = _most_steps(n_steps, dictionary.shape[2], fitting, repeat)
-    return _follow(_Rows(dictionary, target, n_steps, fitting != "basic"), n_steps, fitting, repeat)
+    return _follow(_Rows(dictionary, target, n_steps, fitting), n_steps, fitting, repeat)
 
 
 def pursue_gram(
@@ -283,9 +283,13 @@ class _Rows:
     independent = INDEPENDENT**2
     nothing_left = NOTHING_LEFT**2
 
-    def __init__(self, dictionary: Array, target: Array, n_steps: int, refit: bool) -> None:
+    def __init__(self, dictionary: Array, target: Array, n_steps: int, fitting: Fitting) -> None:
         n_problems, n_rows, _ = dictionary.shape
+        refit = fitting != "basic"
         self._dictionary, self._transposed = dictionary, dictionary.swapaxes(1, 2)
+        # "prefit" compares functions by what is left of them outside the span of the chosen ones,
+        # which is kept as rows: a difference of squared norms would lose the digits that decide.
+        self._left_rows = dictionary.copy() if fitting == "prefit" else None
         self._problems = np.arange(n_problems)
         self._residue = np.array(np.broadcast_to(target, (n_problems, n_rows)), dtype=np.float64)
         self._basis = GrowingBasis((n_problems,), n_rows, n_steps) if refit else None
@@ -312,6 +316,13 @@ class _Rows:
         if self._basis is None:
             self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
             return length / scale
+        if self._left_rows is not None:
+            left = self._left_rows
+            along = np.matmul(unit[:, None, :], left)
+            left -= unit[:, :, None] * along
+            self.correlation = np.matmul(self._residue[:, None, :], left)[:, 0]
+            np.einsum("bmn,bmn->bn", left, left, out=self.left)
+            return length
         self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
         products = np.matmul(self._transposed, self._pair)
         self.correlation = products[:, :, 0]

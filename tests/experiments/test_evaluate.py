@@ -17,7 +17,7 @@ from rankpursuit.experiments.evaluate import (
     joint_error,
     tasks_of,
 )
-from rankpursuit.experiments.methods import METHODS, grid_axes
+from rankpursuit.experiments.methods import METHODS, grid_axes, predict_grid
 from rankpursuit.metrics import disagreement_error
 
 AXES = {"width": (1.0, 2.0, 4.0), "n_basis": (0.1, 0.5, 1.0)}
@@ -199,3 +199,28 @@ def test_parameters_of_a_user_that_depend_on_a_failed_algorithm_are_a_failure_to
     assert found.results == {}
     assert found.failures["ranking_pursuit"].endswith("FloatingPointError: made up")
     assert found.failures["sparse_rank_rls"].endswith("parameters depend on ranking_pursuit")
+
+
+def test_rounding_of_predictions_changes_no_error_and_no_choice(monkeypatch):
+    run = run_of(small_config(), only=["rls", "rank_rls", "ranking_pursuit"])
+    units = list(run.plan.of(run.plan.cells[:1], "holdout"))
+
+    def evaluated():
+        results = [evaluate_unit(run.experiment, unit, run.labels, {}) for unit in units]
+        return {
+            label: sum(x.results[label].sums["disagreement"] for x in results)
+            for label in run.labels
+        }
+
+    def with_noise(problem, options, rows):
+        # Equal predictions, as of items with the same features, are equal in exact arithmetic only.
+        predictions = predict_grid(problem, options, rows)
+        values = predictions.values
+        values[..., -2:-1] = values[..., -1:]
+        return replace(predictions, values=values * (1.0 + 1e-13 * rng.normal(size=values.shape)))
+
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(evaluate, "predict_grid", with_noise)
+    first, second = evaluated(), evaluated()
+    for label, errors in first.items():
+        np.testing.assert_array_equal(errors, second[label], err_msg=label)

@@ -1,8 +1,13 @@
+import math
+
+import numpy as np
 import pandas as pd
 import pytest
 from made_up import write_results
+from small_experiment import small_config
 
 from rankpursuit.errors import ResultsError
+from rankpursuit.experiments import methods, run_experiment
 from rankpursuit.reporting.check import (
     Expectation,
     check_results,
@@ -16,6 +21,7 @@ from rankpursuit.reporting.claims import (
     published_tables,
     published_tolerance,
 )
+from rankpursuit.reporting.results import load_results
 
 CELL = ("disagreement", "rls", "20-40")
 TOLERANCE = published_tolerance("disagreement")
@@ -26,7 +32,6 @@ def expecting(known=(), claims=None, **changes):
     content = {
         "config": "jester_supervised",
         "table": 1,
-        "recomputed": {"default": 1e-6, "rls": 1e-3},
         "known_deviations": {"disagreement": {"rls": {"20-40": known}}} if known else {},
         "claims": CLAIMS if claims is None else claims,
     }
@@ -128,61 +133,92 @@ def test_only_narrows_on_purpose_and_refuses_other_names(tmp_path):
         check_results(tmp_path, both, only=["jester"])
 
 
-def repeats(change=0.0, label="rank_rls"):
-    frame = pd.DataFrame(
-        [
-            {
-                "metric": "disagreement",
-                "algorithm": name,
-                "group": "20-40",
-                "repeat": repeat,
-                "test_error": 0.4,
-                "lambda": 2.0,
-                "C": None,
-            }
-            for name in ("rls", "rank_rls")
-            for repeat in (1, 2)
-        ]
-    )
-    frame.loc[(frame["algorithm"] == label) & (frame["repeat"] == 1), "test_error"] *= 1 + change
-    return frame
+PAIR = 1 / math.comb(25, 2) / 300
+"""What a pair of a user with 25 test items is worth in a mean over 300 users."""
+
+
+def compared(tmp_path, again, at_record=None):
+    """Compare the first repeat of a run of Table 1 with `again`, a function of its rows."""
+    run = load_results(write_results(tmp_path / "jester_supervised"))
+    first = run.repeats.query("repeat == 1").reset_index(drop=True)
+    return compare_repeats(run, again(first.copy()), 1, at_record).set_index(["algorithm", "group"])
+
+
+def with_values(**values):
+    def change(rows):
+        for column, value in values.items():
+            rows.loc[0, column] = value(rows.loc[0, column]) if callable(value) else value
+        return rows
+
+    return change
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize(("pairs", "passed"), [(0.0, True), (0.9, True), (1.1, False)])
+def test_an_error_computed_again_may_differ_by_one_pair_of_one_user(tmp_path, sign, pairs, passed):
+    frame = compared(tmp_path, with_values(test_error=lambda error: error + sign * pairs * PAIR))
+    assert frame.iloc[0]["passed"] == passed
+    assert frame.iloc[0]["difference"] == pytest.approx(pairs * PAIR, abs=1e-12)
+    assert frame["passed"].iloc[1:].all()
+
+
+def test_a_squared_error_computed_again_may_differ_by_rounding_only(tmp_path):
+    run = load_results(write_results(tmp_path / "jester_crrp", table=5))
+    again = run.repeats.assign(test_error=run.repeats["test_error"] * (1 + 2e-6))
+    frame = compare_repeats(run, again, 1, None)
+    assert not frame.loc[frame["metric"] == "squared_error", "passed"].any()
+    assert frame.loc[frame["metric"] == "disagreement", "passed"].all()
 
 
 @pytest.mark.parametrize(
-    ("label", "change", "passed"),
-    [
-        ("rank_rls", 0.9e-6, True),
-        ("rank_rls", 1.1e-6, False),
-        ("rank_rls", -1.1e-6, False),
-        ("rls", 0.9e-3, True),
-        ("rls", 1.1e-3, False),
-    ],
+    ("error", "holdout", "passed"),
+    [(0.0, 0.0, True), (0.9, 0.9, True), (1.1, 0.0, False), (0.0, 1.1, False)],
 )
-def test_a_recomputed_repeat_must_agree_to_the_tolerance_of_its_algorithm(label, change, passed):
-    (expected,) = expecting().values()
-    frame = compare_repeats(repeats(), repeats(change, label), expected, 1)
-    assert len(frame) == 2 + 2  # of the second repeat, the reference's rows are left out
-    assert frame.loc[frame["repeat"] == 1, "passed"].all() == passed
+def test_other_parameters_pass_if_those_on_record_are_as_good_to_a_pair(
+    tmp_path, error, holdout, passed
+):
+    asked = []
+
+    def at_record(cell):
+        asked.append((cell["algorithm"], cell["group"], cell["width"]))
+        change = {"test_error": error * PAIR, "holdout_error": holdout * PAIR}
+        return pd.DataFrame([cell | {key: cell[key] + by for key, by in change.items()}])
+
+    other = with_values(width=256.0, test_error=0.9)
+    frame = compared(tmp_path, other, at_record)
+    assert asked == [(*frame.index[0], 64.0)]
+    assert frame.iloc[0]["choice"].startswith("width 256 instead of 64")
+    assert frame.iloc[0]["passed"] == passed
 
 
-@pytest.mark.parametrize(("label", "passed"), [("rank_rls", False), ("rls", True)])
-def test_another_choice_fails_unless_the_algorithm_has_a_tolerance_of_its_own(label, passed):
-    (expected,) = expecting().values()
-    again = repeats()
-    again.loc[again["algorithm"] == label, "lambda"] = 1.0
-    frame = compare_repeats(repeats(), again, expected, 2)
-    assert frame["difference"].max() == 0.0
-    assert frame["passed"].all() == passed
+def test_a_cell_that_was_not_computed_again_fails(tmp_path):
+    frame = compared(tmp_path, lambda rows: rows.query("algorithm == 'rls'"))
+    assert frame.loc["rls", "passed"].all()
+    assert not frame.drop(index="rls", level=0)["passed"].any()
 
 
-def test_a_cell_that_was_not_computed_again_fails():
-    (expected,) = expecting().values()
-    again = repeats().query("algorithm == 'rls' and repeat == 1")
-    frame = compare_repeats(repeats(), again, expected, 1)
-    assert dict(zip(frame["algorithm"], frame["passed"], strict=True)) == {
-        "rls": True,
-        "rank_rls": False,
-    }
+def wrong_factor(solve):
+    def solve_wrongly(kernel, scores, lambdas, preferences):
+        return solve(kernel, scores, 2.0 * np.asarray(lambdas), preferences)
+
+    return solve_wrongly
+
+
+def test_a_solver_with_a_wrong_factor_fails(tmp_path, monkeypatch):
+    config = small_config(algorithms={"rank_rls": {"lambda": [0.125, 0.25, 0.5, 1, 2, 4, 8]}})
+    run_experiment(config, output=tmp_path)
+    run = load_results(tmp_path / config["name"])
+
+    def at_record(cell):
+        grids = {"lambda": [cell["lambda"]]}
+        fixed = small_config(algorithms={"rank_rls": grids})
+        fixed["kernel"]["widths"] = [cell["width"]]
+        return run_experiment(fixed)
+
+    assert compare_repeats(run, run_experiment(config), 2, at_record)["passed"].all()
+    monkeypatch.setattr(methods, "rls_path", wrong_factor(methods.rls_path))
+    frame = compare_repeats(run, run_experiment(config), 2, at_record)
+    assert not frame["passed"].all()
 
 
 def test_the_package_expects_all_five_tables_with_a_verdict_on_every_claim():

@@ -195,6 +195,26 @@ def test_refitted_path_spans_the_whole_dictionary_at_its_end(dictionary, fitting
         assert path.cost[i, -1] == pytest.approx(best, abs=1e-12 * (target @ target))
 
 
+def test_prefit_chooses_as_in_exact_arithmetic_among_nearly_dependent_functions():
+    rng = np.random.default_rng(0)
+    points, targets = rng.normal(size=(1000, 20, 4)), rng.normal(size=(1000, 20))
+    squared = np.square(points[:, :, None] - points[:, None]).sum(axis=3)
+    kernels = np.exp(-squared / (2 * 1000.0**2))
+    # In extended precision, all columns orthogonalised at each step.
+    norms = (kernels**2).sum(axis=1)
+    left, residue, expected = kernels.astype(np.longdouble), targets.astype(np.longdouble), []
+    for _ in range(3):
+        gain, squares = np.einsum("bm,bmn->bn", residue, left) ** 2, (left**2).sum(axis=1)
+        best = (gain / np.where(squares > 1e-12 * norms, squares, np.inf)).argmax(axis=1)
+        expected.append(best)
+        unit = np.take_along_axis(left, best[:, None, None], axis=2)
+        unit /= np.sqrt((unit**2).sum(axis=1, keepdims=True))
+        residue = residue - (unit * np.einsum("bm,bmi->bi", residue, unit)[:, None])[:, :, 0]
+        left = left - unit * np.einsum("bmi,bmn->bin", unit, left)
+    selected = pursue(kernels, targets, 3, fitting="prefit").selected
+    np.testing.assert_array_equal(selected, np.column_stack(expected))
+
+
 @pytest.mark.parametrize("fitting", ["backfit", "prefit"])
 def test_path_stops_when_dictionary_is_exhausted(fitting):
     rng = np.random.default_rng(2)
