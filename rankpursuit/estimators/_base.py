@@ -29,7 +29,6 @@ from rankpursuit.estimators.io import save_model
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import (
-    Blend,
     GroupPreferences,
     PairPreferences,
     Pointwise,
@@ -425,14 +424,14 @@ PASS_GROUPS = (
 
 def count_groups(preferences: Preferences) -> int:
     """Return the number of groups; raise a ValueError if they have no pair to learn from."""
-    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
-    assert isinstance(ranking, GroupPreferences)
-    if ranking.n_pairs == 0:
+    groups = preferences.groups
+    assert groups is not None
+    if groups.n_pairs == 0:
         raise ValueError(
             "groups leave no pair to learn from: every group has one sample only; give at least "
             "one group two samples, or pass no groups to compare all samples"
         )
-    return ranking.n_groups
+    return groups.n_groups
 
 
 def check_weights(name: str, weights: ArrayLike, unit: str, number: int) -> Array:

@@ -180,8 +180,8 @@ class _Pursuit(KernelEstimator):
                 return self._keep_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
         kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
-        slim = preferences.slim(len(candidates))
-        rows = slim.root(kernel), slim.root(scores)
+        rooted = preferences.smallest_root(len(candidates))
+        rows = rooted.root(kernel), rooted.root(scores)
         if self.ridge > 0.0:
             rows = ridge_rows(*rows, kernel[:, candidates], [self.ridge])
         path = pursue(*rows, n_steps, fitting=self.fitting, repeat=self.repeat)
@@ -591,9 +591,9 @@ class _Pursuit(KernelEstimator):
             )
         form = self._preferences(np.zeros(len(X)) if labels is None else labels)
         sums = self._sum(dictionary, X, scores, form)
-        within = form.preferences if isinstance(form, Blend) else form
+        groups = form.groups
         distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
-        n_groups, n_pairs = getattr(within, "n_groups", 0), getattr(within, "n_pairs", 0)
+        n_groups, n_pairs = (0, 0) if groups is None else (groups.n_groups, groups.n_pairs)
         names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
         settings = {name: getattr(self, name, None) for name in names}
         if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups

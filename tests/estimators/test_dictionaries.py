@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold
 
 from rankpursuit import (
     AdditiveDictionary,
+    CombinedRankingRegressionPursuit,
     KernelDictionary,
     KernelMatchingPursuit,
     PairDictionary,
@@ -24,6 +25,7 @@ from rankpursuit import (
 )
 from rankpursuit.estimators.dictionaries import Term
 from rankpursuit.metrics import pairwise_accuracy
+from rankpursuit.preferences import GroupPreferences
 
 PURSUITS = made("KernelMatchingPursuit", "RankingPursuit", "CombinedRankingRegressionPursuit")
 each = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
@@ -189,6 +191,22 @@ def test_auto_is_the_best_of_three():
 
 def test_auto_is_the_kernel_that_is_set():
     assert "dictionary" not in RankingPursuitCV(3, gammas=[0.1], cv=3).fit(X, Y).best_params_
+
+
+def test_features_whose_level_differs_between_groups_are_learned_from_by_every_ranker():
+    levels = X + 100.0 * RNG.normal(size=(30, 3))[GROUPS]
+    y = X[:, 0] + 10.0 * RNG.normal(size=30)[GROUPS]
+    expected = RankingPursuit(15, dictionary="additive").fit(levels, y, GROUPS)
+    assert expected.score(levels, y, GROUPS) > 0.85
+    blend = CombinedRankingRegressionPursuit(15, beta=0.0, dictionary="additive")
+    np.testing.assert_array_equal(
+        blend.fit(levels, y, GROUPS).predict(levels), expected.predict(levels)
+    )
+    pairs = GroupPreferences(GROUPS).pairs()
+    pairs = np.where((y[pairs[:, 0]] < y[pairs[:, 1]])[:, None], pairs[:, ::-1], pairs)
+    model = RankingPursuit(15, dictionary="additive")
+    for scores in (y, None):
+        assert model.fit(levels, scores, pairs=pairs).score(levels, y, GROUPS) > 0.85
 
 
 @each
