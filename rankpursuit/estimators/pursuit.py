@@ -117,6 +117,10 @@ class BlockGram:
         return self  # `other` is 0, the start of `sum`
 
 
+class NoUsableFunctionError(ValueError):
+    """A dictionary has no function that may be chosen."""
+
+
 class _Pursuit(KernelEstimator):
     """Base of the pursuits with one function."""
 
@@ -205,7 +209,7 @@ class _Pursuit(KernelEstimator):
         self, gram: FunctionGram, scores: Array, ridges: Sequence[float] | Array, n_steps: int
     ) -> PursuitPath:
         if not gram.norms.any():
-            raise ValueError(
+            raise NoUsableFunctionError(
                 "dictionary has no usable function: each one is constant, within groups if there "
                 "are any, or varies on too few rows; pass other features or more rows"
             )
@@ -654,6 +658,8 @@ class KernelMatchingPursuit(_Pursuit):
         As in :class:`RankingPursuit`.
     n_features_in_, feature_names_in_
         As in :class:`RankingPursuit`.
+    n_groups_ : int
+        Number of groups, with ``scale="group"`` only.
 
     See Also
     --------
@@ -717,7 +723,8 @@ class RankingPursuit(_Pursuit):
         Keyword arguments for a `kernel` that is a callable.
     scale : bool or "group", default False
         True: centre the features, except for the chi2 kernels, and divide them by their standard
-        deviation. "group": do so within each group; pass the groups to `predict` too.
+        deviation. "group": do so within each group; pass the groups to `predict` too. A precomputed
+        kernel has no features: True leaves it as it is, and "group" is an error.
     tol : float or None, default None
         The path ends when the training cost is at most this. None: only at `n_basis`.
     random_state : int, Generator, RandomState or None, default None

@@ -1,21 +1,21 @@
 """Scorers for model selection with scikit-learn, and conversion of labels to sizes of groups.
 
-Unless ``grouped=False``, scorers request `groups`. They skip unscored points, marked by NaN. For
-scikit-learn to pass groups on, enable its metadata routing and pass them to the outermost call, as
-in the example of :func:`ndcg_scorer`. Without routing, scikit-learn uses the groups for splitting
-only; these scorers then raise an error.
+Unless ``grouped=False``, scorers request `groups`, and pass them to `predict` of an estimator that
+takes them. They skip unscored points, marked by NaN. For scikit-learn to pass groups on, enable its
+metadata routing and pass them to the outermost call, as in the example of :func:`ndcg_scorer`.
+Without routing, scikit-learn uses the groups for splitting only; these scorers then raise an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import config_context
-from sklearn.metrics import make_scorer
+from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._base import PASS_GROUPS, scored_part
@@ -154,28 +154,40 @@ def ndcg(*data: Any, **options: Any) -> Any:
     return 1.0 - ndcg_error(*data, **options)
 
 
-def _scorer(metric: Callable[..., Any], grouped: bool) -> Any:
+def _scorer(metric: Callable[..., Any], grouped: bool) -> _Scorer:
     """Make a scorer that requests `groups` if they are to count."""
     metric([1.0, 0.0], [1.0, 0.0])  # check the options now, not in every fold
-    with config_context(enable_metadata_routing=True):
-        scorer = make_scorer(_score, metric=metric, grouped=grouped)
-        return scorer.set_score_request(groups=grouped)
+    return _Scorer(metric, grouped)
 
 
-def _score(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    groups: ArrayLike | None = None,
-    *,
-    metric: Callable[..., Any],
-    grouped: bool,
-) -> float:
-    if grouped and groups is None:
-        raise ValueError(
-            f"groups did not reach the scorer, which compares points within them; {PASS_GROUPS}; "
-            "or use grouped=False if each test set is one ranking"
-        )
-    return float(metric(*scored_part(y_true, y_pred, groups)))
+@dataclass
+class _Scorer:
+    """Scorer of a function of scores, predictions and groups.
+
+    Unlike a scorer of scikit-learn, it passes the groups to `predict`, for ``scale="group"``.
+    """
+
+    metric: Callable[..., Any]
+    grouped: bool
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return the request for groups in a call of the scorer, which scikit-learn asks for."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="groups", alias=self.grouped)
+        return request
+
+    def __call__(
+        self, estimator: Any, X: ArrayLike, y_true: ArrayLike, groups: ArrayLike | None = None
+    ) -> float:
+        if self.grouped and groups is None:
+            raise ValueError(
+                f"groups did not reach the scorer, which compares points within them; {PASS_GROUPS}"
+                "; or use grouped=False if each test set is one ranking"
+            )
+        routing = get_routing_for_object(estimator)
+        takes_groups = groups is not None and routing.consumes("predict", ["groups"])
+        prediction = estimator.predict(X, **({"groups": groups} if takes_groups else {}))
+        return float(self.metric(*scored_part(y_true, prediction, groups)))
 
 
 # Groups are labels, one per sample. Sizes are never guessed, since an array may be either.
