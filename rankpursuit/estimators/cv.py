@@ -436,9 +436,9 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         tried = self._dictionaries(X.shape[1])
         with _task(self, len(tried) + 1) as task:
             tables = []
-            for own in tried:
+            for fixed in tried:
                 try:
-                    tables.append(self._score_grid(plain, own, data, several_groups, task))
+                    tables.append(self._score_grid(plain, fixed, data, several_groups, task))
                 except NoUsableFunctionError:
                     if len(tried) == 1:  # "auto" goes on with the other dictionaries
                         raise
