@@ -658,8 +658,6 @@ class KernelMatchingPursuit(_Pursuit):
         As in :class:`RankingPursuit`.
     n_features_in_, feature_names_in_
         As in :class:`RankingPursuit`.
-    n_groups_ : int
-        Number of groups, with ``scale="group"`` only.
 
     See Also
     --------
