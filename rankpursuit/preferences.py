@@ -6,13 +6,15 @@ least-squares cost ``|B s - B f|^2``, so a ranking method is a regression method
 rows. Everything here applies B or L to arrays.
 
 All operators act on axis -2 of stacks of matrices of shape (..., n, k), and on vectors of
-shape (n,).
+shape (n,). Callers never ask which kind of graph they have: its groups, its weight of regression
+and whether its rows come in blocks are attributes of every graph.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, Literal
 
@@ -22,8 +24,14 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Values = NDArray[np.floating]
+Factors = slice | Indices
+"""Columns of values that are factors of products of two."""
 
 GroupWeight = Literal["pairs", "equal"]
+
+_BLOCK_ENTRIES = 2**22
+"""Values of functions processed at a time: 16 or 32 MB."""
 
 
 def check_labels(groups: ArrayLike) -> NDArray:
@@ -69,6 +77,18 @@ class Preferences(ABC):
     n_points: int
     row_scale: Array
     """Weight of each point's square, (n,): the diagonal of L before group means are subtracted."""
+    row_weights: Array | None = None
+    """Weights of the samples, (n,), if there are any."""
+    beta: float = 0.0
+    """Weight of the regression part: 1 if the form is the identity, 0 if it only compares."""
+    groups: GroupPreferences | None = None
+    """The groups within which points are compared; None if points are compared by explicit pairs,
+    or not at all."""
+
+    @property
+    def can_block(self) -> bool:
+        """Whether the form is a sum over blocks of whole groups, with the same weight per group."""
+        return False
 
     @abstractmethod
     def root(self, x: Array) -> Array:
@@ -86,17 +106,38 @@ class Preferences(ABC):
         """Return ``L x = B' B x``, of the shape of `x`."""
         return self.root_transpose(self.root(x))
 
-    def compact(self) -> Preferences:
+    def square_root(self) -> Preferences:
         """Return the same form with a root of at most n rows; by default, `self`."""
         return self
 
-    def slim(self, n_columns: int) -> Preferences:
+    def smallest_root(self, n_columns: int) -> Preferences:
         """Return the same form with the root that needs the least memory for k columns."""
         return self
+
+    # Moments of N functions, given by their values (n, N), without a copy of all values. The values
+    # may be single precision, and results in which rounding matters are computed in that.
+
+    def squared_means(self, values: Values, factors: Factors) -> tuple[Array, Array]:
+        """Return sums of squares weighted by `row_scale`, minus the diagonal of ``U' L U``.
+
+        The first result, (N,), is for the functions U, the second, (F, F), for the products of any
+        two of the F functions `factors`.
+        """
+        raise NotImplementedError
+
+    def fourth_moments(self, values: Values) -> Array:
+        """Return the sum over points of the squared contributions to each function's norm, (N,).
+
+        The norm, the diagonal of ``U' L U``, is a sum of one contribution for each point, so that
+        the square of the norm over this sum is the effective number of points of a function.
+        """
+        raise NotImplementedError
 
 
 class Pointwise(Preferences):
     """Identity, or a diagonal of point weights, in place of a Laplacian: regression."""
+
+    beta = 1.0
 
     def __init__(self, n_points: int, row_weights: Array | None = None) -> None:
         self.n_points, self.row_weights = n_points, row_weights
@@ -109,6 +150,23 @@ class Pointwise(Preferences):
         return np.sqrt(self.row_weights)[_point_axis(x)[1]] * x
 
     root_transpose = root
+
+    @property
+    def can_block(self) -> bool:
+        """Whether there are no weights of samples."""
+        return self.row_weights is None
+
+    def squared_means(self, values: Values, factors: Factors) -> tuple[Array, Array]:
+        """Return zeros: no mean is subtracted."""
+        return _zero_sums(values, factors)
+
+    def fourth_moments(self, values: Values) -> Array:
+        """Return the weighted fourth powers of deviations from the mean over all points."""
+        fourths, mean = np.zeros(values.shape[1]), values.mean(axis=0)
+        for rows in iter_slices(len(values), values.shape[1]):
+            weights = np.square(self.row_scale[rows]).astype(values.dtype)
+            fourths += weights @ (values[rows] - mean) ** 4
+        return fourths
 
 
 class DenseRoot(Preferences):
@@ -191,6 +249,16 @@ class GroupPreferences(Preferences):
         return cls(np.zeros(n_points, dtype=np.intp))
 
     @property
+    def groups(self) -> GroupPreferences:  # type: ignore[override]
+        """The form itself."""
+        return self
+
+    @property
+    def can_block(self) -> bool:
+        """Whether there are no weights of samples."""
+        return self.row_weights is None
+
+    @property
     def n_pairs(self) -> int:
         """Number of unordered pairs that count."""
         return int((self.sizes * (self.sizes - 1) // 2).sum())
@@ -237,6 +305,29 @@ class GroupPreferences(Preferences):
         centred *= scale[column]
         return centred
 
+    def squared_means(self, values: Values, factors: Factors) -> tuple[Array, Array]:
+        """Return the squares of the weighted group means, summed up."""
+        singles, doubles = _zero_sums(values, factors)
+        weights = np.ones(self.n_points) if self.row_weights is None else self.row_weights
+        scales = self.scale / self.masses
+        for rows, scale in zip(np.split(self.order, self.starts[1:]), scales, strict=True):
+            group_values = values[rows]
+            singles += scale * np.square(weights[rows] @ group_values)
+            if len(doubles):
+                squared = np.square(weighted_gram(group_values[:, factors], weights[rows]))
+                squared *= scale
+                doubles += squared
+        return singles, doubles
+
+    def fourth_moments(self, values: Values) -> Array:
+        """Return the weighted fourth powers of deviations from the group means."""
+        fourths = np.zeros(values.shape[1])
+        for rows in np.split(self.order, self.starts[1:]):
+            group_values, weights = values[rows], self.row_scale[rows]
+            mean = weights @ group_values / weights.sum()
+            fourths += np.square(weights) @ (group_values - mean) ** 4
+        return fourths
+
     def pairs(self) -> Indices:
         """Return the unordered pairs that count, shape (p, 2), smaller index first."""
         blocks = []
@@ -281,15 +372,65 @@ class PairPreferences(Preferences):
         """Apply the transpose of the incidence matrix."""
         return _sparse_apply(self._transposed, x)
 
-    def compact(self) -> Preferences:
+    def square_root(self) -> Preferences:
         """Return the same form with at most n rows: a square root of the Laplacian."""
         if self.n_pairs <= self.n_points:
             return self
         return DenseRoot((self._transposed @ self._incidence).toarray())
 
-    def slim(self, n_columns: int) -> Preferences:
-        """Return the compact form if p rows of k columns need more memory than its dense root."""
-        return self if self.n_pairs * n_columns <= self.n_points**2 else self.compact()
+    def smallest_root(self, n_columns: int) -> Preferences:
+        """Return the square root if p rows of k columns need more memory than that."""
+        return self if self.n_pairs * n_columns <= self.n_points**2 else self.square_root()
+
+    def squared_means(self, values: Values, factors: Factors) -> tuple[Array, Array]:
+        """Return twice the weighted products of the two points of each pair, summed up."""
+        singles, doubles = _zero_sums(values, factors)
+        for rows in iter_slices(self.n_pairs, values.shape[1]):
+            (first, second), weights = self.ends[rows].T, 2.0 * self.weights[rows]
+            both = values[first] * values[second]
+            singles += weights @ both
+            if len(doubles):
+                doubles += weighted_gram(both[:, factors], weights)
+        return singles, doubles
+
+    def fourth_moments(self, values: Values) -> Array:
+        """Return the squares of each point's contribution: half of the squares of its pairs.
+
+        Differences of pairs depend on no mean, neither over all points nor in a group. A function
+        that is nonzero at one point has at most four effective points.
+        """
+        fourths, pairs_of_points = np.zeros(values.shape[1]), abs(self._transposed.sign())
+        for columns in iter_slices(values.shape[1], max(self.n_pairs, self.n_points)):
+            differences = self.root(np.asarray(values[:, columns], dtype=np.float64))
+            fourths[columns] = np.square(0.5 * (pairs_of_points @ np.square(differences))).sum(0)
+        return fourths
+
+
+def _zero_sums(values: Values, factors: Factors) -> tuple[Array, Array]:
+    """Return zeros in the shapes of :meth:`Preferences.squared_means`."""
+    return np.zeros(values.shape[1]), np.zeros((values[:0, factors].shape[1],) * 2)
+
+
+def weighted_gram(values: Values, weights: Array) -> Values:
+    """Return ``U' diag(w) U`` for values U (n, N) and weights of either sign.
+
+    The difference of two symmetric products takes half the work of one general product.
+    """
+    total = np.zeros((values.shape[1],) * 2, dtype=values.dtype)
+    for sign, combine in ((1.0, np.add), (-1.0, np.subtract)):
+        rows = np.flatnonzero(sign * weights > 0.0)
+        if len(rows):
+            rooted = values[rows]
+            rooted *= np.sqrt(np.abs(weights[rows])).astype(values.dtype)[:, None]
+            combine(total, rooted.T @ rooted, out=total)
+    return total
+
+
+def iter_slices(number: int, width: int) -> Iterator[slice]:
+    """Yield slices of rows, or columns, of a width; a slice holds a limited number of values."""
+    step = max(1, _BLOCK_ENTRIES // max(1, width))
+    for start in range(0, number, step):
+        yield slice(start, start + step)
 
 
 def _point_axis(x: Array) -> tuple[int, tuple[Any, ...]]:
@@ -315,10 +456,10 @@ class Blend(Preferences):
     """
 
     def __init__(self, preferences: Preferences, beta: float) -> None:
-        self.n_points = preferences.n_points
-        self.preferences = preferences
+        self.n_points, self.row_weights = preferences.n_points, preferences.row_weights
+        self.preferences, self.groups = preferences, preferences.groups
         self.beta = float(beta)
-        self.pointwise = Pointwise(self.n_points, getattr(preferences, "row_weights", None))
+        self.pointwise = Pointwise(self.n_points, self.row_weights)
         both = np.stack([self.pointwise.row_scale, preferences.row_scale])
         self.row_scale = np.array([self.beta, 1.0 - self.beta]) @ both
 
@@ -335,6 +476,25 @@ class Blend(Preferences):
         regression = np.sqrt(self.beta) * self.pointwise.root(regression)
         return regression + np.sqrt(1.0 - self.beta) * ranking
 
-    def compact(self) -> Preferences:
+    def square_root(self) -> Preferences:
         """Return the same form with n rows: the square root of the dense blend."""
         return DenseRoot(self.laplacian(np.eye(self.n_points)))
+
+    @property
+    def can_block(self) -> bool:
+        """Whether the ranking part comes in blocks."""
+        return self.preferences.can_block
+
+    def squared_means(self, values: Values, factors: Factors) -> tuple[Array, Array]:
+        """Return those of the ranking part, times its weight."""
+        singles, doubles = self.preferences.squared_means(values, factors)
+        return (1.0 - self.beta) * singles, (1.0 - self.beta) * doubles
+
+    def fourth_moments(self, values: Values) -> Array:
+        """Return an upper bound from both parts, exact where their contributions are proportional.
+
+        The effective number of points is then at least the smaller one of both parts.
+        """
+        regression = np.sqrt(self.pointwise.fourth_moments(values))
+        ranking = np.sqrt(self.preferences.fourth_moments(values))
+        return np.square(self.beta * regression + (1.0 - self.beta) * ranking)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import rankpursuit
+from rankpursuit import preferences
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
@@ -73,6 +74,12 @@ ROOMS = {
 }
 """Which rooms of the experiments each of them may import, besides itself."""
 
+KINDS_OF_PREFERENCES = {
+    name
+    for name, value in vars(preferences).items()
+    if isinstance(value, type) and issubclass(value, preferences.Preferences)
+}
+
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 INNER = [path for path in MODULES if path != Path("__init__.py")]
 
@@ -95,6 +102,18 @@ def test_room_of_the_experiments_imports_only_what_lies_below_it(path):
     assert room in ROOMS, f"{room} has no place in the order of rooms: give it one here"
     imported = rooms_imported((PACKAGE / path).read_text(), ("rankpursuit", *path.parts[:-1]))
     assert imported - {room} <= ROOMS[room]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path != Path("preferences.py")], ids=str
+)
+def test_no_module_asks_which_kind_of_preferences_it_has(path):
+    asked = set()
+    for node in ast.walk(ast.parse((PACKAGE / path).read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            words = [getattr(word, "id", getattr(word, "attr", "")) for word in ast.walk(node)]
+            asked |= KINDS_OF_PREFERENCES & set(words)
+    assert not asked, "give Preferences a method or an attribute instead"
 
 
 def test_scripts_import_nothing_private_and_nothing_of_the_tests():

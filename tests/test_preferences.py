@@ -68,25 +68,25 @@ def test_root_is_a_root_of_the_laplacian_and_its_transpose_its_transpose(graph):
 
 @SMALL
 @given(graphs())
-def test_compact_is_the_same_form_with_no_more_rows_than_points(graph):
+def test_square_root_is_the_same_form_with_no_more_rows_than_points(graph):
     preferences, form = graph
     n_points = len(form)
-    compact = preferences.compact()
-    assert compact.n_points == n_points
-    root = compact.root(np.eye(n_points))
+    rooted = preferences.square_root()
+    assert rooted.n_points == n_points
+    root = rooted.root(np.eye(n_points))
     assert len(root) <= n_points
     np.testing.assert_allclose(root.T @ root, form, atol=1e-12)
     for x in arrays_of(n_points):
-        np.testing.assert_allclose(compact.laplacian(x), np.matmul(form, x), atol=1e-12)
+        np.testing.assert_allclose(rooted.laplacian(x), np.matmul(form, x), atol=1e-12)
 
 
-def test_compact_root_of_pairs_maps_constants_to_zero():
+def test_square_root_of_pairs_maps_constants_to_zero():
     rng = np.random.default_rng(0)
     for n_points in range(4, 30):
         pairs = np.column_stack(np.triu_indices(n_points, k=1))
-        compact = PairPreferences(n_points, pairs, rng.random(len(pairs))).compact()
-        assert compact.root(np.eye(n_points)).shape == (n_points, n_points)
-        assert np.abs(compact.root(np.ones(n_points))).max() < 1e-13 * n_points
+        rooted = PairPreferences(n_points, pairs, rng.random(len(pairs))).square_root()
+        assert rooted.root(np.eye(n_points)).shape == (n_points, n_points)
+        assert np.abs(rooted.root(np.ones(n_points))).max() < 1e-13 * n_points
 
 
 def test_pairs_of_groups_are_all_pairs_inside_them():
@@ -115,15 +115,15 @@ def test_lone_point_has_no_pair_and_no_cost():
 
 
 @pytest.mark.parametrize(("n_columns", "n_rows"), [(1, 45), (2, 45), (3, 10), (10, 10)])
-def test_slim_root_of_pairs_takes_no_more_room_than_a_square_one(n_columns, n_rows):
+def test_smallest_root_of_pairs_takes_no_more_room_than_a_square_one(n_columns, n_rows):
     pairs = np.column_stack(np.triu_indices(10, k=1))
     preferences = PairPreferences(10, pairs, np.arange(1.0, 46.0))
-    slim = preferences.slim(n_columns)
-    assert slim.root(np.eye(10)).shape == (n_rows, 10)
+    smallest = preferences.smallest_root(n_columns)
+    assert smallest.root(np.eye(10)).shape == (n_rows, 10)
     x = arrays_of(10)[-1]
-    np.testing.assert_allclose(slim.laplacian(x), preferences.laplacian(x), atol=1e-10)
+    np.testing.assert_allclose(smallest.laplacian(x), preferences.laplacian(x), atol=1e-10)
     groups = GroupPreferences.single(10)
-    assert groups.slim(n_columns) is groups
+    assert groups.smallest_root(n_columns) is groups
 
 
 def test_no_pairs_at_all_is_a_form_of_zero():

@@ -29,7 +29,6 @@ from rankpursuit.estimators.io import save_model
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import (
-    Blend,
     GroupPreferences,
     PairPreferences,
     Pointwise,
@@ -421,18 +420,24 @@ PASS_GROUPS = (
     "sklearn.set_config(enable_metadata_routing=True) and pass groups= to fit and score of a "
     "Pipeline or GridSearchCV, or params={'groups': ...} to cross_validate"
 )
+PASS_GROUPS_TO_PREDICT = (
+    "pass groups= to predict too, for a Pipeline after "
+    "sklearn.set_config(enable_metadata_routing=True); cross_val_predict, GridSearchCV.predict and "
+    "scorers of scikit-learn pass none: fit and predict each fold, use best_estimator_, or use the "
+    "scorers of rankpursuit"
+)
 
 
 def count_groups(preferences: Preferences) -> int:
     """Return the number of groups; raise a ValueError if they have no pair to learn from."""
-    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
-    assert isinstance(ranking, GroupPreferences)
-    if ranking.n_pairs == 0:
+    groups = preferences.groups
+    assert groups is not None
+    if groups.n_pairs == 0:
         raise ValueError(
             "groups leave no pair to learn from: every group has one sample only; give at least "
             "one group two samples, or pass no groups to compare all samples"
         )
-    return ranking.n_groups
+    return groups.n_groups
 
 
 def check_weights(name: str, weights: ArrayLike, unit: str, number: int) -> Array:
@@ -504,6 +509,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     _has_linear_form: ClassVar[bool] = False
     """Whether a linear kernel is solved for the weights of the features."""
     __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__predict: ClassVar = {"groups": True}
     __metadata_request__score: ClassVar = {"groups": True}
 
     kernel: Kernel
@@ -561,6 +567,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             raise ValueError(
                 "kernel_params must be None unless kernel is a callable; got "
                 f"{dict(self.kernel_params)!r} with kernel={self.kernel!r}"
+            )
+        if self._precomputed and isinstance(self.scale, str):
+            raise ValueError(
+                "scale='group' cannot be used with kernel='precomputed', which has no features; "
+                "scale the features within groups before the kernel is computed"
             )
 
     # Checks of data
@@ -691,6 +702,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             return X
         self.scaler_ = None
         if isinstance(self.scale, str):
+            self.n_groups_ = len(np.unique(labels))
             return scale_in_groups(X, labels)
         if self.scale and not self._precomputed:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -785,6 +797,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             return self._fit(self._scale_training(X, labels), y, preferences)
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be used with pairs; pass weights= of the pairs")
+        if isinstance(self.scale, str):
+            raise ValueError(
+                "scale='group' needs groups, which pairs replace; use scale=True, or scale the "
+                "features within groups first"
+            )
         if y is None:
             X = self._check_points(X)
         else:
@@ -829,6 +846,14 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._validate(X, reset=False, dtype=[np.float64, np.float32])
         if isinstance(self.scale, str):
+            n_fitted = vars(self).get("n_groups_")
+            if groups is None and n_fitted is not None and n_fitted > 1:
+                raise ValueError(
+                    f"{type(self).__name__} was fitted to {n_fitted} groups with scale='group' but "
+                    "is given points without groups, so that different groups would be scaled "
+                    f"together; {PASS_GROUPS_TO_PREDICT}; if all points are of one group, pass one "
+                    "label for all of them"
+                )
             X = scale_in_groups(X, group_labels(groups, X.shape[0]))
         return X
 
@@ -845,8 +870,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
         groups : array-like of shape (m,), optional
-            Groups within which features are scaled if ``scale="group"``. Default: all points are
-            one group.
+            Groups within which features are scaled if ``scale="group"``; required if the model was
+            fitted to several groups. Otherwise they are ignored.
 
         Returns
         -------

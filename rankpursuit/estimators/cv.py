@@ -59,6 +59,7 @@ from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
+    NoUsableFunctionError,
     RankingPursuit,
 )
 from rankpursuit.estimators.scorers import ndcg
@@ -171,7 +172,7 @@ def stacked_metric(scoring: Any) -> Metric:
         found = metric_named(scoring)
         assert found is not None
         return found
-    if hasattr(scoring, "set_score_request"):
+    if hasattr(scoring, "get_metadata_routing"):
         asks = bool(scoring.get_metadata_routing().consumes("score", ["groups"]))
         identity = LinearRegression()  # a fitted model that predicts its only feature
         identity.coef_, identity.intercept_ = np.ones(1), 0.0
@@ -367,8 +368,10 @@ def _task(search: Any, n_subtasks: int, name: str = "fit", parent: Any = None) -
     else:
         task = parent.subcontext(task_name=name, max_subtasks=n_subtasks)
     task.call_on_fit_task_begin(estimator=search)
-    yield task
-    task.call_on_fit_task_end(estimator=search)
+    try:
+        yield task
+    finally:
+        task.call_on_fit_task_end(estimator=search)
 
 
 class _PathCV(KernelEstimator, CallbackSupportMixin):
@@ -425,14 +428,20 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         labels = resolve_groups(groups, qid, group, len(X))
         plain = self._plain()
         plain._check_parameters()
-        _check_learnable(plain, y, labels)
+        _check_learnable(plain, X, y, labels)
         weights = plain._check_sample_weight(sample_weight, len(X))
         several_groups = bool(np.any(labels != labels[0]))
         splits = make_splits(self.cv, X, y, labels if several_groups else None)
         data = Data(self._scale_training(X, labels), y, labels, splits, weights)
         tried = self._dictionaries(X.shape[1])
         with _task(self, len(tried) + 1) as task:
-            tables = [self._score_grid(plain, own, data, several_groups, task) for own in tried]
+            tables = []
+            for fixed in tried:
+                try:
+                    tables.append(self._score_grid(plain, fixed, data, several_groups, task))
+                except NoUsableFunctionError:
+                    if len(tried) == 1:  # "auto" goes on with the other dictionaries
+                        raise
             with _task(self, 0, "refit", task):
                 self._fit_best(plain, data, join_tables(tables))
         return self
@@ -454,7 +463,11 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         if self.scaler_ is not None and model._in_features:
             self.coef_ = model.coef_ / self.scaler_.scale_
         elif self.scaler_ is not None and model.X_basis_ is not None:
-            original = self.scaler_.inverse_transform
+            scaler = self.scaler_
+
+            def original(points: Array) -> Array:
+                return scaler.inverse_transform(points) if len(points) else points
+
             views = isinstance(model.X_basis_, list)
             self.X_basis_ = [*map(original, model.X_basis_)] if views else original(model.X_basis_)
         if model._ranks:
@@ -567,14 +580,27 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         return PathDisplay.from_estimator(self, ax=ax).ax_
 
 
-def _check_learnable(plain: KernelEstimator, y: Array, labels: NDArray) -> None:
-    """Raise a ValueError if no scores differ, for a ranker within a group."""
+def _check_learnable(plain: KernelEstimator, X: Any, y: Array, labels: NDArray) -> None:
+    """Raise a ValueError if no scores differ, for a ranker within a group, or no features."""
     scored, within = ~np.isnan(y), " inside a group" if plain._ranks else ""
     if plain._ranks:
-        count_groups(plain._preferences(labels[scored]))
+        form = plain._preferences(labels[scored])
+        count_groups(form)
+        if form.beta == 0.0 and not _varies_within(X[scored], form.groups):
+            raise ValueError(
+                "X must have a feature that varies inside a group; all points of each group are "
+                "equal, so that no order of them can be learned: pass features of the points, not "
+                "of their groups"
+            )
     compared = labels[scored] if plain._ranks else np.zeros(len(y))
     if not np.any(GroupPreferences(compared).root(y[scored])):
         raise ValueError(f"y must contain different scores{within}; all are equal")
+
+
+def _varies_within(X: Any, groups: Any) -> bool:
+    """Return whether a feature, or precomputed kernel value, differs between points of a group."""
+    first_rows = groups.order[groups.starts][groups.codes]
+    return bool((X[first_rows] != X).sum() > 0)  # X may be sparse
 
 
 def _most_basis(asked: int | None, default: int, available: int, remedy: str) -> int:
@@ -1022,7 +1048,8 @@ class RankingPursuitCV(_PathCV):
         times ``1 / (n_features * X.var())``.
     scale : bool or "group", default True
         True: centre the features, except for the chi2 kernels, and divide them by their standard
-        deviation. "group": do so within each group; pass the groups to `predict` too.
+        deviation. "group": do so within each group; pass the groups to `predict` too. A precomputed
+        kernel has no features: True leaves it as it is, and "group" is an error.
     cv : int, splitter or iterable, default 5
         Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
         test indices.

@@ -95,13 +95,13 @@ def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataF
     import pandas as pd
 
     X, over = _as_rows(X), _as_rows(over)
+    if over is not None and isinstance(model.scale, str):
+        raise ValueError(
+            "over cannot be used with scale='group'; explain all points of the group, and "
+            "subtract the contributions of one from those of another"
+        )
     values = _function_values(model, X, groups)
     if over is not None:
-        if isinstance(model.scale, str):
-            raise ValueError(
-                "over cannot be used with scale='group'; explain all points of the group, and "
-                "subtract the contributions of one from those of another"
-            )
         try:
             others = _function_values(model, over, None)
         except ValueError as error:
@@ -271,16 +271,32 @@ class ContributionsDisplay:
         x: ArrayLike,
         over: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
+        row: int | None = None,
         max_functions: int = 10,
         ax: Any = None,
     ) -> Self:
         """Draw the largest contributions to f(x), or to f(x) - f(over), and the sum of the others.
 
-        `x` and `over` are of the shape (1, n_features), or data frames of one row.
+        `x` and `over` are of the shape (1, n_features), or data frames of one row. With
+        ``scale="group"`` a point is scaled by its group: pass all points of its group as `x`, their
+        labels as `groups`, and the position of the point to draw as `row`.
         """
-        table = explain(estimator, x, over, None)
-        if table["sample"].nunique() > 1:
-            raise ValueError("x must be one point, of the shape (1, n_features)")
+        if row is None and isinstance(estimator.scale, str):
+            raise ValueError(
+                "scale='group' scales a point by its group: pass all points of the group as x, "
+                "their labels as groups=, and the position of the point to draw as row="
+            )
+        table = explain(estimator, x, over, groups)
+        n_functions = len(_inner(estimator).basis_)
+        n_points = len(table) // max(1, n_functions)
+        if row is None and n_points > 1:
+            raise ValueError(
+                "x must be one point, of the shape (1, n_features); or pass its position as row="
+            )
+        if row is not None and not 0 <= row < n_points:
+            raise ValueError(f"row must be from 0 to {n_points - 1}, a position in x; got {row}")
+        table = table[(row or 0) * n_functions :][:n_functions]
         table = table.sort_values("contribution", key=np.abs, ascending=False)
         functions = table["function"].tolist()
         contributions = table["contribution"].to_numpy()
@@ -330,11 +346,21 @@ class FunctionsDisplay:
     panels: list[dict[str, Any]]
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: ArrayLike, *, max_panels: int = 12) -> Self:
-        """Draw the functions with the largest standard deviation over the points of `X`."""
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        max_panels: int = 12,
+    ) -> Self:
+        """Draw the functions with the largest standard deviation over the points of `X`.
+
+        With ``scale="group"`` pass the `groups` of the points too. The features are then drawn in
+        standard deviations from the means of their groups, not in the units of `X`.
+        """
         terms, inner = chosen_terms(estimator), _inner(estimator)
-        # With scale="group" no point has original units: X is scaled as one group.
-        points = estimator._new_points(X, None).astype(np.float64, copy=False)
+        points = estimator._new_points(X, groups).astype(np.float64, copy=False)
         points = points[evenly(len(points), _SAMPLE)]
         if any(len(term.features) > 2 or "kernel" in term.kind for term in terms):
             table = function_table(estimator)

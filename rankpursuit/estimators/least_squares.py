@@ -250,7 +250,7 @@ class SparseRankRLS(KernelEstimator):
         if self._in_features:
             weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
             return self._keep_weights(weights)
-        columns, form = self._training_kernel(X, subset)[None], preferences.slim(size)
+        columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
         alphas = [float(self.alpha)]
         coef = nested_rls_path(columns, columns[:, subset], [size], scores, alphas, form)
         return self._keep(X, subset, coef[0, 0, 0])

@@ -117,6 +117,10 @@ class BlockGram:
         return self  # `other` is 0, the start of `sum`
 
 
+class NoUsableFunctionError(ValueError):
+    """A dictionary has no function that may be chosen."""
+
+
 class _Pursuit(KernelEstimator):
     """Base of the pursuits with one function."""
 
@@ -180,8 +184,8 @@ class _Pursuit(KernelEstimator):
                 return self._keep_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
         kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
-        slim = preferences.slim(len(candidates))
-        rows = slim.root(kernel), slim.root(scores)
+        rooted = preferences.smallest_root(len(candidates))
+        rows = rooted.root(kernel), rooted.root(scores)
         if self.ridge > 0.0:
             rows = ridge_rows(*rows, kernel[:, candidates], [self.ridge])
         path = pursue(*rows, n_steps, fitting=self.fitting, repeat=self.repeat)
@@ -205,7 +209,7 @@ class _Pursuit(KernelEstimator):
         self, gram: FunctionGram, scores: Array, ridges: Sequence[float] | Array, n_steps: int
     ) -> PursuitPath:
         if not gram.norms.any():
-            raise ValueError(
+            raise NoUsableFunctionError(
                 "dictionary has no usable function: each one is constant, within groups if there "
                 "are any, or varies on too few rows; pass other features or more rows"
             )
@@ -591,9 +595,9 @@ class _Pursuit(KernelEstimator):
             )
         form = self._preferences(np.zeros(len(X)) if labels is None else labels)
         sums = self._sum(dictionary, X, scores, form)
-        within = form.preferences if isinstance(form, Blend) else form
+        groups = form.groups
         distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
-        n_groups, n_pairs = getattr(within, "n_groups", 0), getattr(within, "n_pairs", 0)
+        n_groups, n_pairs = (0, 0) if groups is None else (groups.n_groups, groups.n_pairs)
         names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
         settings = {name: getattr(self, name, None) for name in names}
         if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups
@@ -717,7 +721,8 @@ class RankingPursuit(_Pursuit):
         Keyword arguments for a `kernel` that is a callable.
     scale : bool or "group", default False
         True: centre the features, except for the chi2 kernels, and divide them by their standard
-        deviation. "group": do so within each group; pass the groups to `predict` too.
+        deviation. "group": do so within each group; pass the groups to `predict` too. A precomputed
+        kernel has no features: True leaves it as it is, and "group" is an error.
     tol : float or None, default None
         The path ends when the training cost is at most this. None: only at `n_basis`.
     random_state : int, Generator, RandomState or None, default None

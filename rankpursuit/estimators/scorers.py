@@ -1,21 +1,20 @@
 """Scorers for model selection with scikit-learn, and conversion of labels to sizes of groups.
 
-Unless ``grouped=False``, scorers request `groups`. They skip unscored points, marked by NaN. For
-scikit-learn to pass groups on, enable its metadata routing and pass them to the outermost call, as
-in the example of :func:`ndcg_scorer`. Without routing, scikit-learn uses the groups for splitting
-only; these scorers then raise an error.
+Unless ``grouped=False``, scorers request `groups`, and pass them to `predict` of an estimator that
+takes them. They skip unscored points, marked by NaN. For scikit-learn to pass groups on, enable its
+metadata routing and pass them to the outermost call, as in the example of :func:`ndcg_scorer`.
+Without routing, scikit-learn uses the groups for splitting only; these scorers then raise an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import config_context
-from sklearn.metrics import make_scorer
+from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._base import PASS_GROUPS, scored_part
@@ -48,7 +47,7 @@ def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
         A scikit-learn scorer; if `grouped`, it requests `groups` and raises a ValueError
         without them.
     """
-    return _scorer(partial(_agreement, ties=ties), grouped)
+    return _scorer(_agreement, grouped, ties=ties)
 
 
 def ndcg_scorer(
@@ -89,7 +88,7 @@ def ndcg_scorer(
     (array([0.83 , 0.714, 0.731]), array([0.748, 0.72 , 0.775]))
     """
     error_of_empty = None if empty is None else 1.0 - empty
-    return _scorer(partial(ndcg, k=k, gain=gain, empty=error_of_empty), grouped)
+    return _scorer(ndcg, grouped, k=k, gain=gain, empty=error_of_empty)
 
 
 def map_scorer(
@@ -108,8 +107,7 @@ def map_scorer(
     grouped : bool, default True
         See :func:`group_scorer`.
     """
-    metric = partial(mean_average_precision, k=k, threshold=threshold, empty=empty)
-    return _scorer(metric, grouped)
+    return _scorer(mean_average_precision, grouped, k=k, threshold=threshold, empty=empty)
 
 
 def mrr_scorer(
@@ -128,8 +126,7 @@ def mrr_scorer(
     grouped : bool, default True
         See :func:`group_scorer`.
     """
-    metric = partial(mean_reciprocal_rank, k=k, threshold=threshold, empty=empty)
-    return _scorer(metric, grouped)
+    return _scorer(mean_reciprocal_rank, grouped, k=k, threshold=threshold, empty=empty)
 
 
 def kendall_scorer(*, empty: float | None = None, grouped: bool = True) -> Any:
@@ -142,7 +139,7 @@ def kendall_scorer(*, empty: float | None = None, grouped: bool = True) -> Any:
     grouped : bool, default True
         See :func:`group_scorer`.
     """
-    return _scorer(partial(kendall_tau, empty=empty), grouped)
+    return _scorer(kendall_tau, grouped, empty=empty)
 
 
 def _agreement(*data: Any, ties: Ties) -> Any:
@@ -154,28 +151,41 @@ def ndcg(*data: Any, **options: Any) -> Any:
     return 1.0 - ndcg_error(*data, **options)
 
 
-def _scorer(metric: Callable[..., Any], grouped: bool) -> Any:
+def _scorer(metric: Callable[..., Any], grouped: bool, **options: Any) -> _Scorer:
     """Make a scorer that requests `groups` if they are to count."""
-    metric([1.0, 0.0], [1.0, 0.0])  # check the options now, not in every fold
-    with config_context(enable_metadata_routing=True):
-        scorer = make_scorer(_score, metric=metric, grouped=grouped)
-        return scorer.set_score_request(groups=grouped)
+    metric([1.0, 0.0], [1.0, 0.0], **options)  # check the options now, not in every fold
+    return _Scorer(metric, grouped, options)
 
 
-def _score(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    groups: ArrayLike | None = None,
-    *,
-    metric: Callable[..., Any],
-    grouped: bool,
-) -> float:
-    if grouped and groups is None:
-        raise ValueError(
-            f"groups did not reach the scorer, which compares points within them; {PASS_GROUPS}; "
-            "or use grouped=False if each test set is one ranking"
-        )
-    return float(metric(*scored_part(y_true, y_pred, groups)))
+@dataclass
+class _Scorer:
+    """Scorer by a function of scores, predictions and groups, with its options.
+
+    Unlike a scorer of scikit-learn, it passes the groups to `predict`, for ``scale="group"``.
+    """
+
+    metric: Callable[..., Any]
+    grouped: bool
+    options: dict[str, Any]
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return the request for groups in a call of the scorer, which scikit-learn asks for."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="groups", alias=self.grouped)
+        return request
+
+    def __call__(
+        self, estimator: Any, X: ArrayLike, y_true: ArrayLike, groups: ArrayLike | None = None
+    ) -> float:
+        if self.grouped and groups is None:
+            raise ValueError(
+                f"groups did not reach the scorer, which compares points within them; {PASS_GROUPS}"
+                "; or use grouped=False if each test set is one ranking"
+            )
+        routing = get_routing_for_object(estimator)
+        takes_groups = groups is not None and routing.consumes("predict", ["groups"])
+        prediction = estimator.predict(X, **({"groups": groups} if takes_groups else {}))
+        return float(self.metric(*scored_part(y_true, prediction, groups), **self.options))
 
 
 # Groups are labels, one per sample. Sizes are never guessed, since an array may be either.

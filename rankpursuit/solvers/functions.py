@@ -8,13 +8,12 @@ blocks of rows. The engine is that of :mod:`rankpursuit.solvers.pursuit`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Preferences
+from rankpursuit.preferences import Factors, Preferences, Values, iter_slices, weighted_gram
 from rankpursuit.solvers.pursuit import (
     NOTHING_LEFT,
     Array,
@@ -26,14 +25,9 @@ from rankpursuit.solvers.pursuit import (
     _most_steps,
 )
 
-Values = NDArray[np.floating]
-
 FEWEST_ROWS = 20.0
 """Functions with a smaller effective number of rows are excluded; the limit is at most a twentieth
 of all rows. The effective number is the squared sum of squares over the sum of fourth powers."""
-
-_BLOCK_ENTRIES = 2**22
-"""Values of functions processed at a time: 16 or 32 MB."""
 
 
 class FunctionGram:
@@ -58,14 +52,14 @@ class FunctionGram:
         self.products = products
         factors = np.unique(products)
         first = np.array_equal(factors, np.arange(len(factors)))  # then no copy is needed
-        self._factors: slice | Indices = slice(len(factors)) if first else factors
+        self._factors: Factors = slice(len(factors)) if first else factors
         self._n_factors = len(factors)
         self._pairs = tuple(np.searchsorted(factors, products).T)
         squares = self._moments(form.row_scale)
         fourths = self._moments(np.square(form.row_scale), 4)
-        if isinstance(form, GroupPreferences):
-            fourths[: values.shape[1]] = self._fourths_within(form)
-        norms = squares - self._squared_means(form)
+        fourths[: values.shape[1]] = form.fourth_moments(values)
+        singles, doubles = form.squared_means(values, self._factors)
+        norms = squares - np.concatenate([singles, doubles[self._pairs]])
         fewest = min(FEWEST_ROWS, len(values) / 20.0)
         rounding = 1e4 * np.finfo(values.dtype).eps * squares
         norms[(norms <= rounding) | (np.square(norms) < fewest * fourths)] = 0.0
@@ -90,75 +84,16 @@ class FunctionGram:
         return self._rows[number]
 
     def _moments(self, weights: Array, power: int = 2) -> Array:
-        """Return the weighted sums of powers of all functions and products, shape (N + m,).
-
-        Fourth powers of functions are those of their deviations from the mean over all points.
-        """
+        """Return the weighted sums of powers of all functions and products, shape (N + m,)."""
         singles = np.zeros(self.values.shape[1])
         doubles = np.zeros((self._n_factors,) * 2)
-        mean = self.values.mean(axis=0) if power == 4 else 0.0
-        for rows in _blocks(len(weights), self.values.shape[1]):
-            values, own = self.values[rows], weights[rows]
-            alone = values - mean if power == 4 else values
-            singles += own.astype(values.dtype) @ (alone**power if power > 1 else alone)
+        for rows in iter_slices(len(weights), self.values.shape[1]):
+            values, block_weights = self.values[rows], weights[rows]
+            powers = values**power if power > 1 else values
+            singles += block_weights.astype(values.dtype) @ powers
             if len(doubles):
-                values = values**power if power > 1 else values
-                doubles += weighted_gram(values[:, self._factors], own)
+                doubles += weighted_gram(powers[:, self._factors], block_weights)
         return np.concatenate([singles, doubles[self._pairs]])
-
-    def _fourths_within(self, form: GroupPreferences) -> Array:
-        """Return the weighted fourth powers of the functions' deviations from their group means."""
-        fourths = np.zeros(self.values.shape[1])
-        for rows in np.split(form.order, form.starts[1:]):
-            values, own = self.values[rows], form.row_scale[rows]
-            fourths += np.square(own) @ (values - own @ values / own.sum()) ** 4
-        return fourths
-
-    def _squared_means(self, form: Preferences) -> Array:
-        """Return the sums of squares weighted by `row_scale`, minus the diagonal."""
-        if isinstance(form, Blend):
-            return (1.0 - form.beta) * self._squared_means(form.preferences)
-        singles = np.zeros(self.values.shape[1])
-        doubles = np.zeros((self._n_factors,) * 2)
-        if isinstance(form, GroupPreferences):
-            weights = np.ones(form.n_points) if form.row_weights is None else form.row_weights
-            groups = np.split(form.order, form.starts[1:])
-            for rows, scale in zip(groups, form.scale / form.masses, strict=True):
-                values, own = self.values[rows], weights[rows]
-                singles += scale * np.square(own @ values)
-                if len(doubles):
-                    squared = np.square(weighted_gram(values[:, self._factors], own))
-                    squared *= scale
-                    doubles += squared
-        elif isinstance(form, PairPreferences):
-            for rows in _blocks(form.n_pairs, self.values.shape[1]):
-                (one, two), weights = form.ends[rows].T, 2.0 * form.weights[rows]
-                values = self.values[one] * self.values[two]
-                singles += weights @ values
-                if len(doubles):
-                    doubles += weighted_gram(values[:, self._factors], weights)
-        return np.concatenate([singles, doubles[self._pairs]])
-
-
-def weighted_gram(values: Values, weights: Array) -> Values:
-    """Return ``U' diag(w) U`` for values U (n, N) and weights of either sign.
-
-    The difference of two symmetric products takes half the work of one general product.
-    """
-    found = np.zeros((values.shape[1],) * 2, dtype=values.dtype)
-    for sign, combine in ((1.0, np.add), (-1.0, np.subtract)):
-        own = np.flatnonzero(sign * weights > 0.0)
-        if len(own):
-            part = values[own]
-            part *= np.sqrt(np.abs(weights[own])).astype(values.dtype)[:, None]
-            combine(found, part.T @ part, out=found)
-    return found
-
-
-def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
-    for start in range(0, n_rows, step):
-        yield slice(start, start + step)
 
 
 def pursue_functions(

@@ -54,7 +54,7 @@ def rls_path(kernel: Array, scores: Array, lambdas: ArrayLike, preferences: Pref
     preferences : Preferences
         Preferences over the n points.
     """
-    preferences = preferences.compact()
+    preferences = preferences.square_root()
     rooted = preferences.root(preferences.root(kernel).swapaxes(1, 2)).swapaxes(1, 2)
     target = preferences.root_vectors(np.atleast_2d(scores))
     solved = solve_shifted(rooted, target, lambdas)
@@ -66,7 +66,7 @@ def rls_solution(kernel: Array, scores: Array, lam: float, preferences: Preferen
 
     Uses a Cholesky factor, or :func:`rls_path` if the matrix is not positive definite.
     """
-    form = preferences.compact()
+    form = preferences.square_root()
     half = form.root(kernel)
     system = form.root(np.array(half.T, order="C"))  # a copy, which is overwritten
     system.flat[:: len(system) + 1] += lam
@@ -151,7 +151,7 @@ def rls_weights(X: Features, scores: Array, lam: float, preferences: Preferences
     if sp.issparse(X):
         system, right = moment(X, preferences.laplacian), X.T @ preferences.laplacian(scores)
     else:
-        form = preferences.slim(X.shape[1])
+        form = preferences.smallest_root(X.shape[1])
         rooted = form.root(X)
         system, right = rooted.T @ rooted, rooted.T @ form.root(scores)
     system.flat[:: len(system) + 1] += lam

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
+from rankpursuit.preferences import Preferences
 from rankpursuit.solvers._linalg import INDEPENDENT, GrowingBasis, first_best, nonzero_columns
 
 Array = NDArray[np.float64]
@@ -527,11 +527,8 @@ def choose_form(
     :func:`is_exact`. "prefit" may choose nearly dependent functions, which sums cannot distinguish
     from dependent ones, so it uses rows as long as they fit into memory.
     """
-    ranking = preferences.preferences if isinstance(preferences, Blend) else preferences
     n_entries = n_rows * n_candidates
-    is_splittable = isinstance(ranking, Pointwise | GroupPreferences)
-    is_splittable &= getattr(ranking, "row_weights", None) is None
-    if not is_splittable or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
+    if not preferences.can_block or n_rows < MANY_ROWS * n_candidates or n_entries <= FEW_ENTRIES:
         return "rows"
     if n_entries > ROWS_ENTRIES:
         return "sums"
@@ -566,11 +563,9 @@ def sum_rows(
     `points`, (n, d), may be a memory map. `entries` is the maximum number of kernel values and
     features per block.
     """
-    beta, groups = 0.0, preferences
-    if isinstance(groups, Blend):
-        beta, groups = groups.beta, groups.preferences
-    if not isinstance(groups, Pointwise | GroupPreferences):
-        raise TypeError(f"rows with {type(groups).__name__} cannot be split into blocks")
+    beta, groups = preferences.beta, preferences.groups
+    if not preferences.can_block:
+        raise TypeError(f"rows with {type(preferences).__name__} cannot be split into blocks")
     shape = (1, n_candidates)
     found = GramSums(np.zeros((*shape, n_candidates)), np.zeros(shape), 0.0, len(scores))
     n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
@@ -589,7 +584,7 @@ def sum_rows(
         found.products[0] += weight * (target @ rows)
         found.square += weight * float(target @ target)
 
-    if isinstance(groups, Pointwise):
+    if groups is None:
         for rows in _steps(0, len(scores), n_rows):
             add(*values_at(rows))
         return found

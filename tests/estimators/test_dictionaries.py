@@ -10,20 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import StandardScaler
 
 from rankpursuit import (
     AdditiveDictionary,
+    CombinedRankingRegressionPursuit,
+    FunctionsDisplay,
     KernelDictionary,
     KernelMatchingPursuit,
     PairDictionary,
     RankingPursuit,
     RankingPursuitCV,
+    RankRLSCV,
     SemiSupervisedRankingPursuitCV,
     UnionDictionary,
     load_model,
 )
 from rankpursuit.estimators.dictionaries import Term
 from rankpursuit.metrics import pairwise_accuracy
+from rankpursuit.preferences import GroupPreferences
 
 PURSUITS = made("KernelMatchingPursuit", "RankingPursuit", "CombinedRankingRegressionPursuit")
 each = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
@@ -191,26 +196,88 @@ def test_auto_is_the_kernel_that_is_set():
     assert "dictionary" not in RankingPursuitCV(3, gammas=[0.1], cv=3).fit(X, Y).best_params_
 
 
+def test_features_whose_level_differs_between_groups_are_learned_from_by_every_ranker():
+    rng = np.random.default_rng(1)
+    levels = X + 100.0 * rng.normal(size=(30, 3))[GROUPS]
+    y = X[:, 0] + 10.0 * rng.normal(size=30)[GROUPS]
+    expected = RankingPursuit(15, dictionary="additive").fit(levels, y, GROUPS)
+    assert expected.score(levels, y, GROUPS) > 0.85
+    blend = CombinedRankingRegressionPursuit(15, beta=0.0, dictionary="additive")
+    np.testing.assert_allclose(
+        blend.fit(levels, y, GROUPS).predict(levels), expected.predict(levels)
+    )
+    pairs = GroupPreferences(GROUPS).pairs()
+    pairs = np.where((y[pairs[:, 0]] < y[pairs[:, 1]])[:, None], pairs[:, ::-1], pairs)
+    model = RankingPursuit(15, dictionary="additive")
+    for scores in (y, None):
+        assert model.fit(levels, scores, pairs=pairs).score(levels, y, GROUPS) > 0.85
+
+
+UNEVEN = np.repeat(np.arange(30), np.tile([2, 18], 15))
+SHIFTED = X * (1.0 + UNEVEN[:, None]) + 100.0 * UNEVEN[:, None]
+INSIDE = np.concatenate([StandardScaler().fit_transform(X[g == UNEVEN]) for g in range(30)])
+
+
 @each
 def test_features_scaled_in_groups(estimator):
-    shifted = X * (1.0 + GROUPS[:, None]) + 100.0 * GROUPS[:, None]
-    inside = np.concatenate(
-        [(part - part.mean(axis=0)) / part.std(axis=0) for part in np.split(X, 30)]
-    )
-    expected = clone(estimator).fit(inside, Y, GROUPS)
-    model = clone(estimator).set_params(scale="group").fit(shifted, Y, GROUPS)
-    np.testing.assert_allclose(
-        model.predict(shifted, GROUPS), expected.predict(inside), rtol=1e-6, atol=1e-8
-    )
-    np.testing.assert_allclose(
-        model.predict(shifted[:10]), model.predict(shifted, GROUPS)[:10], rtol=1e-6, atol=1e-8
-    )
-    if hasattr(model, "n_groups_"):
-        score = model.score(shifted, Y, GROUPS)
-        assert score == pairwise_accuracy(Y, model.predict(shifted, GROUPS), GROUPS)
-    search = RankingPursuitCV(5, ridges=[1.0], cv=3, scale="group", random_state=0)
-    search.fit(shifted, Y, GROUPS)
-    assert np.isfinite(search.predict(shifted, GROUPS)).all()
+    expected = clone(estimator).fit(INSIDE, Y, UNEVEN)
+    model = clone(estimator).set_params(scale="group").fit(SHIFTED, Y, UNEVEN)
+    found = model.predict(SHIFTED, UNEVEN)
+    np.testing.assert_allclose(found, expected.predict(INSIDE), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.predict(SHIFTED[2:20], UNEVEN[2:20]), found[2:20])
+    if id_of(model) != "KernelMatchingPursuit":
+        assert model.score(SHIFTED, Y, UNEVEN) == pairwise_accuracy(Y, found, UNEVEN)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [*PURSUITS, RankingPursuitCV(5, ridges=[1.0], cv=3, random_state=0)],
+    ids=id_of,
+)
+def test_scaling_in_groups_requires_them_for_every_prediction(estimator):
+    model = clone(estimator).set_params(scale="group").fit(SHIFTED, Y, UNEVEN)
+    message = "was fitted to 30 groups with scale='group' .* pass groups= to predict too"
+    for predict in (model.predict, model.explain, lambda X: list(model.staged_predict(X))):
+        with pytest.raises(ValueError, match=message):
+            predict(SHIFTED)
+    with pytest.raises(ValueError, match=message):
+        model.score(SHIFTED, Y)
+    with pytest.raises(ValueError, match=message):
+        FunctionsDisplay.from_estimator(model, SHIFTED)
+    assert len(model.predict(SHIFTED[:5], np.zeros(5))) == 5
+    assert np.isfinite(model.fit(SHIFTED, Y).predict(SHIFTED)).all()  # one group
+
+
+def test_what_cannot_be_scaled_in_groups():
+    kernel = X @ X.T
+    for model in (RankingPursuit(scale="group"), RankRLSCV(scale="group")):
+        with pytest.raises(ValueError, match="'group' cannot be used with kernel='precomputed'"):
+            model.set_params(kernel="precomputed").fit(kernel, Y, GROUPS)
+    with pytest.raises(ValueError, match="scale='group' needs groups, which pairs replace"):
+        RankingPursuit(scale="group").fit(X, pairs=[(0, 1)])
+
+
+@pytest.mark.parametrize(
+    "model", [RankingPursuit(5, ridge=0.1), RankRLSCV([0.1], cv=3, scale=False)], ids=id_of
+)
+def test_a_precomputed_kernel_is_never_scaled(model):
+    kernel = np.exp(-0.1 * np.square(X[:, None] - X).sum(axis=2)) + GROUPS
+    kernel += kernel.T
+    plain = clone(model).set_params(kernel="precomputed").fit(kernel, Y, GROUPS)
+    scaled = clone(plain).set_params(scale=True).fit(kernel, Y, GROUPS)
+    np.testing.assert_array_equal(scaled.predict(kernel), plain.predict(kernel))
+
+
+def test_auto_leaves_out_dictionaries_without_a_usable_function():
+    rng = np.random.default_rng(0)
+    binary = (rng.permuted(np.tile(np.arange(400), (80, 1)), axis=1) < 6).T.astype(float)
+    y = binary @ rng.normal(size=80) + 0.1 * rng.normal(size=400)
+    search = RankingPursuitCV(10, ridges=[0.1, 1.0], cv=3, random_state=0).fit(binary, y)
+    assert set(search.cv_results_["param_dictionary"]) == {"kernel"}
+    alone = clone(search).set_params(dictionary="kernel").fit(binary, y)
+    np.testing.assert_array_equal(search.predict(binary), alone.predict(binary))
+    with pytest.raises(ValueError, match="dictionary has no usable function"):
+        clone(search).set_params(dictionary="additive").fit(binary, y)
 
 
 def test_points_of_the_basis_are_in_original_units():
@@ -301,9 +368,11 @@ def test_a_dictionary_alone_takes_tables_and_refuses_what_does_not_fit(dictionar
 
 def test_a_dictionary_without_a_usable_function_is_refused():
     by_group = np.column_stack([GROUPS, GROUPS**2]).astype(float)
-    for model in (RankingPursuit(dictionary="pairs"), RankingPursuitCV(dictionary="additive")):
-        with pytest.raises(ValueError, match="dictionary has no usable function"):
-            model.fit(by_group, Y, GROUPS)
+    with pytest.raises(ValueError, match="dictionary has no usable function"):
+        RankingPursuit(dictionary="pairs").fit(by_group, Y, GROUPS)
+    rare = (np.arange(300) % 100 == 0).astype(float)[:, None]
+    with pytest.raises(ValueError, match="dictionary has no usable function"):
+        RankingPursuitCV(dictionary="additive").fit(rare, Y, GROUPS)
 
 
 def test_columns_of_a_bad_dictionary_are_refused():

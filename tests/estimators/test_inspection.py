@@ -167,3 +167,19 @@ def test_contributions_are_drawn_largest_first(models):
     assert display.ax_.get_xlabel().startswith("contribution to f(x) - f(z)")
     with pytest.raises(ValueError, match="x must be one point"):
         ContributionsDisplay.from_estimator(model, TABLE.iloc[:2])
+
+
+def test_contributions_to_a_point_that_is_scaled_by_its_group():
+    model = RankingPursuit(4, dictionary="additive", scale="group").fit(TABLE, Y, GROUPS)
+    draw, shown = ContributionsDisplay.from_estimator, {"groups": GROUPS[:20]}
+    for row in (3, 17):
+        display = draw(model, TABLE[:20], row=row, **shown)
+        expected = model.predict(TABLE[:20], GROUPS[:20])[row]
+        assert display.contributions.sum() == pytest.approx(expected)
+    for options in ({}, {"groups": GROUPS[:1]}):
+        with pytest.raises(ValueError, match=r"pass all points of the group as x, .* as row="):
+            draw(model, TABLE[:1], **options)
+    with pytest.raises(ValueError, match=r"row must be from 0 to 19, a position in x; got 20"):
+        draw(model, TABLE[:20], row=20, **shown)
+    panels = FunctionsDisplay.from_estimator(model, TABLE, groups=GROUPS).panels
+    assert all(np.abs(panel["points"].mean()) < 1e-9 for panel in panels)

@@ -8,12 +8,13 @@ import pytest
 import sklearn
 from all_estimators import ALL, CROSS_VALIDATED, RANK_ONLY, id_of, made
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankpursuit import (
     RLS,
+    RankingPursuit,
     RankRLS,
     SemiSupervisedRankingPursuit,
     group_scorer,
@@ -114,6 +115,38 @@ def test_cross_validation_with_all_scorers_at_once(routing, data, estimator):
     for name, (_, measure) in SCORERS.items():
         expected = by_hand(estimator, X, y, groups, measure)
         np.testing.assert_allclose(found[f"test_{name}"], expected, err_msg=name)
+
+
+@each_scorer
+def test_scorers_and_pipelines_pass_groups_to_predict(routing, data, name):
+    X, y, groups = data
+    X, (scorer, measure) = X + 10.0 * np.arange(5)[groups, None], SCORERS[name]
+    model = RankingPursuit(4, scale="group")
+    results = cross_validate(
+        make_pipeline(StandardScaler(), model),
+        X,
+        y,
+        scoring={"multiple": scorer},
+        cv=GroupKFold(2),
+        params={"groups": groups},
+        error_score="raise",
+    )
+    expected = []
+    for train, test in GroupKFold(2).split(X, y, groups):
+        fitted = clone(model).fit(X[train], y[train], groups[train])
+        expected.append(measure(y[test], fitted.predict(X[test], groups[test]), groups[test]))
+    np.testing.assert_allclose(results["test_multiple"], expected)
+    pipeline = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
+    alone = clone(model).fit(X, y, groups).predict(X, groups)
+    np.testing.assert_allclose(pipeline.predict(X, groups=groups), alone)
+    search = GridSearchCV(pipeline, {"rankingpursuit__ridge": [1.0]}, scoring=scorer)
+    search.set_params(cv=GroupKFold(2)).fit(X, y, groups=groups)
+    assert search.best_score_ == pytest.approx(np.mean(expected))
+    for predict in (pipeline.predict, search.predict):
+        with pytest.raises(ValueError, match="with scale='group' but is given points without"):
+            predict(X)
+    with pytest.raises(ValueError, match=r"cross_val_predict, .* pass none: fit and predict each"):
+        cross_val_predict(model, X, y, cv=GroupKFold(2), params={"groups": groups})
 
 
 @each_scorer

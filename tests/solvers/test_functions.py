@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
-from rankpursuit.solvers.functions import (
-    FunctionGram,
-    predict_chosen,
-    pursue_functions,
+from rankpursuit.preferences import (
+    Blend,
+    GroupPreferences,
+    PairPreferences,
+    Pointwise,
     weighted_gram,
 )
+from rankpursuit.solvers.functions import FunctionGram, predict_chosen, pursue_functions
 from rankpursuit.solvers.pursuit import pursue
 
 N_POINTS, N_FUNCTIONS = 60, 6
@@ -89,7 +90,7 @@ def test_a_difference_of_symmetric_products(n_points, n_functions, seed):
 def test_blocks_of_rows_add_up(monkeypatch):
     form = FORMS["blend"]
     whole = FunctionGram(VALUES, PRODUCTS, form)
-    monkeypatch.setattr("rankpursuit.solvers.functions._BLOCK_ENTRIES", 40)
+    monkeypatch.setattr("rankpursuit.preferences._BLOCK_ENTRIES", 40)
     parts = FunctionGram(VALUES, PRODUCTS, form)
     np.testing.assert_allclose(parts.norms, whole.norms)
     np.testing.assert_allclose(parts.row(7), whole.row(7), atol=1e-10)
@@ -113,3 +114,42 @@ def test_functions_of_few_rows_are_left_out():
     norms = FunctionGram(values, PRODUCTS, FORMS["equal"]).norms
     assert norms[0] == norms[5] == 0.0
     assert (norms[1:5] > 0.0).all()
+
+
+LEVELS = VALUES + 1e3 * RNG.normal(size=(8, N_FUNCTIONS))[GROUPS]
+WITHIN = EDGES[GROUPS[EDGES[:, 0]] == GROUPS[EDGES[:, 1]]]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        FORMS["equal"],
+        Blend(FORMS["equal"], 0.0),
+        PairPreferences(N_POINTS, WITHIN),
+        PairPreferences(N_POINTS, FORMS["equal"].pairs()),
+    ],
+    ids=["groups", "blend without regression", "pairs", "all pairs"],
+)
+def test_functions_whose_level_differs_between_groups_are_usable(form):
+    norms, levelled = (FunctionGram(v, PRODUCTS[:0], form).norms for v in (VALUES, LEVELS))
+    assert (norms > 0.0).all()
+    np.testing.assert_allclose(levelled, norms, rtol=1e-6)
+    peak = np.zeros((N_POINTS, 1))
+    peak[WITHIN[0, 0]] = 1.0  # at one point
+    norm = np.square(form.root(peak)).sum()
+    assert norm**2 <= 4.0 * form.fourth_moments(peak)[0]
+
+
+def test_effective_points_of_a_blend_are_those_of_its_parts():
+    groups = FORMS["equal"]
+    bounds = [Pointwise(N_POINTS).fourth_moments(VALUES), groups.fourth_moments(VALUES)]
+    for beta, expected in ((0.0, bounds[1]), (1.0, bounds[0])):
+        np.testing.assert_allclose(Blend(groups, beta).fourth_moments(VALUES), expected)
+    single = Blend(GroupPreferences(np.zeros(N_POINTS), "equal"), 0.3)
+    np.testing.assert_allclose(single.fourth_moments(VALUES), bounds[0])  # proportional parts
+
+
+def test_a_pair_contributes_to_both_of_its_points():
+    form = PairPreferences(4, [(0, 1), (2, 1)], [1.0, 2.0])
+    values = np.array([[1.0], [3.0], [2.0], [9.0]])  # squared differences of 4 and 1
+    assert form.fourth_moments(values) == pytest.approx(2.0**2 + (2.0 + 1.0) ** 2 + 1.0**2)

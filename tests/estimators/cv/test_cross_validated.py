@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import sklearn
 from all_estimators import CROSS_VALIDATED, grouped_data, id_of
 from matplotlib.figure import Figure
@@ -199,6 +200,22 @@ def test_works_in_a_pipeline_and_inside_another_cross_validation(data, estimator
             model.set_score_request(groups=True)
         scores = cross_val_score(model, X, y, params={"groups": groups}, cv=2)
     assert np.isfinite(scores).all()
+
+
+@each
+def test_features_of_groups_alone_order_no_points_of_a_group(data, estimator):
+    _, y, groups = data
+    by_group = np.column_stack([groups, groups**2]).astype(float)
+    if estimator not in RANK_ONLY:  # but they determine the level of the group
+        model = clone(estimator).set_params(scoring="r2")
+        assert model.fit(by_group, y, groups).score(by_group, y, groups) > 0.0
+        return
+    for X in (by_group, sp.csr_array(by_group)):
+        model = clone(estimator).set_params(kernel="linear")
+        if sp.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
+            continue
+        with pytest.raises(ValueError, match="X must have a feature that varies inside a group"):
+            model.set_params(scale=False).fit(X, y, groups)
 
 
 @each
