@@ -8,6 +8,7 @@ traceback.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class RankpursuitError(Exception):
@@ -30,6 +31,9 @@ class _ErrorList(RankpursuitError):
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = list(problems)
         super().__init__("\n".join(self.problems))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)  # as raised in a worker process
 
 
 class ConfigError(_ErrorList, ValueError):

@@ -32,6 +32,7 @@ from rankpursuit.experiments.methods import (
     GridPredictions,
     GridValues,
     MethodOptions,
+    error_line,
     find_axis,
     grid_axes,
     predict_grid,
@@ -173,10 +174,10 @@ def _add_users(
                     _add_holdout_users(experiment, label, problem, result)
                 else:
                     _add_test_users(experiment, label, problem, choices[label], result)
-            except Exception as error:  # the other algorithms continue
+            except (Exception, SystemExit) as error:  # the other algorithms continue
                 users = "user " if len(stacked) == 1 else "one of the users "
                 users += ", ".join(str(task.user) for task in stacked)
-                failures[label] = f"{users}: {type(error).__name__}: {error}"
+                failures[label] = f"{users}: {error_line(error)}"
             result.seconds += time.perf_counter() - begun
 
 

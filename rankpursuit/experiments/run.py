@@ -143,7 +143,9 @@ class Run:
 
     def identity(self) -> Identity:
         """Return the identity of the store of this run."""
-        return Identity(self.experiment.digest(), ratings_of(self.experiment.data).checksum())
+        experiment = self.experiment
+        data = ratings_of(experiment.data).checksum()
+        return Identity(experiment.digest(), data, experiment.code())
 
     def pooled(self, store: Store, cell: Cell, role: Role, label: str) -> AlgorithmResult | None:
         """Return an algorithm's mean errors, and users, of a cell; None if a unit is missing."""
@@ -357,8 +359,10 @@ def _write_files(
     config = dump_yaml(experiment).encode()
     write_atomically(folder.config, config)
     files[folder.config.name] = {"sha256": hashlib.sha256(config).hexdigest()}
-    facts = provenance() | {"command": command} | run.identity()._asdict()
+    identity = run.identity()
+    facts = provenance() | {"command": command} | identity._asdict()
     facts |= {
+        "code": hashlib.sha256(identity.code.encode()).hexdigest(),
         "experiment": run.experiment.name,
         "seed": run.experiment.seed,
         "repeats": repeats,

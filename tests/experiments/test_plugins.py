@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from pydantic import Field
 from sklearn.kernel_ridge import KernelRidge
 from small_experiment import run_into, run_of, small_config
 
-from rankpursuit.errors import ConfigError
+from rankpursuit.errors import ConfigError, RunError, StoreError
 from rankpursuit.experiments import methods
 from rankpursuit.experiments.backends import experiment_from
 from rankpursuit.experiments.config import (
@@ -50,6 +51,17 @@ def no_plugin_stays():
     for registry, kept in zip(now, before, strict=True):
         registry.clear()
         registry.update(kept)
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    """A folder whose modules this process and new workers can import."""
+    monkeypatch.syspath_prepend(tmp_path)
+    get_reusable_executor().shutdown(kill_workers=True)
+    yield tmp_path
+    get_reusable_executor().shutdown(kill_workers=True)
+    for name in ("helping", "helped", "helped.numbers"):
+        sys.modules.pop(name, None)
 
 
 def config_of(**algorithms):
@@ -129,16 +141,77 @@ def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
     assert parse_experiment(config).digest() == before
 
 
+IMPORTING = """
+from rankpursuit.experiments.methods import register_method
+@register_method("plain", title="Plain", has_width=False)
+def predict_grid(problem, options, rows):
+    from helping import factor
+    return factor() * problem.features[:, rows].mean(axis=-1)
+"""
+HELPING = """
+from helped.numbers import FACTOR
+def factor():
+    return FACTOR
+"""
+
+
+@pytest.fixture
+def importing(own_folder):
+    """A plug-in that imports a module of its folder, which imports one of a package there."""
+    (own_folder / "helped").mkdir()
+    write(own_folder / "helped", "FACTOR = 1\n", "numbers.py")
+    write(own_folder, HELPING, "helping.py")
+    return write(own_folder, IMPORTING)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_results_are_of_one_version_of_the_modules_that_a_plug_in_imports(
+    importing, tmp_path, n_jobs
+):
+    config, errors = config_of(plain={}) | {"metrics": ["squared_error"]}, []
+    for factor, folder in ((1, "one"), (20, "two"), (1, "one")):
+        write(tmp_path / "helped", f"FACTOR = {factor:2}\n", "numbers.py")
+        load_plugins([importing])
+        assert run_into(run_of(config), tmp_path / folder, n_jobs=n_jobs) == []
+        errors.append(pd.read_csv(tmp_path / folder / "repeats.csv")["test_error"].sum())
+    assert errors[0] == errors[2] < errors[1] / 2
+    with pytest.raises(StoreError, match=r"since changed: helped/numbers\.py: use --fresh"):
+        run_into(run_of(config), tmp_path / "two")
+    assert run_into(run_of(config), tmp_path / "two", fresh=True) == []
+    provenance = [tmp_path / folder / "provenance.json" for folder in ("one", "two")]
+    assert len({json.loads(path.read_text())["code"] for path in provenance}) == 1
+
+
+def test_modules_that_other_experiments_import_do_not_matter(importing, tmp_path):
+    experiment = parse_experiment(config_of(rls={"lambda": 1}))
+    before = experiment.code()
+    load_plugins([importing])
+    assert experiment.code() == before
+    assert "helping.py" in parse_experiment(config_of(plain={})).code()
+
+
+def test_a_worker_with_other_code_is_refused(importing, tmp_path):
+    load_plugins([importing])
+    experiment = parse_experiment(config_of(plain={}))
+    sent = json.dumps(experiment.resolved()), plugin_sources(), experiment.code()
+    assert experiment_from(*sent) == experiment
+    with pytest.raises(RunError, match="a worker has other code than the run"):
+        experiment_from(*sent[:2], sent[2].replace("helping.py ", "helping.py 1"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (PLAIN.format(name="rls", factor=1), "the name rls is taken by rankpursuit"),
-        (PLAIN.format(name="plain", factor=1) + "1 / 0", "ZeroDivisionError"),
+        ("\n1 / 0", r"ZeroDivisionError: division by zero \(mine\.py, line 2, in <module>\)"),
+        ("\ndef f():\n    exit(3)\nf()", r"SystemExit: 3 \(.*; mine\.py, line 3, in f\)"),
+        ("\nimport helping", r"line 2, in <module>; helping\.py, line 1, in <module>\)"),
         ("import nowhere_to_be_found", "ModuleNotFoundError"),
         ("def f(:", "SyntaxError"),
     ],
 )
-def test_a_plug_in_that_fails_is_one_error_and_can_be_corrected(tmp_path, text, said):
+def test_a_plug_in_that_fails_is_one_error_and_can_be_corrected(own_folder, tmp_path, text, said):
+    write(own_folder, "1 / 0", "helping.py")
     with pytest.raises(ConfigError, match=rf"^--plugin mine\.py: .*{said}"):
         load_plugins([write(tmp_path, text)])
     assert plugin_sources() == ()
@@ -181,6 +254,42 @@ def test_an_installed_plug_in_is_loaded_by_name_only_when_asked_for(tmp_path, mo
     install_plugins(plugin_sources())
     with pytest.raises(ConfigError, match=r"plan: neither .*; did you mean plain\?"):
         load_plugins(["plan"])
+
+
+FAILING = """
+from helping import divided
+from rankpursuit.experiments.methods import register_method
+@register_method("plain", title="Plain", has_width=False)
+def predict_grid(problem, options, rows):
+    return deeper(problem)
+def deeper(problem):
+    return divided(problem)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [("1 / 0", "ZeroDivisionError: division by zero"), ("exit()", "SystemExit: None")],
+)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_failure_in_a_plug_in_names_its_last_lines(
+    own_folder, tmp_path, statement, error, n_jobs
+):
+    write(own_folder, f"def divided(x):\n    return {statement}\n", "helping.py")
+    load_plugins([write(own_folder, FAILING)])
+    run = run_of(config_of(plain={}, rls={"lambda": 1}), groups=["15-30"])
+    failures = run_into(run, tmp_path / "run", n_jobs=n_jobs)
+    lines = "mine.py, line 6, in predict_grid; mine.py, line 8, in deeper; helping.py, line 2, in "
+    assert failures and all(x.endswith(f"{error} ({lines}divided)") for x in failures)
+    assert set(pd.read_csv(tmp_path / "run" / "repeats.csv")["algorithm"]) == {"rls"}
+
+
+def test_an_estimator_that_cannot_be_created_is_one_error(tmp_path):
+    text = RANKER + "    def __init__(self):\n        raise RuntimeError('no licence')\n"
+    load_plugins([write(tmp_path, text)])
+    said = r"class: cannot be created without arguments: RuntimeError: no licence \(mine\.py, line"
+    with pytest.raises(ConfigError, match=said):
+        parse_experiment(config_of(ranker={"method": "estimator", "class": "mine.Ranker"}))
 
 
 def test_an_unknown_method_points_to_plug_ins():
