@@ -40,7 +40,13 @@ from rankpursuit.experiments.config import (
     parse_experiment,
     ratings_of,
 )
-from rankpursuit.experiments.evaluate import Choice, Unit, UnitResult, evaluate_unit
+from rankpursuit.experiments.evaluate import (
+    Choice,
+    Unit,
+    UnitResult,
+    evaluate_unit,
+    threadpools,
+)
 from rankpursuit.experiments.methods import install_plugins, plugin_sources, short_digest
 from rankpursuit.experiments.store import blas
 
@@ -99,6 +105,7 @@ def experiment_from(
             "a worker has other code than the run: rankpursuit, or a module of a plug-in, was "
             "changed meanwhile; undo that and re-run the same command to resume, or use --fresh"
         )
+    threadpools.cache_clear()  # plug-ins and estimators may have loaded libraries
     if not environment:
         return experiment
     threadpool_limits(limits=1)  # not a context: threads of a worker would undo each other's limit
@@ -138,7 +145,11 @@ class Local:
             return
         _start_trackers()
         executor = get_reusable_executor(
-            n_workers, timeout=300, initializer=_exit_with_parent, initargs=(os.getpid(),)
+            n_workers,
+            timeout=300,
+            initializer=_exit_with_parent,
+            initargs=(os.getpid(),),
+            env={"OMP_NUM_THREADS": "1"},  # for libraries that are loaded later
         )
         pending, finished = set(), False
         try:

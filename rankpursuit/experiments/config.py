@@ -108,13 +108,19 @@ def parse_yaml(text: str, source: str) -> Any:
 # Files that extend each other, and overrides from the command line
 
 
-def _read_extended(path: Path, extended_by: tuple[str, ...]) -> dict[str, Any]:
-    """Return the mapping of a file, merged with that of the file that it extends.
+def _read_extended(path: Path, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the mapping of a file, merged with that of the file that it extends."""
+    return _extended(read_file(path), path, extended_by)
+
+
+def _extended(
+    config: dict[str, Any], path: Path, extended_by: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the mapping that a file has, merged with that of the file that it extends.
 
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
     algorithm. Everything else replaces the inherited value, such as a grid or a data set.
     """
-    config = read_file(path)
     base = config.pop("extends", None)
     if base is None:
         return config
@@ -510,7 +516,7 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     ConfigError
         If the config is invalid; lists all errors, each with its key.
     """
-    config = _read_extended(resolve_path(path), ())
+    config = _read_extended(resolve_path(path))
     errors = []
     for override in overrides:
         try:
@@ -520,6 +526,14 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     if errors:
         raise ConfigError(errors)
     return parse_experiment(config)
+
+
+def mapped_experiment(config: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of a mapping that may extend a file of the working folder, or a name.
+
+    Raises a `ConfigError` with all errors.
+    """
+    return parse_experiment(_extended(dict(config), Path("mapping")))
 
 
 def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Experiment:

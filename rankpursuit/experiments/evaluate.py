@@ -41,7 +41,7 @@ from rankpursuit.experiments.problem import Problem, in_stacks
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 
 Array = NDArray[np.float64]
-_threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # slow to create
+threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # of loaded libraries; slow to create
 FOLDS = 5
 """Maximum number of folds with ``tuning_on: user``; a fold has at least two scored items."""
 
@@ -131,7 +131,7 @@ def evaluate_unit(
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
     tasks = tasks_of(experiment, unit)
-    with _threadpools().limit(limits=1):
+    with threadpools().limit(limits=1):
         if unit.role == "holdout":
             _add_users(experiment, tasks, None, results, failures)
         elif experiment.tuning_on == "group":
@@ -236,16 +236,18 @@ def _predictions(
     """Predict the test points, and the training points too if their mean is needed."""
     rows = slice(0 if _is_shifted(experiment, options) else problem.n_train, None)
     predictions = predict_grid(problem, options, rows)
+    values = np.require(predictions.values, requirements="W")  # a plug-in may give a view
     # Points with equal kernel values must have equal predictions, whatever the rounding: each gets
     # that of the first. This does not apply to views of features.
     if options.has_width and getattr(options, "views", None) != "features":
-        values = predictions.values[..., -problem.n_test :]
+        tested = values[..., -problem.n_test :]
         unlike = problem.alike == np.arange(problem.n_test)
         for task in np.flatnonzero(~unlike.all(axis=1)):
             own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
             again = np.flatnonzero(~unlike[task])
-            values[own, ..., again] = values[own, ..., problem.alike[task, again]]
-    return predictions
+            tested[own, ..., again] = tested[own, ..., problem.alike[task, again]]
+    values.flags.writeable = False  # every metric gets the same ones
+    return replace(predictions, values=values)
 
 
 def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:

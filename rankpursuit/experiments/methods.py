@@ -440,7 +440,7 @@ def error_line(error: BaseException, failed: Mapping[str, _Plugin] | None = None
 
     These are the loaded plug-ins, and those that `failed` to load.
     """
-    files = {}
+    files: dict[str, str] = {}
     for name, plugin in (_PLUGINS | dict(failed or {})).items():
         files |= {name: name} | {str(path): key for key, (path, _) in plugin.modules.items()}
     places = [
@@ -876,7 +876,7 @@ class EstimatorOptions(MethodOptions):
 )
 def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> GridPredictions:
     n_scored, names = problem.n_scored, list(options.parameter_grid)
-    points = [dict(zip(names, p, strict=True)) for p in product(*options.parameter_grid.values())]
+    grid = [dict(zip(names, p, strict=True)) for p in product(*options.parameter_grid.values())]
     parameters = inspect.signature(_estimator_class(options.class_name).fit).parameters
     query: dict[str, Any] = {}  # the items of a task are one query
     if "group" in parameters:
@@ -888,14 +888,19 @@ def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> 
         inputs = problem.features[task] if options.input == "features" else kernel[:, :n_scored]
         scores = problem.scores[task, :n_scored]
         seed = int(problem.tasks[task].generator("estimator").integers(2**31))
-        for point in points:
+        for point in grid:
             estimator, given = _estimator_class(options.class_name)(), {**options.params, **point}
             if options.input == "kernel":
                 given["kernel"] = "precomputed"
-            if "random_state" in estimator.get_params():
-                given.setdefault("random_state", seed)
-            fitted = estimator.set_params(**given).fit(inputs[:n_scored], scores, **query)
-            values.append(np.asarray(fitted.predict(inputs[rows]), dtype=np.float64))
+            for name in estimator.get_params():
+                if name == "random_state":
+                    given.setdefault(name, seed)
+                if name.rpartition("__")[2] == "n_jobs":  # the workers of the run use all cores
+                    given.setdefault(name, 1)
+            # Copies: an estimator may work in place, or need arrays that are not read-only.
+            points, new = inputs[:n_scored].copy("K"), inputs[rows].copy("K")
+            fitted = estimator.set_params(**given).fit(points, scores.copy(), **query)
+            values.append(np.asarray(fitted.predict(new), dtype=np.float64))
             basis = getattr(fitted, "basis_", getattr(fitted, "support_", None))
             n_basis.append(n_scored if basis is None else len(np.hstack(basis)))
     shape = (len(problem.kernel), *map(len, options.parameter_grid.values()))

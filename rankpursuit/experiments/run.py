@@ -250,14 +250,15 @@ def run_session(
             was_finished = all(
                 store.has(unit, label) for unit in run.plan.all() for label in run.labels
             )
-            begun = time.time()
+            begun = time.perf_counter()
             try:
                 for other, where in reusable:
                     if n_reused := _copy_results(run, store, other, where):
                         report(f"reused: {n_reused:,} users of {other.experiment.name}")
                 failures = execute(run, store, progress, evaluate)
             finally:
-                experiment = _write_files(run, store, folder, command, time.time() - begun)
+                seconds = time.perf_counter() - begun
+                experiment = _write_files(run, store, folder, command, seconds)
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
     repeats = pd.read_csv(folder.repeats) if folder.has_results else pd.DataFrame()

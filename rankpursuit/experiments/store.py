@@ -36,6 +36,7 @@ import rankpursuit
 from rankpursuit.errors import StoreError
 from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.experiments.protocol import group_name
+from rankpursuit.text import cut
 from rankpursuit.writing import check_output, write_atomically
 
 FORMAT = 6  # increase if the layout of the rows changes
@@ -222,6 +223,10 @@ def _unpacked(content: bytes) -> AlgorithmResult:
 @contextmanager
 def _one_line_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and the operating system into a `StoreError`."""
+
+    def reason(error: BaseException) -> str:
+        return cut(" ".join(str(error).split()), 300)
+
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -230,10 +235,9 @@ def _one_line_errors(path: Path) -> Iterator[None]:
                 f"another run is writing to {path.parent}: wait for it, or use --output for "
                 "another folder"
             ) from error
-        raise StoreError(f"cannot write {path}: {error}") from error
+        raise StoreError(f"cannot write {path}: {reason(error)}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise StoreError(f"{path} is not a readable store ({reason}): {_REMEDY}") from error
+        raise StoreError(f"{path} is not a readable store ({reason(error)}): {_REMEDY}") from error
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 

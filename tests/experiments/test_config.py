@@ -267,6 +267,7 @@ def test_the_digest_depends_on_what_the_numbers_depend_on():
         {"kernel": {"parameter": "gamma"}},
         {"metrics": ["squared_error"]},
         {"protocol": {"test_users": 301}},
+        {"protocol": {"holdout_users": 301}},
         {"algorithms": {"rls": {"lambda": 2}}},
         {"algorithms": {"other": {"method": "rls", "lambda": 1}}},
     ):

@@ -292,6 +292,87 @@ def test_an_estimator_that_cannot_be_created_is_one_error(tmp_path):
         parse_experiment(config_of(ranker={"method": "estimator", "class": "mine.Ranker"}))
 
 
+IN_PLACE = """
+from rankpursuit.experiments.methods import register_method, register_metric
+@register_method("plain", title="Plain")
+def predict_grid(problem, options, rows):
+    {statement}
+    return problem.kernel[:, rows, 0]
+@register_metric("a_metric", title="A metric")
+def metric(scores, predictions):
+    {in_metric}
+    return predictions.mean(axis=-1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "in_metric"),
+    [
+        ("problem.kernel[:] = 0", "pass"),
+        ("problem.scored_kernel[:] *= 2", "pass"),
+        ("problem.features[:] = 0", "pass"),
+        ("problem.scores[:] = 0", "pass"),
+        ("pass", "predictions -= predictions.mean()"),
+    ],
+)
+def test_a_plug_in_cannot_change_what_other_algorithms_and_metrics_get(
+    tmp_path, statement, in_metric
+):
+    text = IN_PLACE.format(statement=statement, in_metric=in_metric)
+    load_plugins([write(tmp_path, text)])
+    config = config_of(plain={}, rls={"lambda": 1}) | {"metrics": ["a_metric"]}
+    run = run_of(config)
+    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
+    result = evaluate_unit(run.experiment, unit, ("plain", "rls"), {})
+    assert "read-only" in result.failures["plain"]
+    assert set(result.results) == (set() if statement == "pass" else {"rls"})
+
+
+def test_a_plug_in_may_return_a_part_of_the_problem(tmp_path):
+    load_plugins([write(tmp_path, IN_PLACE.format(statement="pass", in_metric="pass"))])
+    config = config_of(plain={}) | {"kernel": {"widths": [1e-9, 4]}}  # many items are alike
+    evaluated(config, "plain")
+
+
+THREADED = """
+import numpy as np
+from sklearn.base import BaseEstimator
+from rankpursuit.experiments.methods import register_estimator
+@register_estimator
+class Ranker(BaseEstimator):
+    def __init__(self, inner=None, n_jobs=None):
+        self.inner, self.n_jobs = inner, n_jobs
+    def get_params(self, deep=True):
+        return {"inner": None, "n_jobs": self.n_jobs, "inner__n_jobs": None}
+    def set_params(self, **params):
+        self.given = params
+        return self
+    def fit(self, X, y):
+        X[:] = y[:] = 0
+        return self
+    def predict(self, X):
+        return np.full(len(X), 10 * self.given["n_jobs"] + self.given["inner__n_jobs"])
+"""
+
+
+@pytest.mark.parametrize(("params", "expected"), [({}, 11), ({"n_jobs": 2}, 21)])
+def test_an_estimator_gets_one_thread_and_arrays_of_its_own(tmp_path, params, expected):
+    load_plugins([write(tmp_path, THREADED)])
+    ranker = {"method": "estimator", "class": "mine.Ranker", "params": params}
+    run = run_of(config_of(ranker=ranker))
+    tasks = tasks_of(run.experiment, run.plan.units[run.plan.cells[0], "holdout"][0])
+    problem = Problem.of(tasks[:1], (4.0,), "sigma")
+    found = predict_grid(problem, run.experiment.algorithms["ranker"], slice(problem.n_train, None))
+    assert np.unique(found.values).tolist() == [expected]
+
+
+def test_libraries_of_workers_have_one_thread(own_folder):
+    text = PLAIN.format(name="plain", factor="int(os.environ['OMP_NUM_THREADS'])")
+    load_plugins([write(own_folder, f"import os{text}")])
+    run = run_of(config_of(plain={}), groups=["15-30"])
+    assert run_into(run, own_folder / "run", n_jobs=2) == []
+
+
 def test_an_unknown_method_points_to_plug_ins():
     with pytest.raises(ConfigError, match=r"algorithms\.mine: unknown algorithm; .*--plugin"):
         parse_experiment(config_of(mine={}))

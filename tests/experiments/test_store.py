@@ -104,6 +104,12 @@ def test_results_come_back_as_they_were(path):
             assert loaded.users == expected.results["rls"].users
 
 
+def test_seconds_of_all_runs_are_added(path):
+    for seconds, total in ((2.0, 2.0), (0.5, 2.5)):
+        with Store(path, IDENTITY) as store:
+            assert store.add_seconds(seconds) == total
+
+
 def contents(folder):
     return {name: (folder / name).read_bytes() for name in RESULTS}
 
