@@ -49,7 +49,7 @@ class TooFewUsersError(DataError):
 
 
 class StoreError(RankpursuitError):
-    """A results store that cannot be used: locked, damaged, or of another config or data set."""
+    """A results store that cannot be used: locked, damaged, or of another config, data set or code."""
 
 
 class RunError(RankpursuitError):

@@ -36,7 +36,7 @@ import rankpursuit
 from rankpursuit.errors import StoreError
 from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.experiments.protocol import group_name
-from rankpursuit.text import cut
+from rankpursuit.text import cut, one_line
 from rankpursuit.writing import check_output, write_atomically
 
 FORMAT = 6  # increase if the layout of the rows changes
@@ -140,7 +140,7 @@ class Store(AbstractContextManager["Store"]):
         further = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
         here = "" if version == rankpursuit.__version__ else f" (here {rankpursuit.__version__})"
         changed = f"{', '.join(files[:_NAMED])}{further}"
-        return f"other code, of rankpursuit {version}{here}; since changed: {changed}"
+        return one_line(f"other code, of rankpursuit {version}{here}; since changed: {changed}")
 
     def _checksum(self, key: Any, content: bytes) -> bytes:
         owner = repr((*self._identity, *key)).encode()
