@@ -49,7 +49,7 @@ class TooFewUsersError(DataError):
 
 
 class StoreError(RankpursuitError):
-    """A results store that cannot be used: locked, damaged, or of another config, data set or code."""
+    """A results store that cannot be used: locked, damaged, or of other data, config or code."""
 
 
 class RunError(RankpursuitError):

@@ -246,8 +246,9 @@ def _predictions(
             own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
             again = np.flatnonzero(~unlike[task])
             tested[own, ..., again] = tested[own, ..., problem.alike[task, again]]
-    values.flags.writeable = False  # every metric gets the same ones
-    return replace(predictions, values=values)
+    read_only = values.view()  # every metric gets the same ones
+    read_only.flags.writeable = False
+    return replace(predictions, values=read_only)
 
 
 def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:

@@ -380,7 +380,7 @@ def _modules_of(name: str, source: str) -> dict[str, tuple[Path, str]]:
     that they import in turn. The standard library and installed packages are left out, except the
     package of an installed plug-in itself.
     """
-    home = "" if name.endswith(".py") else entry_points(group=_ENTRY_POINTS)[name].module
+    home = next((entry.module for entry in entry_points(group=_ENTRY_POINTS, name=name)), "")
     modules: dict[str, tuple[Path, str]] = {}
     waiting = [source.encode(), f"import {home or 'sys'}".encode()]
     while waiting:
@@ -852,6 +852,8 @@ class EstimatorOptions(MethodOptions):
                 estimator.set_params(**values)
             except ValueError as error:  # its message lists the valid parameters
                 errors.append((key, str(error)))
+            except (Exception, SystemExit) as error:
+                errors.append((key, error_line(error)))
         if errors:
             raise InvalidValue(*errors)
         return self
