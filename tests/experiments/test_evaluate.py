@@ -170,12 +170,12 @@ def test_parameters_of_a_user_are_those_of_the_lowest_error_over_the_folds():
 def test_hold_out_errors_are_those_of_fits_by_hand_on_the_test_items():
     run = run_of(small_config(kernel={"widths": [4, 16]}), only=["rank_rls"])
     unit = run.plan.units[run.plan.cells[0], "holdout"][0]
-    found = evaluate_unit(run.experiment, unit, ("rank_rls",), {}).results["rank_rls"].sums
+    errors = evaluate_unit(run.experiment, unit, ("rank_rls",), {}).results["rank_rls"].sums
     lambdas = run.experiment.algorithms["rank_rls"].lambdas
     expected = np.zeros((2, len(lambdas)))
     for task in tasks_of(run.experiment, unit):
         expected += [[error_of(task, width, lam) for lam in lambdas] for width in (4, 16)]
-    np.testing.assert_allclose(found["disagreement"], expected, atol=1e-9)
+    np.testing.assert_allclose(errors["disagreement"], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("offset", ["raw", "training_mean"])

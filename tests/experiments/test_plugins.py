@@ -362,8 +362,9 @@ def test_an_estimator_gets_one_thread_and_arrays_of_its_own(tmp_path, params, ex
     run = run_of(config_of(ranker=ranker))
     tasks = tasks_of(run.experiment, run.plan.units[run.plan.cells[0], "holdout"][0])
     problem = Problem.of(tasks[:1], (4.0,), "sigma")
-    found = predict_grid(problem, run.experiment.algorithms["ranker"], slice(problem.n_train, None))
-    assert np.unique(found.values).tolist() == [expected]
+    ranker = run.experiment.algorithms["ranker"]
+    predictions = predict_grid(problem, ranker, slice(problem.n_train, None))
+    assert np.unique(predictions.values).tolist() == [expected]
 
 
 def test_libraries_of_workers_have_one_thread(own_folder):

@@ -371,9 +371,9 @@ class TestRunExperiment:
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(small_config()))
         options = {"output": tmp_path, "only": ["rls"], "repeats": 1}
         mine = {"extends": "small.yaml", "name": "mine", "protocol": {"groups": [[15, 30]]}}
-        found = run_experiment(mine, **options)
+        rows = run_experiment(mine, **options)
         expected = run_experiment("small.yaml", groups=["15-30"], **options)
-        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        pd.testing.assert_frame_equal(rows, expected, check_exact=True)
         assert mine["extends"] == "small.yaml"
         with pytest.raises(ConfigError, match=r"name: .*") as caught:
             run_experiment({"extends": "demo", "name": "not/a name"})
