@@ -8,6 +8,7 @@ traceback.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class RankpursuitError(Exception):
@@ -31,6 +32,9 @@ class _ErrorList(RankpursuitError):
         self.problems = list(problems)
         super().__init__("\n".join(self.problems))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)  # as raised in a worker process
+
 
 class ConfigError(_ErrorList, ValueError):
     """A config with errors; `problems` lists them as ``key: message``."""
@@ -45,7 +49,7 @@ class TooFewUsersError(DataError):
 
 
 class StoreError(RankpursuitError):
-    """A results store that cannot be used: locked, damaged, or of another config or data set."""
+    """A results store that cannot be used: locked, damaged, or of other data, config or code."""
 
 
 class RunError(RankpursuitError):

@@ -32,7 +32,8 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 def terminal_width() -> int | None:
     """Return the number of columns of standard output, None if it is not a terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: closed by the shell
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def no_such(what: str, path: Path, otherwise: str = "") -> Failure:

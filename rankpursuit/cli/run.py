@@ -109,8 +109,8 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     (as run) and provenance.json.
 
     Re-run the same command to resume a run that was stopped or killed. Results do not depend on the
-    number and location of the workers, nor on other experiments. Results of another config or data
-    set are not overwritten without --fresh.
+    number and location of the workers, nor on other experiments. Results of another config, data
+    set or version of the code are not overwritten without --fresh.
 
     Several experiments in one command compute common tasks and algorithms only once, with the same
     results as if run separately. Experiments with more metrics run first, so that others can reuse

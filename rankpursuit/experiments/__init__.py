@@ -36,7 +36,7 @@ def run_experiment(
     ----------
     config : path, str or mapping
         A YAML file, the name of an experiment that comes with the package, such as ``demo``, or the
-        config itself.
+        config itself, which may extend a file or a name: ``{"extends": "demo", "name": "mine"}``.
     output : path, optional
         Parent of the folder of results, which has the name of the experiment. An interrupted run is
         resumed. By default nothing is kept.
@@ -65,7 +65,7 @@ def run_experiment(
     RunError
         If an algorithm failed.
     StoreError
-        If the folder holds results of another config or data set.
+        If the folder holds results of another config, data set or version of the code.
     """
     import sys
     import tempfile
@@ -73,7 +73,7 @@ def run_experiment(
 
     from rankpursuit.errors import ConfigError, RunError
     from rankpursuit.experiments.backends import make_backend
-    from rankpursuit.experiments.config import load_experiment, parse_experiment
+    from rankpursuit.experiments.config import load_experiment, mapped_experiment
     from rankpursuit.experiments.methods import load_plugins
     from rankpursuit.experiments.run import Run, run_session
     from rankpursuit.experiments.store import RunFolder
@@ -83,7 +83,7 @@ def run_experiment(
     if isinstance(config, Mapping):
         if overrides:
             raise ConfigError(["overrides: not allowed with a mapping; change the mapping itself"])
-        experiment = parse_experiment(config)
+        experiment = mapped_experiment(config)
     else:
         experiment = load_experiment(config, overrides)
     run = Run.of(experiment, repeats, only, groups)

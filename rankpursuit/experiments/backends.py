@@ -33,9 +33,21 @@ from threadpoolctl import threadpool_limits
 import rankpursuit
 from rankpursuit.datasets.fetch import data_folders
 from rankpursuit.errors import ClusterError, ConfigError, RankpursuitError, RunError
-from rankpursuit.experiments.config import DataSpec, Experiment, parse_experiment, ratings_of
-from rankpursuit.experiments.evaluate import Choice, Unit, UnitResult, evaluate_unit
-from rankpursuit.experiments.methods import install_plugins, plugin_sources
+from rankpursuit.experiments.config import (
+    DataSpec,
+    Experiment,
+    package_code,
+    parse_experiment,
+    ratings_of,
+)
+from rankpursuit.experiments.evaluate import (
+    Choice,
+    Unit,
+    UnitResult,
+    evaluate_unit,
+    threadpools,
+)
+from rankpursuit.experiments.methods import install_plugins, plugin_sources, short_digest
 from rankpursuit.experiments.store import blas
 
 Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]
@@ -75,15 +87,25 @@ Environment = tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=1)  # an earlier experiment may have had other plug-ins of the same names
 def experiment_from(
-    text: str, plugins: tuple[tuple[str, str], ...] = (), environment: Environment = ()
+    text: str,
+    plugins: tuple[tuple[str, str], ...] = (),
+    code: str = "",
+    environment: Environment = (),
 ) -> Experiment:
     """Parse an experiment that another process sent; cached.
 
-    The text is JSON of `Experiment.resolved`, and the plug-ins are those of `plugin_sources`. On a
-    cluster, raises a `RunError` if the environment of this worker differs from the given one.
+    The text is JSON of `Experiment.resolved`, the plug-ins are those of `plugin_sources`, and the
+    code is that of `Experiment.code`. Raises a `RunError` if the code of this worker differs and,
+    on a cluster, if the environment does.
     """
     install_plugins(plugins)
     experiment = parse_experiment(json.loads(text))
+    if code and code != experiment.code():
+        raise RunError(
+            "a worker has other code than the run: rankpursuit, or a module of a plug-in, was "
+            "changed meanwhile; undo that and re-run the same command to resume, or use --fresh"
+        )
+    threadpools.cache_clear()  # plug-ins and estimators may have loaded libraries
     if not environment:
         return experiment
     threadpool_limits(limits=1)  # not a context: threads of a worker would undo each other's limit
@@ -116,14 +138,18 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they complete; raise a `RunError` if a worker dies."""
-        packed = json.dumps(experiment.resolved()), plugin_sources()
+        packed = json.dumps(experiment.resolved()), plugin_sources(), experiment.code()
         n_workers, waiting = self.count(), iter(jobs)
         if n_workers == 1:
             yield from (_evaluate(packed, job) for job in waiting)
             return
         _start_trackers()
         executor = get_reusable_executor(
-            n_workers, timeout=300, initializer=_exit_with_parent, initargs=(os.getpid(),)
+            n_workers,
+            timeout=300,
+            initializer=_exit_with_parent,
+            initargs=(os.getpid(),),
+            env={"OMP_NUM_THREADS": "1"},  # for libraries that are loaded later
         )
         pending, finished = set(), False
         try:
@@ -279,7 +305,8 @@ class Dask:
         from distributed import KilledWorker, as_completed
 
         waiting, text = iter(jobs), json.dumps(experiment.resolved())
-        evaluate = partial(_evaluate, (text, plugin_sources(), _environment(experiment.data)))
+        sent = text, plugin_sources(), experiment.code(), _environment(experiment.data)
+        evaluate = partial(_evaluate, sent)
 
         def submit(number: int) -> Any:
             return self._client.map(evaluate, list(islice(waiting, number)), key="u", pure=False)
@@ -336,7 +363,8 @@ class Dask:
 def _environment(data: DataSpec) -> Environment:
     """Return the environment of this process."""
     versions = [(module.__name__, module.__version__) for module in (rankpursuit, np, scipy)]
-    return *versions, ("BLAS", blas()), ("data", ratings_of(data).checksum())
+    code = short_digest(json.dumps(package_code()).encode())
+    return *versions, ("code", code), ("BLAS", blas()), ("data", ratings_of(data).checksum())
 
 
 def _check_worker(data: DataSpec, expected: Environment) -> DataSpec:

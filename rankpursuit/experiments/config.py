@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -45,7 +46,10 @@ from rankpursuit.experiments.methods import (
     is_of_plugin,
     known,
     plugin_digests,
+    plugin_modules,
     register_missing,
+    short_digest,
+    used_plugins,
 )
 from rankpursuit.experiments.names import (
     no_such_file,
@@ -104,13 +108,19 @@ def parse_yaml(text: str, source: str) -> Any:
 # Files that extend each other, and overrides from the command line
 
 
-def _read_extended(path: Path, extended_by: tuple[str, ...]) -> dict[str, Any]:
-    """Return the mapping of a file, merged with that of the file that it extends.
+def _read_extended(path: Path, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the mapping of a file, merged with that of the file that it extends."""
+    return _extended(read_file(path), path, extended_by)
+
+
+def _extended(
+    config: dict[str, Any], path: Path, extended_by: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the mapping that a file has, merged with that of the file that it extends.
 
     Sections merge key by key: the file as a whole, `protocol`, `kernel`, `algorithms` and each
     algorithm. Everything else replaces the inherited value, such as a grid or a data set.
     """
-    config = read_file(path)
     base = config.pop("extends", None)
     if base is None:
         return config
@@ -441,10 +451,53 @@ class Experiment(Section):
         config = self.model_dump(
             mode="json", by_alias=True, exclude_defaults=True, exclude=excluded
         )
-        if plugins := plugin_digests(self.algorithms.values(), self.metrics):
-            config["plugins"] = plugins
+        if plugins := used_plugins(self.algorithms.values(), self.metrics):
+            config["plugins"] = plugin_digests(plugins)
         canonical = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def code(self) -> str:
+        """Return a line, path and digest, for each file of code that the measured numbers need.
+
+        These are the modules of the package, and those that the plug-ins in use import from folders
+        of their user. The estimators count only if an algorithm is one, or a plug-in may use them.
+        """
+        plugins = used_plugins(self.algorithms.values(), self.metrics)
+        is_estimator = any(hasattr(options, "class_name") for options in self.algorithms.values())
+        digests = package_code() | plugin_modules(plugins)
+        if not plugins and not is_estimator:
+            digests = {x: y for x, y in digests.items() if Path(x).parts[1] != "estimators"}
+        return "\n".join(f"{path} {digest}" for path, digest in sorted(digests.items()))
+
+
+# Modules that print, report or write what was computed: a change of these changes no number.
+_NO_NUMBERS = frozenset(
+    ["cli", "reporting", "__init__.py", "__main__.py", "errors.py", "text.py", "writing.py"]
+)
+
+
+@lru_cache(maxsize=1)
+def package_code() -> dict[str, str]:
+    """Return a digest of each module of the package that numbers depend on, by its path.
+
+    It is a digest of the parsed source without docstrings: comments, line breaks and documentation
+    do not change it.
+    """
+    package, digests = Path(__file__).parents[1], {}
+    for path in package.rglob("*.py"):
+        place = path.relative_to(package.parent)
+        if place.parts[1] not in _NO_NUMBERS:
+            tree = ast.parse(path.read_bytes())
+            for node in ast.walk(tree):
+                if isinstance(body := getattr(node, "body", None), list):
+                    node.body = [line for line in body if not _is_text(line)]  # type: ignore[attr-defined]
+            digests[place.as_posix()] = short_digest(ast.dump(tree).encode())
+    return digests
+
+
+def _is_text(statement: ast.AST) -> bool:
+    """Return whether a statement is a docstring, of anything."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Experiment:
@@ -463,7 +516,7 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     ConfigError
         If the config is invalid; lists all errors, each with its key.
     """
-    config = _read_extended(resolve_path(path), ())
+    config = _read_extended(resolve_path(path))
     errors = []
     for override in overrides:
         try:
@@ -473,6 +526,14 @@ def load_experiment(path: str | os.PathLike[str], overrides: Sequence[str] = ())
     if errors:
         raise ConfigError(errors)
     return parse_experiment(config)
+
+
+def mapped_experiment(config: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of a mapping that may extend a file of the working folder, or a name.
+
+    Raises a `ConfigError` with all errors.
+    """
+    return parse_experiment(_extended(dict(config), Path("mapping")))
 
 
 def parse_experiment(config: Mapping[str, Any], *, lenient: bool = False) -> Experiment:

@@ -32,6 +32,7 @@ from rankpursuit.experiments.methods import (
     GridPredictions,
     GridValues,
     MethodOptions,
+    error_line,
     find_axis,
     grid_axes,
     predict_grid,
@@ -41,7 +42,7 @@ from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 from rankpursuit.metrics import merge_near_ties
 
 Array = NDArray[np.float64]
-_threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # slow to create
+threadpools = lru_cache(maxsize=1)(ThreadpoolController)  # of loaded libraries; slow to create
 FOLDS = 5
 """Maximum number of folds with ``tuning_on: user``; a fold has at least two scored items."""
 
@@ -131,7 +132,7 @@ def evaluate_unit(
     results = {label: AlgorithmResult() for label in labels}
     failures: dict[str, str] = {}
     tasks = tasks_of(experiment, unit)
-    with _threadpools().limit(limits=1):
+    with threadpools().limit(limits=1):
         if unit.role == "holdout":
             _add_users(experiment, tasks, None, results, failures)
         elif experiment.tuning_on == "group":
@@ -174,10 +175,10 @@ def _add_users(
                     _add_holdout_users(experiment, label, problem, result)
                 else:
                     _add_test_users(experiment, label, problem, choices[label], result)
-            except Exception as error:  # the other algorithms continue
+            except (Exception, SystemExit) as error:  # the other algorithms continue
                 users = "user " if len(stacked) == 1 else "one of the users "
                 users += ", ".join(str(task.user) for task in stacked)
-                failures[label] = f"{users}: {type(error).__name__}: {error}"
+                failures[label] = f"{users}: {error_line(error)}"
             result.seconds += time.perf_counter() - begun
 
 
@@ -236,19 +237,20 @@ def _predictions(
     """Predict the test points, and the training points too if their mean is needed."""
     rows = slice(0 if _is_shifted(experiment, options) else problem.n_train, None)
     predictions = predict_grid(problem, options, rows)
+    values = np.require(predictions.values, requirements="W")  # a plug-in may give a view
     # Points with equal kernel values must have equal predictions, whatever the rounding: each gets
     # that of the first. This does not apply to views of features.
     if options.has_width and getattr(options, "views", None) != "features":
-        values = predictions.values[..., -problem.n_test :]
+        tested = values[..., -problem.n_test :]
         unlike = problem.alike == np.arange(problem.n_test)
         for task in np.flatnonzero(~unlike.all(axis=1)):
             own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
             again = np.flatnonzero(~unlike[task])
-            values[own, ..., again] = values[own, ..., problem.alike[task, again]]
-    predictions.values[..., -problem.n_test :] = merge_near_ties(
-        predictions.values[..., -problem.n_test :]
-    )
-    return predictions
+            tested[own, ..., again] = tested[own, ..., problem.alike[task, again]]
+    values[..., -problem.n_test :] = merge_near_ties(values[..., -problem.n_test :])
+    read_only = values.view()  # every metric gets the same ones
+    read_only.flags.writeable = False
+    return replace(predictions, values=read_only)
 
 
 def _is_shifted(experiment: Experiment, options: MethodOptions) -> bool:

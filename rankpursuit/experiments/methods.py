@@ -6,13 +6,17 @@ calls too. Everything else looks them up in `METHODS` and `METRICS`.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from itertools import chain, product
 from pathlib import Path
@@ -198,14 +202,24 @@ class Metric:
         object.__setattr__(self, "task", self.task or self.title)
 
 
+@dataclass(frozen=True)
+class _Plugin:
+    """A loaded plug-in."""
+
+    source: str
+    modules: Mapping[str, tuple[Path, str]]
+    """Path and digest of each module that it imports from folders of its user, by name of file."""
+
+
 METHODS: dict[str, Method] = {}
 """Every method by its name: the paper's in the order of its tables, then those of plug-ins."""
 METRICS: dict[str, Metric] = {}
 """Every metric by its name."""
 _ESTIMATORS: dict[str, tuple[Any, str | None]] = {}  # class and plug-in, by dotted name
-_PLUGINS: dict[str, str] = {}  # source text of every plug-in by its name
+_PLUGINS: dict[str, _Plugin] = {}  # every loaded plug-in by its name
 _loading: str | None = None  # name of the plug-in being executed
 _ENTRY_POINTS = "rankpursuit.plugins"  # entry-point group of installed plug-ins
+_FRAMES = 3  # lines of a plug-in in an error message
 MISSING = "missing"  # stands for a plug-in that is not loaded
 
 Registered = TypeVar("Registered")
@@ -324,20 +338,25 @@ def load_plugins(plugins: Iterable[str | Path]) -> None:
 
 def plugin_sources() -> tuple[tuple[str, str], ...]:
     """Return the name and source text of every plug-in, for `install_plugins` elsewhere."""
-    return tuple(_PLUGINS.items())
+    return tuple((name, plugin.source) for name, plugin in _PLUGINS.items())
 
 
 def install_plugins(sources: Iterable[tuple[str, str]]) -> None:
     """Execute plug-ins given as names and source texts, as in a worker; import installed ones.
 
-    Loaded plug-ins are skipped; a changed file replaces its earlier registrations.
+    Loaded plug-ins are skipped; a changed file replaces its earlier registrations, and modules that
+    it imports from folders of its user are imported again.
     """
     global _loading
     for name, source in sources:
-        if _PLUGINS.get(name) == source:
-            continue
+        loaded = _PLUGINS.get(name)
         _loading = name
         try:
+            if loaded and loaded == _Plugin(source, _modules_of(name, source)):
+                continue
+            paths = {str(path) for path, _ in loaded.modules.values()} if loaded else set()
+            for word in [x for x, y in sys.modules.items() if getattr(y, "__file__", "") in paths]:
+                del sys.modules[word]
             if name.endswith(".py"):
                 word = name.removesuffix(".py")
                 if getattr(sys.modules.get(word), "__spec__", None):  # a plug-in has none
@@ -346,24 +365,91 @@ def install_plugins(sources: Iterable[tuple[str, str]]) -> None:
                 exec(compile(source, name, "exec"), module.__dict__)
             else:
                 entry_points(group=_ENTRY_POINTS)[name].load()
-        except Exception as error:
-            raise ConfigError([f"--plugin {name}: {type(error).__name__}: {error}"]) from error
+            _PLUGINS[name] = _Plugin(source, _modules_of(name, source))
+        except (Exception, SystemExit) as error:
+            failed = {name: _Plugin(source, _modules_of(name, source))}
+            raise ConfigError([f"--plugin {name}: {error_line(error, failed)}"]) from error
         finally:
             _loading = None
-        _PLUGINS[name] = source
 
 
-def plugin_digests(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of the source of every plug-in that an experiment uses, by name."""
+def _modules_of(name: str, source: str) -> dict[str, tuple[Path, str]]:
+    """Return the modules that a plug-in imports from folders of its user, see `_Plugin.modules`.
+
+    They are found in the source, since a function may import only when it is called; so are those
+    that they import in turn. The standard library and installed packages are left out, except the
+    package of an installed plug-in itself.
+    """
+    home = next((entry.module for entry in entry_points(group=_ENTRY_POINTS, name=name)), "")
+    modules: dict[str, tuple[Path, str]] = {}
+    waiting = [source.encode(), f"import {home or 'sys'}".encode()]
+    while waiting:
+        for word in _imported_names(waiting.pop()) - {"rankpursuit", *sys.stdlib_module_names}:
+            spec = PathFinder.find_spec(word)
+            files = [Path(spec.origin)] if spec and spec.origin else []
+            folder = files[0].parent if files else Path()
+            for place in (spec and spec.submodule_search_locations) or ():
+                files, folder = [*files, *Path(place).rglob("*.py")], Path(place).parent
+            if {"site-packages", "dist-packages"} & {*folder.parts} and word != home.split(".")[0]:
+                continue
+            for path in files:
+                if (key := path.relative_to(folder).as_posix()) not in modules:
+                    waiting.append(content := path.read_bytes())
+                    modules[key] = path, short_digest(content)
+    return modules
+
+
+def _imported_names(source: bytes) -> set[str]:
+    """Return the top-level modules that a source text imports; none if it is not Python."""
+    names = set()
+    with suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module)
+    return {name.partition(".")[0] for name in names}
+
+
+def short_digest(content: bytes) -> str:
+    """Return the first 16 hex digits of a SHA-256, which tell versions of a file apart."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def used_plugins(algorithms: Iterable[MethodOptions], metrics: Iterable[str]) -> set[str]:
+    """Return the names of the loaded plug-ins that an experiment uses."""
     used = {METRICS[metric].plugin for metric in metrics}
     for options in algorithms:
         used.add(METHODS[options.method].plugin)
         used.add(_ESTIMATORS.get(getattr(options, "class_name", ""), (None, None))[1])
-    return {
-        name: hashlib.sha256(source.encode()).hexdigest()
-        for name, source in sorted(_PLUGINS.items())
-        if name in used
-    }
+    return _PLUGINS.keys() & used
+
+
+def plugin_digests(plugins: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of the source of some plug-ins, by name."""
+    return {x: hashlib.sha256(_PLUGINS[x].source.encode()).hexdigest() for x in sorted(plugins)}
+
+
+def plugin_modules(plugins: Iterable[str]) -> dict[str, str]:
+    """Return a digest of each module that some plug-ins import from folders of their user."""
+    return {key: x for name in plugins for key, (_, x) in _PLUGINS[name].modules.items()}
+
+
+def error_line(error: BaseException, failed: Mapping[str, _Plugin] | None = None) -> str:
+    """Return an error as one line, with its last lines in plug-ins and their modules, if any.
+
+    These are the loaded plug-ins, and those that `failed` to load.
+    """
+    files: dict[str, str] = {}
+    for name, plugin in (_PLUGINS | dict(failed or {})).items():
+        files |= {name: name} | {str(path): key for key, (path, _) in plugin.modules.items()}
+    places = [
+        f"{files[frame.filename]}, line {frame.lineno}, in {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename in files
+    ]
+    where = f" ({'; '.join(places[-_FRAMES:])})" if places else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 # Metrics
@@ -755,10 +841,9 @@ class EstimatorOptions(MethodOptions):
             estimator = _estimator_class(self.class_name)()
         except InvalidValue as error:
             raise InvalidValue(("class", str(error))) from error
-        except TypeError as error:
-            raise InvalidValue(
-                ("class", f"cannot be created without arguments: {error}")
-            ) from error
+        except (Exception, SystemExit) as error:
+            message = f"cannot be created without arguments: {error_line(error)}"
+            raise InvalidValue(("class", message)) from error
         first = {name: values[0] for name, values in self.parameter_grid.items()}
         kernel = {"kernel": "precomputed"} if self.has_width else {}
         errors: list[Any] = []
@@ -767,6 +852,8 @@ class EstimatorOptions(MethodOptions):
                 estimator.set_params(**values)
             except ValueError as error:  # its message lists the valid parameters
                 errors.append((key, str(error)))
+            except (Exception, SystemExit) as error:
+                errors.append((key, error_line(error)))
         if errors:
             raise InvalidValue(*errors)
         return self
@@ -791,7 +878,7 @@ class EstimatorOptions(MethodOptions):
 )
 def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> GridPredictions:
     n_scored, names = problem.n_scored, list(options.parameter_grid)
-    points = [dict(zip(names, p, strict=True)) for p in product(*options.parameter_grid.values())]
+    grid = [dict(zip(names, p, strict=True)) for p in product(*options.parameter_grid.values())]
     parameters = inspect.signature(_estimator_class(options.class_name).fit).parameters
     query: dict[str, Any] = {}  # the items of a task are one query
     if "group" in parameters:
@@ -803,14 +890,19 @@ def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> 
         inputs = problem.features[task] if options.input == "features" else kernel[:, :n_scored]
         scores = problem.scores[task, :n_scored]
         seed = int(problem.tasks[task].generator("estimator").integers(2**31))
-        for point in points:
+        for point in grid:
             estimator, given = _estimator_class(options.class_name)(), {**options.params, **point}
             if options.input == "kernel":
                 given["kernel"] = "precomputed"
-            if "random_state" in estimator.get_params():
-                given.setdefault("random_state", seed)
-            fitted = estimator.set_params(**given).fit(inputs[:n_scored], scores, **query)
-            values.append(np.asarray(fitted.predict(inputs[rows]), dtype=np.float64))
+            for name in estimator.get_params():
+                if name == "random_state":
+                    given.setdefault(name, seed)
+                if name.rpartition("__")[2] == "n_jobs":  # the workers of the run use all cores
+                    given.setdefault(name, 1)
+            # Copies: an estimator may work in place, or need arrays that are not read-only.
+            points, new = inputs[:n_scored].copy("K"), inputs[rows].copy("K")
+            fitted = estimator.set_params(**given).fit(points, scores.copy(), **query)
+            values.append(np.asarray(fitted.predict(new), dtype=np.float64))
             basis = getattr(fitted, "basis_", getattr(fitted, "support_", None))
             n_basis.append(n_scored if basis is None else len(np.hstack(basis)))
     shape = (len(problem.kernel), *map(len, options.parameter_grid.values()))

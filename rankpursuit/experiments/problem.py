@@ -33,6 +33,8 @@ _TINY = 1e-150  # products of two smaller numbers are subnormal, hence slow
 class Problem:
     """Tasks of equal size, their points in the order scored, unscored, test, and their kernels.
 
+    All arrays are read-only, since every method of a run gets the same ones.
+
     The kernels of all tasks form one stack, since on small tasks the overhead of a numpy call
     exceeds its work. In each task, all widths with an identity kernel share one kernel, and so do
     all widths with a constant kernel.
@@ -71,6 +73,11 @@ class Problem:
     kernel: Array
     kernel_index: NDArray[np.intp]
     alike: NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        for value in self.__dict__.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     @property
     def n_train(self) -> int:

@@ -143,7 +143,9 @@ class Run:
 
     def identity(self) -> Identity:
         """Return the identity of the store of this run."""
-        return Identity(self.experiment.digest(), ratings_of(self.experiment.data).checksum())
+        experiment = self.experiment
+        data = ratings_of(experiment.data).checksum()
+        return Identity(experiment.digest(), data, experiment.code())
 
     def pooled(self, store: Store, cell: Cell, role: Role, label: str) -> AlgorithmResult | None:
         """Return an algorithm's mean errors, and users, of a cell; None if a unit is missing."""
@@ -248,14 +250,15 @@ def run_session(
             was_finished = all(
                 store.has(unit, label) for unit in run.plan.all() for label in run.labels
             )
-            begun = time.time()
+            begun = time.perf_counter()
             try:
                 for other, where in reusable:
                     if n_reused := _copy_results(run, store, other, where):
                         report(f"reused: {n_reused:,} users of {other.experiment.name}")
                 failures = execute(run, store, progress, evaluate)
             finally:
-                experiment = _write_files(run, store, folder, command, time.time() - begun)
+                seconds = time.perf_counter() - begun
+                experiment = _write_files(run, store, folder, command, seconds)
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
     repeats = pd.read_csv(folder.repeats) if folder.has_results else pd.DataFrame()
@@ -357,8 +360,10 @@ def _write_files(
     config = dump_yaml(experiment).encode()
     write_atomically(folder.config, config)
     files[folder.config.name] = {"sha256": hashlib.sha256(config).hexdigest()}
-    facts = provenance() | {"command": command} | run.identity()._asdict()
+    identity = run.identity()
+    facts = provenance() | {"command": command} | identity._asdict()
     facts |= {
+        "code": hashlib.sha256(identity.code.encode()).hexdigest(),
         "experiment": run.experiment.name,
         "seed": run.experiment.seed,
         "repeats": repeats,

@@ -3,8 +3,8 @@
 The store is one SQLite file that is consistent after every transaction. The results of one
 algorithm on one unit are one row, saved as soon as the unit is evaluated: a run that is killed
 loses the units in progress and nothing else. The file is locked while a run has it open, and
-belongs to one experiment and data set. Every row has a checksum; damaged rows are discarded when
-the store is opened, and computed again.
+belongs to one experiment, data set and code. Every row has a checksum; damaged rows are discarded
+when the store is opened, and computed again.
 
 The other files are written atomically; the same rows give the same bytes.
 """
@@ -36,30 +36,34 @@ import rankpursuit
 from rankpursuit.errors import StoreError
 from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.experiments.protocol import group_name
+from rankpursuit.text import cut, one_line
 from rankpursuit.writing import check_output, write_atomically
 
-FORMAT = 5  # increase if the same config gives different rows, or their layout changes
+FORMAT = 6  # increase if the layout of the rows changes
 
 Key = tuple[int, str, str, int, str]
 """Repeat, group, role and chunk of a unit, and the label of an algorithm."""
 Row = dict[str, Any]
 
 _TABLES = (
-    "CREATE TABLE meta (digest TEXT, data TEXT, seconds REAL)",
+    "CREATE TABLE meta (digest TEXT, data TEXT, code TEXT, version TEXT, seconds REAL)",
     "CREATE TABLE results (repeat INTEGER, grp TEXT, role TEXT, chunk INTEGER, "
     "algorithm TEXT, content BLOB, checksum BLOB)",
 )
 _INSERT = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)"
 _REMEDY = "use --fresh to start over, or --output for another folder"
+_NAMED = 3  # files that changed, named in an error message
 _NUMBERS = np.dtype("<f8")
 _PACKAGES = ("numpy", "pandas", "scikit-learn", "scipy")  # that results depend on
 
 
 class Identity(NamedTuple):
-    """Identity of a store: digest of the experiment and checksum of the data."""
+    """Identity of a store: the digest of the experiment, the checksum of the data, and the code."""
 
     digest: str
     data: str
+    code: str
+    """A line for each file that results depend on, see `Experiment.code`."""
 
 
 class Store(AbstractContextManager["Store"]):
@@ -100,7 +104,8 @@ class Store(AbstractContextManager["Store"]):
             if not execute("SELECT 1 FROM sqlite_master").fetchone():  # a new file
                 for sql in _TABLES:
                     execute(sql)
-                execute("INSERT INTO meta VALUES (?, ?, 0)", self._identity)
+                about = (*self._identity, rankpursuit.__version__)
+                execute("INSERT INTO meta VALUES (?, ?, ?, ?, 0)", about)
                 execute(f"PRAGMA user_version = {FORMAT}")
         ((version,),) = execute("PRAGMA user_version")
         if version != FORMAT:
@@ -109,10 +114,10 @@ class Store(AbstractContextManager["Store"]):
         ((problem,), *_) = execute("PRAGMA quick_check(1)")
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
-        owner = execute("SELECT digest, data FROM meta").fetchone()
-        if owner != self._identity:
-            same = owner is not None and owner[0] == self._identity.digest
-            other = "other data" if same else "another config or plug-in"
+        about = execute("SELECT digest, data, code, version FROM meta").fetchone()
+        *owner, version = about or ("", "", "", "")
+        if tuple(owner) != self._identity:
+            other = self._difference(Identity(*owner), version)
             raise StoreError(f"{self._path} holds the results of {other}: {_REMEDY}")
         damaged = []
         for number, *key, content, checksum in execute("SELECT rowid, * FROM results"):
@@ -123,6 +128,19 @@ class Store(AbstractContextManager["Store"]):
         self.n_damaged = len(damaged)
         with self._connection:
             self._connection.executemany("DELETE FROM results WHERE rowid = ?", damaged)
+
+    def _difference(self, owner: Identity, version: str) -> str:
+        """Return what the results of another owner are of, for an error message."""
+        if owner.digest != self._identity.digest:
+            return "another config or plug-in"
+        if owner.data != self._identity.data:
+            return "other data"
+        lines = {*str(owner.code).splitlines()} ^ {*self._identity.code.splitlines()}
+        files = sorted({line.partition(" ")[0] for line in lines})
+        further = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+        here = "" if version == rankpursuit.__version__ else f" (here {rankpursuit.__version__})"
+        changed = f"{', '.join(files[:_NAMED])}{further}"
+        return one_line(f"other code, of rankpursuit {version}{here}; since changed: {changed}")
 
     def _checksum(self, key: Any, content: bytes) -> bytes:
         owner = repr((*self._identity, *key)).encode()
@@ -205,6 +223,10 @@ def _unpacked(content: bytes) -> AlgorithmResult:
 @contextmanager
 def _one_line_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and the operating system into a `StoreError`."""
+
+    def reason(error: BaseException) -> str:
+        return cut(" ".join(str(error).split()), 300)
+
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -213,10 +235,9 @@ def _one_line_errors(path: Path) -> Iterator[None]:
                 f"another run is writing to {path.parent}: wait for it, or use --output for "
                 "another folder"
             ) from error
-        raise StoreError(f"cannot write {path}: {error}") from error
+        raise StoreError(f"cannot write {path}: {reason(error)}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise StoreError(f"{path} is not a readable store ({reason}): {_REMEDY}") from error
+        raise StoreError(f"{path} is not a readable store ({reason(error)}): {_REMEDY}") from error
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 

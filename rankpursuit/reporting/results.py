@@ -12,7 +12,8 @@ import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
 from rankpursuit.experiments.config import Experiment, parse_experiment, read_file
-from rankpursuit.experiments.methods import METHODS
+from rankpursuit.experiments.methods import AXES, METHODS
+from rankpursuit.experiments.names import short_repr
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.store import RunFolder
 
@@ -23,6 +24,11 @@ REWRITE = "re-run rp-run to write it again"
 
 KEY = ["group", "repeat", "algorithm", "metric"]
 _TEXT = dict.fromkeys(["group", "algorithm", "metric", "method", "on_edge", "axis"], str)
+_NUMBERS = (
+    *("repeat", "test_error", "holdout_error", "n_users", "basis_functions", "basis_share"),
+    *("user", "error", "n_basis", "n_points", "n_test", "value"),
+    *(axis.column for axis in AXES.values()),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +140,22 @@ def load_results(folder: str | Path) -> Results:
         prefix = f"{run.config}: "
         problems = [prefix + problem.removeprefix(prefix) for problem in error.problems]
         raise ResultsError(f"{'; '.join(problems)}; {REWRITE}") from error
-    repeats, users, curves = (  # an algorithm may be called NA
-        pd.read_csv(path, dtype=_TEXT, keep_default_na=False, na_values=[""], low_memory=False)
-        for path in run.tables
-    )
+    repeats, users, curves = map(_read_table, run.tables)
     return Results(experiment, repeats, users, curves, provenance, run.path)
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    """Return a table of results; raise a `ResultsError` if a number is text."""
+    table = pd.read_csv(  # an algorithm may be called NA
+        path, dtype=_TEXT, keep_default_na=False, na_values=[""], low_memory=False
+    )
+    for column in table.columns.intersection(list(_NUMBERS)):
+        is_text = pd.to_numeric(table[column], errors="coerce").isna() & table[column].notna()
+        if is_text.any():
+            line, value = int(is_text.argmax()), short_repr(table[column][is_text].iloc[0])
+            where = f"{path}, line {line + 2}, column {column}"
+            raise ResultsError(f"{where}: expected a number, got {value}; {REWRITE}")
+    return table
 
 
 def _read(path: Path) -> bytes:

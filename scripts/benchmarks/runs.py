@@ -104,7 +104,7 @@ def store_row(goal: str, n_saved: int = 30) -> list[object]:
     work, taken = time.process_time() - begun, []
     with (
         tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
+        Store(Path(folder) / "results.sqlite", Identity("", "", "")) as store,
     ):
         for number in range(n_saved):
             begun = time.process_time()

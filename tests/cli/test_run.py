@@ -2,14 +2,17 @@
 
 import json
 import os
+import shutil
 import signal
+from pathlib import Path
 
 import pytest
 import yaml
 from click.testing import CliRunner
-from rp_run import contents, run, start, wait_for_store, write_config
+from rp_run import contents, one_line, run, start, wait_for_store, write_config
 from small_experiment import small_config
 
+import rankpursuit
 from rankpursuit.cli.run import main
 from rankpursuit.experiments import evaluate
 from rankpursuit.reporting.results import load_results
@@ -64,6 +67,24 @@ def test_results_of_another_config_are_not_mixed_but_replaced_on_demand(config, 
     assert contents(tmp_path) == before
     assert run_here(config, tmp_path, *seed, "--fresh").exit_code == 0
     assert contents(tmp_path) != before
+
+
+def test_an_edited_package_does_not_resume_what_it_did_not_compute(config, tmp_path):
+    shutil.copytree(Path(rankpursuit.__file__).parent, tmp_path / "rankpursuit")
+    settings = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(tmp_path)}}
+    options = ("--only", "rls", "--repeats", 1, *SMALL)
+    assert run(config, tmp_path, *options, "--groups", "15-30", **settings).returncode == 0
+    before = contents(tmp_path)
+    edited = {name: tmp_path / "rankpursuit" / name for name in ("metrics.py", "kernels.py")}
+    for path in edited.values():
+        path.write_text(f"{path.read_text('utf-8')}\n_NEW = 1\n", "utf-8")
+    refused = run(config, tmp_path, *options, **settings)
+    files = "rankpursuit/kernels.py, rankpursuit/metrics.py"
+    one_line(refused, 1, "other code, of rankpursuit", f"since changed: {files}: use --fresh")
+    assert contents(tmp_path) == before
+    for path in edited.values():
+        path.write_text(path.read_text("utf-8").replace("_NEW = 1", "# nothing new"), "utf-8")
+    assert run(config, tmp_path, *options, **settings).returncode == 0
 
 
 def test_an_unreadable_store_is_told_and_replaced_on_demand(config, tmp_path):

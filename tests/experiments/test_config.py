@@ -1,6 +1,7 @@
 import inspect
 import json
 import re
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -9,6 +10,7 @@ import yaml
 
 from rankpursuit.datasets import make_ratings
 from rankpursuit.errors import ConfigError
+from rankpursuit.experiments import config
 from rankpursuit.experiments.config import (
     SyntheticSpec,
     dump_yaml,
@@ -256,7 +258,7 @@ def test_the_digest_depends_on_what_the_numbers_depend_on():
         {"protocol": {"test_users": 300}},
     ):
         assert parse_experiment({**SMALL, **same}).digest() == digest, same
-    for other in (
+    others = [
         {"seed": 2},
         {"data": {"name": "movielens"}},
         {"ties": "untied"},
@@ -265,10 +267,52 @@ def test_the_digest_depends_on_what_the_numbers_depend_on():
         {"kernel": {"parameter": "gamma"}},
         {"metrics": ["squared_error"]},
         {"protocol": {"test_users": 301}},
+        {"protocol": {"holdout_users": 301}},
+        {"protocol": {"holdout_users": 302}},
         {"algorithms": {"rls": {"lambda": 2}}},
         {"algorithms": {"other": {"method": "rls", "lambda": 1}}},
-    ):
-        assert parse_experiment({**SMALL, **other}).digest() != digest, other
+    ]
+    digests = {parse_experiment({**SMALL, **other}).digest() for other in others}
+    assert len(digests | {digest}) == len(others) + 1
+
+
+ESTIMATOR = {"method": "estimator", "class": "rankpursuit.RankRLS"}
+CODE, WORDS = "\nX = 1\n", '"""Other words."""\n# other words\n'
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "algorithms", "changed"),
+    [
+        ("metrics.py", "", CODE, {}, True),
+        ("solvers/pursuit.py", "", CODE, {}, True),
+        ("experiments/methods.py", "", CODE, {}, True),
+        ("datasets/ratings.py", "", CODE, {}, True),
+        ("new.py", "", CODE, {}, True),
+        ("metrics.py", WORDS, "# the end\n", {}, False),
+        ("reporting/tables.py", "", CODE, {}, False),
+        ("cli/run.py", "", CODE, {}, False),
+        ("__init__.py", "", CODE, {}, False),
+        ("estimators/pursuit.py", "", CODE, {}, False),
+        ("estimators/pursuit.py", "", CODE, {"ranker": ESTIMATOR}, True),
+    ],
+)
+def test_the_code_of_an_experiment_is_what_its_numbers_depend_on(
+    file, before, after, algorithms, changed, tmp_path, monkeypatch
+):
+    package = Path(config.__file__).parents[1]
+    copied = tmp_path / "rankpursuit"
+    shutil.copytree(package, copied, ignore=lambda *_: ["__pycache__"])
+    monkeypatch.setattr(config, "__file__", str(copied / "experiments" / "config.py"))
+    experiment = parse_experiment(SMALL | {"algorithms": SMALL["algorithms"] | algorithms})
+    codes = []
+    for prefix, suffix in (("", ""), (before, after)):
+        text = (copied / file).read_text("utf-8") if (copied / file).exists() else ""
+        (copied / file).write_text(prefix + text + suffix, "utf-8")
+        config.package_code.cache_clear()
+        codes.append(set(experiment.code().splitlines()))
+    config.package_code.cache_clear()
+    files = {line.split()[0] for line in codes[0] ^ codes[1]}
+    assert files == ({f"rankpursuit/{file}"} if changed else set())
 
 
 def test_the_order_of_algorithms_is_kept_and_does_not_change_the_digest():

@@ -167,6 +167,42 @@ def test_parameters_of_a_user_are_those_of_the_lowest_error_over_the_folds():
         np.testing.assert_allclose(user.error, expected, atol=1e-9)
 
 
+def test_hold_out_errors_are_those_of_fits_by_hand_on_the_test_items():
+    run = run_of(small_config(kernel={"widths": [4, 16]}), only=["rank_rls"])
+    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
+    errors = evaluate_unit(run.experiment, unit, ("rank_rls",), {}).results["rank_rls"].sums
+    lambdas = run.experiment.algorithms["rank_rls"].lambdas
+    expected = np.zeros((2, len(lambdas)))
+    for task in tasks_of(run.experiment, unit):
+        expected += [[error_of(task, width, lam) for lam in lambdas] for width in (4, 16)]
+    np.testing.assert_allclose(errors["disagreement"], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", ["raw", "training_mean"])
+def test_no_score_of_an_unscored_item_changes_a_result(offset, monkeypatch):
+    run = run_of(small_config(offset=offset, repeats=1))
+    cell, results = run.plan.cells[0], []
+
+    def tasks_with_other_scores(experiment, unit):
+        for task in tasks_of(experiment, unit):
+            assert len(task.unscored) > 0
+            scores = task.scores.copy()
+            scores[task.unscored] = 1000.0 * np.arange(len(task.unscored))
+            yield replace(task, scores=scores)
+
+    for tasks in (tasks_of, lambda *unit: list(tasks_with_other_scores(*unit))):
+        monkeypatch.setattr(evaluate, "tasks_of", tasks)
+        holdout, test = (run.plan.units[cell, role][0] for role in ("holdout", "test"))
+        before = evaluate_unit(run.experiment, holdout, run.labels, {}).results
+        choices = choose_parameters(run.experiment, {x: before[x].sums for x in run.labels})
+        after = evaluate_unit(run.experiment, test, run.labels, choices).results
+        results.append([(before[x].sums, after[x].users) for x in run.labels])
+    for (sums, users), (other_sums, other_users) in zip(*results, strict=True):
+        assert users == other_users
+        for metric in sums:
+            np.testing.assert_array_equal(sums[metric], other_sums[metric])
+
+
 def error_of(task, width, lam):
     model = RankRLS(alpha=lam, gamma=1 / (2 * width**2), group_weight="pairs")
     model.fit(task.features[task.scored], task.scores[task.scored])

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from pydantic import Field
 from sklearn.kernel_ridge import KernelRidge
 from small_experiment import run_into, run_of, small_config
 
-from rankpursuit.errors import ConfigError
+from rankpursuit.errors import ConfigError, RunError, StoreError
 from rankpursuit.experiments import methods
 from rankpursuit.experiments.backends import experiment_from
 from rankpursuit.experiments.config import (
@@ -50,6 +51,17 @@ def no_plugin_stays():
     for registry, kept in zip(now, before, strict=True):
         registry.clear()
         registry.update(kept)
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    """A folder whose modules this process and new workers can import."""
+    monkeypatch.syspath_prepend(tmp_path)
+    get_reusable_executor().shutdown(kill_workers=True)
+    yield tmp_path
+    get_reusable_executor().shutdown(kill_workers=True)
+    for name in ("helping", "helped", "helped.numbers"):
+        sys.modules.pop(name, None)
 
 
 def config_of(**algorithms):
@@ -129,16 +141,77 @@ def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
     assert parse_experiment(config).digest() == before
 
 
+IMPORTING = """
+from rankpursuit.experiments.methods import register_method
+@register_method("plain", title="Plain", has_width=False)
+def predict_grid(problem, options, rows):
+    from helping import factor
+    return factor() * problem.features[:, rows].mean(axis=-1)
+"""
+HELPING = """
+from helped.numbers import FACTOR
+def factor():
+    return FACTOR
+"""
+
+
+@pytest.fixture
+def importing(own_folder):
+    """A plug-in that imports a module of its folder, which imports one of a package there."""
+    (own_folder / "helped").mkdir()
+    write(own_folder / "helped", "FACTOR = 1\n", "numbers.py")
+    write(own_folder, HELPING, "helping.py")
+    return write(own_folder, IMPORTING)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_results_are_of_one_version_of_the_modules_that_a_plug_in_imports(
+    importing, tmp_path, n_jobs
+):
+    config, errors = config_of(plain={}) | {"metrics": ["squared_error"]}, []
+    for factor, folder in ((1, "one"), (20, "two"), (1, "one")):
+        write(tmp_path / "helped", f"FACTOR = {factor:2}\n", "numbers.py")
+        load_plugins([importing])
+        assert run_into(run_of(config), tmp_path / folder, n_jobs=n_jobs) == []
+        errors.append(pd.read_csv(tmp_path / folder / "repeats.csv")["test_error"].sum())
+    assert errors[0] == errors[2] < errors[1] / 2
+    with pytest.raises(StoreError, match=r"since changed: helped/numbers\.py: use --fresh"):
+        run_into(run_of(config), tmp_path / "two")
+    assert run_into(run_of(config), tmp_path / "two", fresh=True) == []
+    provenance = [tmp_path / folder / "provenance.json" for folder in ("one", "two")]
+    assert len({json.loads(path.read_text())["code"] for path in provenance}) == 1
+
+
+def test_modules_that_other_experiments_import_do_not_matter(importing, tmp_path):
+    experiment = parse_experiment(config_of(rls={"lambda": 1}))
+    before = experiment.code()
+    load_plugins([importing])
+    assert experiment.code() == before
+    assert "helping.py" in parse_experiment(config_of(plain={})).code()
+
+
+def test_a_worker_with_other_code_is_refused(importing, tmp_path):
+    load_plugins([importing])
+    experiment = parse_experiment(config_of(plain={}))
+    sent = json.dumps(experiment.resolved()), plugin_sources(), experiment.code()
+    assert experiment_from(*sent) == experiment
+    with pytest.raises(RunError, match="a worker has other code than the run"):
+        experiment_from(*sent[:2], sent[2].replace("helping.py ", "helping.py 1"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (PLAIN.format(name="rls", factor=1), "the name rls is taken by rankpursuit"),
-        (PLAIN.format(name="plain", factor=1) + "1 / 0", "ZeroDivisionError"),
+        ("\n1 / 0", r"ZeroDivisionError: division by zero \(mine\.py, line 2, in <module>\)"),
+        ("\ndef f():\n    exit(3)\nf()", r"SystemExit: 3 \(.*; mine\.py, line 3, in f\)"),
+        ("\nimport helping", r"line 2, in <module>; helping\.py, line 1, in <module>\)"),
         ("import nowhere_to_be_found", "ModuleNotFoundError"),
         ("def f(:", "SyntaxError"),
     ],
 )
-def test_a_plug_in_that_fails_is_one_error_and_can_be_corrected(tmp_path, text, said):
+def test_a_plug_in_that_fails_is_one_error_and_can_be_corrected(own_folder, tmp_path, text, said):
+    write(own_folder, "1 / 0", "helping.py")
     with pytest.raises(ConfigError, match=rf"^--plugin mine\.py: .*{said}"):
         load_plugins([write(tmp_path, text)])
     assert plugin_sources() == ()
@@ -181,6 +254,124 @@ def test_an_installed_plug_in_is_loaded_by_name_only_when_asked_for(tmp_path, mo
     install_plugins(plugin_sources())
     with pytest.raises(ConfigError, match=r"plan: neither .*; did you mean plain\?"):
         load_plugins(["plan"])
+
+
+FAILING = """
+from helping import divided
+from rankpursuit.experiments.methods import register_method
+@register_method("plain", title="Plain", has_width=False)
+def predict_grid(problem, options, rows):
+    return deeper(problem)
+def deeper(problem):
+    return divided(problem)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [("1 / 0", "ZeroDivisionError: division by zero"), ("exit()", "SystemExit: None")],
+)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_failure_in_a_plug_in_names_its_last_lines(
+    own_folder, tmp_path, statement, error, n_jobs
+):
+    write(own_folder, f"def divided(x):\n    return {statement}\n", "helping.py")
+    load_plugins([write(own_folder, FAILING)])
+    run = run_of(config_of(plain={}, rls={"lambda": 1}), groups=["15-30"])
+    failures = run_into(run, tmp_path / "run", n_jobs=n_jobs)
+    lines = "mine.py, line 6, in predict_grid; mine.py, line 8, in deeper; helping.py, line 2, in "
+    assert failures and all(x.endswith(f"{error} ({lines}divided)") for x in failures)
+    assert set(pd.read_csv(tmp_path / "run" / "repeats.csv")["algorithm"]) == {"rls"}
+
+
+def test_an_estimator_that_cannot_be_created_is_one_error(tmp_path):
+    text = RANKER + "    def __init__(self):\n        raise RuntimeError('no licence')\n"
+    load_plugins([write(tmp_path, text)])
+    said = r"class: cannot be created without arguments: RuntimeError: no licence \(mine\.py, line"
+    with pytest.raises(ConfigError, match=said):
+        parse_experiment(config_of(ranker={"method": "estimator", "class": "mine.Ranker"}))
+
+
+IN_PLACE = """
+from rankpursuit.experiments.methods import register_method, register_metric
+@register_method("plain", title="Plain")
+def predict_grid(problem, options, rows):
+    {statement}
+    return problem.kernel[:, rows, 0]
+@register_metric("a_metric", title="A metric")
+def metric(scores, predictions):
+    {in_metric}
+    return predictions.mean(axis=-1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "in_metric"),
+    [
+        ("problem.kernel[:] = 0", "pass"),
+        ("problem.scored_kernel[:] *= 2", "pass"),
+        ("problem.features[:] = 0", "pass"),
+        ("problem.scores[:] = 0", "pass"),
+        ("pass", "predictions -= predictions.mean()"),
+    ],
+)
+def test_a_plug_in_cannot_change_what_other_algorithms_and_metrics_get(
+    tmp_path, statement, in_metric
+):
+    text = IN_PLACE.format(statement=statement, in_metric=in_metric)
+    load_plugins([write(tmp_path, text)])
+    config = config_of(plain={}, rls={"lambda": 1}) | {"metrics": ["a_metric"]}
+    run = run_of(config)
+    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
+    result = evaluate_unit(run.experiment, unit, ("plain", "rls"), {})
+    assert "read-only" in result.failures["plain"]
+    assert set(result.results) == (set() if statement == "pass" else {"rls"})
+
+
+def test_a_plug_in_may_return_a_part_of_the_problem(tmp_path):
+    load_plugins([write(tmp_path, IN_PLACE.format(statement="pass", in_metric="pass"))])
+    config = config_of(plain={}) | {"kernel": {"widths": [1e-9, 4]}}  # many items are alike
+    evaluated(config, "plain")
+
+
+THREADED = """
+import numpy as np
+from sklearn.base import BaseEstimator
+from rankpursuit.experiments.methods import register_estimator
+@register_estimator
+class Ranker(BaseEstimator):
+    def __init__(self, inner=None, n_jobs=None):
+        self.inner, self.n_jobs = inner, n_jobs
+    def get_params(self, deep=True):
+        return {"inner": None, "n_jobs": self.n_jobs, "inner__n_jobs": None}
+    def set_params(self, **params):
+        self.given = params
+        return self
+    def fit(self, X, y):
+        X[:] = y[:] = 0
+        return self
+    def predict(self, X):
+        return np.full(len(X), 10 * self.given["n_jobs"] + self.given["inner__n_jobs"])
+"""
+
+
+@pytest.mark.parametrize(("params", "expected"), [({}, 11), ({"n_jobs": 2}, 21)])
+def test_an_estimator_gets_one_thread_and_arrays_of_its_own(tmp_path, params, expected):
+    load_plugins([write(tmp_path, THREADED)])
+    ranker = {"method": "estimator", "class": "mine.Ranker", "params": params}
+    run = run_of(config_of(ranker=ranker))
+    tasks = tasks_of(run.experiment, run.plan.units[run.plan.cells[0], "holdout"][0])
+    problem = Problem.of(tasks[:1], (4.0,), "sigma")
+    ranker = run.experiment.algorithms["ranker"]
+    predictions = predict_grid(problem, ranker, slice(problem.n_train, None))
+    assert np.unique(predictions.values).tolist() == [expected]
+
+
+def test_libraries_of_workers_have_one_thread(own_folder):
+    text = PLAIN.format(name="plain", factor="int(os.environ['OMP_NUM_THREADS'])")
+    load_plugins([write(own_folder, f"import os{text}")])
+    run = run_of(config_of(plain={}), groups=["15-30"])
+    assert run_into(run, own_folder / "run", n_jobs=2) == []
 
 
 def test_an_unknown_method_points_to_plug_ins():

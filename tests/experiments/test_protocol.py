@@ -301,6 +301,18 @@ def test_too_few_test_users_are_told_by_number():
     assert line.startswith(f"{n_possible} users have 25 to 60 ratings")
 
 
+def test_test_and_hold_out_users_are_all_that_there_are_and_no_user_is_both():
+    possible = group_users(TABLE, PROTOCOL.test_user_bounds)
+    sizes = {"test_users": 40, "holdout_users": len(possible) - 40}
+    protocol = changed(PROTOCOL, **sizes)
+    assert too_few_users(TABLE.counts, protocol, [GROUP]) == []
+    drawn = [draw_users(TABLE, protocol, **KEY | {"role": role}) for role in ("test", "holdout")]
+    np.testing.assert_array_equal(np.sort(np.concatenate(drawn)), possible)
+    for size in sizes:  # one user would be both
+        wider = changed(protocol, **{size: sizes[size] + 1})
+        assert f"{len(possible)} users have" in too_few_users(TABLE.counts, wider, [GROUP])[0]
+
+
 def test_the_arrays_of_a_task_are_read_only():
     task = build_task(TABLE, PROTOCOL, **KEY, user=draw_users(TABLE, PROTOCOL, **KEY)[0])
     for field in FIELDS:

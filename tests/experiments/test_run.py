@@ -155,6 +155,12 @@ def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_pat
     assert contents(tmp_path) == contents(whole)
 
 
+def test_seconds_do_not_depend_on_the_clock_of_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("time.time", iter(range(10**9, 0, -3600)).__next__)
+    run_small(tmp_path, part=run_of(small_config(), only=["rls"], repeats=1))
+    assert 0 <= json.loads((tmp_path / "provenance.json").read_text())["seconds"] < 600
+
+
 def test_users_of_a_unit_are_neighbours_in_their_number_of_ratings():
     run = run_of(small_config())
     ratings = ratings_of(run.experiment.data)
@@ -359,6 +365,19 @@ class TestRunExperiment:
         assert found["n_users"].unique().tolist() == [3]
         assert list(tmp_path.iterdir()) == [path]
         assert capfd.readouterr() == ("", "")
+
+    def test_a_mapping_extends_a_config_as_a_file_does(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(small_config()))
+        options = {"output": tmp_path, "only": ["rls"], "repeats": 1}
+        mine = {"extends": "small.yaml", "name": "mine", "protocol": {"groups": [[15, 30]]}}
+        rows = run_experiment(mine, **options)
+        expected = run_experiment("small.yaml", groups=["15-30"], **options)
+        pd.testing.assert_frame_equal(rows, expected, check_exact=True)
+        assert mine["extends"] == "small.yaml"
+        with pytest.raises(ConfigError, match=r"name: .*") as caught:
+            run_experiment({"extends": "demo", "name": "not/a name"})
+        assert "extends" not in str(caught.value)
 
     def test_progress_is_shown_on_demand(self, capfd):
         run_experiment(small_config(), quiet=False, **PART)

@@ -1,5 +1,6 @@
 """A store gives back what was saved; a damaged one gives the same results in the end, or none."""
 
+import re
 import shutil
 import sqlite3
 from contextlib import suppress
@@ -10,12 +11,13 @@ import pytest
 from rp_run import RESULTS
 from small_experiment import run_into, run_of, small_config
 
+from rankpursuit import __version__
 from rankpursuit.errors import RankpursuitError, StoreError
 from rankpursuit.experiments.evaluate import choose_parameters, evaluate_unit
 from rankpursuit.experiments.run import run_session
-from rankpursuit.experiments.store import Identity, RunFolder, Store
+from rankpursuit.experiments.store import FORMAT, Identity, RunFolder, Store
 
-IDENTITY = Identity("digest", "data")
+IDENTITY = Identity("digest", "data", "metrics.py 1\nkernels.py 1")
 
 
 @pytest.fixture
@@ -39,8 +41,12 @@ def test_it_is_locked_while_open(path):
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (Identity("other", "data"), "holds the results of another config or plug-in"),
-        (Identity("digest", "other"), "holds the results of other data"),
+        (IDENTITY._replace(digest="other"), "holds the results of another config or plug-in"),
+        (IDENTITY._replace(data="other"), "holds the results of other data"),
+        (
+            IDENTITY._replace(code="metrics.py 2\nkernels.py 1"),
+            f"of other code, of rankpursuit {re.escape(__version__)}; since changed: metrics.py",
+        ),
     ],
 )
 def test_results_of_something_else_are_refused(path, other, reason):
@@ -52,10 +58,17 @@ def test_results_of_something_else_are_refused(path, other, reason):
 
 def test_a_store_of_an_earlier_version_is_refused_and_kept(path, monkeypatch):
     before = path.read_bytes()
-    monkeypatch.setattr("rankpursuit.experiments.store.FORMAT", 6)
+    monkeypatch.setattr("rankpursuit.experiments.store.FORMAT", FORMAT + 1)
     with pytest.raises(StoreError, match="another version of rankpursuit: use --fresh"):
         Store(path, IDENTITY)
     assert path.read_bytes() == before
+
+
+def test_the_version_of_the_other_code_is_named_if_it_differs(path, monkeypatch):
+    monkeypatch.setattr("rankpursuit.__version__", "9.9")
+    with pytest.raises(StoreError, match=rf"of rankpursuit {__version__} \(here 9\.9\); since"):
+        Store(path, IDENTITY._replace(code="other"))
+    Store(path, IDENTITY).close()  # of the same code
 
 
 def test_a_store_of_format_4_is_refused(tmp_path):
@@ -89,6 +102,12 @@ def test_results_come_back_as_they_were(path):
             for metric, sums in expected.results["rls"].sums.items():
                 np.testing.assert_array_equal(loaded.sums[metric], sums)
             assert loaded.users == expected.results["rls"].users
+
+
+def test_seconds_of_all_runs_are_added(path):
+    for seconds, total in ((2.0, 2.0), (0.5, 2.5)):
+        with Store(path, IDENTITY) as store:
+            assert store.add_seconds(seconds) == total
 
 
 def contents(folder):

@@ -78,6 +78,16 @@ def test_a_table_that_is_not_what_the_run_wrote_is_refused(results, table, chang
     assert f"{table}: changed since the run" in refused(results)
 
 
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("repeats.csv", "test_error"), ("repeats.csv", "lambda"), ("users.csv.gz", "error")],
+)
+def test_text_in_place_of_a_number_is_refused_with_its_line(results, table, column):
+    edit(results / table, cell(4, column, "low"))
+    said = f'{table}, line 4, column {column}: expected a number, got "low"; re-run rp-run'
+    assert said in refused(seal(results))
+
+
 def test_tables_shortened_together_are_refused(results):
     for name in TABLES:
         edit(results / name, lambda lines: [line for line in lines if "rank_rls" not in line])

@@ -146,6 +146,7 @@ def test_a_run_of_the_shipped_config_says_so_and_nothing_else(run):
         ),
         ("algorithms.rls.lambda=[1.5]", "algorithms.rls.lambda", "from 2^-15 to 2^15 -> [1.5]"),
         ("protocol.reference_users=20", "protocol.reference_users", "300 -> 20"),
+        ("protocol.holdout_users=20", "protocol.holdout_users", "300 -> 20"),
         ("protocol.fill=mean", "protocol.fill", "median -> mean"),
         ("algorithms.rank_svm.loss=hinge", "algorithms.rank_svm.loss", "squared_hinge -> hinge"),
         ("algorithms.mean_rating=null", "algorithms.mean_rating", "dropped"),
