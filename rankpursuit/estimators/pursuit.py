@@ -7,7 +7,6 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -20,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, validate_data
 
+from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
     NONE,
     NOT_NEGATIVE,
@@ -620,11 +620,10 @@ class _Pursuit(KernelEstimator):
 
 def warn_early_end(reached: int, asked: int) -> None:
     """Warn that a path has fewer functions than were asked for."""
-    warnings.warn(
+    warn_caller(
         f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
         "linearly independent and lowers the cost; the model has fewer functions than n_basis",
         ConvergenceWarning,
-        stacklevel=5,
     )
 
 
