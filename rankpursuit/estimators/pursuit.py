@@ -7,10 +7,12 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -65,18 +67,29 @@ if TYPE_CHECKING:
 Block = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
 """Points, their scores, and their groups; a block contains all rows of its groups."""
 Blocks = Iterable[Block] | Callable[[], Iterable[Block]]
+SAME_KERNEL = 1e-6
+"""Largest difference between values of the same custom kernel, relative to the largest value."""
+Names = NDArray[np.object_] | None
+"""Names of the features; None if there are none."""
 
 
 @dataclass(frozen=True)
 class Candidates:
     """Points (N, n_features) whose kernel functions a pursuit chooses from.
 
-    `rows`, (N,), are their indices, which `basis_` reports, and `gamma` is that of the kernel.
+    `rows`, (N,), are their indices, which `basis_` reports, and `gamma` is that of the kernel;
+    `names` are those of the features.
     """
 
     points: Array
     rows: Indices
     gamma: float | None
+    names: Names = None
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the points."""
+        return hashlib.sha256(self.points.tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,8 @@ class BlockGram:
     """Gram matrix of one or several blocks of rows; ``+`` adds that of other blocks.
 
     `n_groups` and `n_pairs` count the groups and the pairs within them, `labels` detects groups
-    that are split between blocks, and `settings` are the parameters that the sums depend on.
+    that are split between blocks, `settings` are what the sums depend on, including a digest of the
+    candidates, and `names` are those of the features.
     """
 
     sums: GramSums
@@ -92,14 +106,11 @@ class BlockGram:
     n_pairs: int
     labels: frozenset[Any]
     settings: Mapping[str, Any]
+    names: Names
 
     def __add__(self, other: BlockGram) -> BlockGram:
-        for name, value in self.settings.items():
-            if value is not other.settings[name] and value != other.settings[name]:
-                raise ValueError(
-                    f"{name} has changed since the first block, whose Gram matrix depends on it; "
-                    "start over with fit, or with a clone of the model"
-                )
+        names = common_names(self.names, other.names, "one block", "another")
+        self.check_settings(other.settings, "two blocks")
         for label in self.labels & other.labels:
             raise ValueError(
                 f"group {label!r} is split: an earlier block has rows of it too; a block must "
@@ -111,10 +122,38 @@ class BlockGram:
             self.n_pairs + other.n_pairs,
             self.labels | other.labels,
             self.settings,
+            names,
         )
 
     def __radd__(self, other: int) -> BlockGram:
         return self  # `other` is 0, the start of `sum`
+
+    def check_settings(self, settings: Mapping[str, Any], what: str) -> None:
+        """Raise a ValueError if the sums depend on other settings than these."""
+        for name, value in self.settings.items():
+            other = settings[name]
+            if np.ndim(value) and np.ndim(other):  # values of a custom kernel
+                same = np.abs(value - other).max() <= SAME_KERNEL * np.abs(value).max()
+            else:
+                same = np.ndim(value) == np.ndim(other) and value == other
+            if not same:
+                raise ValueError(
+                    f"{what} differ in {name}, which a Gram matrix depends on: use the same for "
+                    "all blocks and for the model, or start over with fit, or with a clone"
+                )
+
+
+def common_names(names: Names, others: Names, where: str, elsewhere: str) -> Names:
+    """Return the names of features that two tables have, if any; raise a ValueError if not both."""
+    if names is None or others is None:
+        return others if names is None else names
+    for number, (name, other) in enumerate(zip(names, others, strict=True), start=1):
+        if name != other:
+            raise ValueError(
+                f"feature {number} is {name!r} in {where}, but {other!r} in {elsewhere}: pass the "
+                "same columns in the same order"
+            )
+    return names
 
 
 class _Pursuit(KernelEstimator):
@@ -382,15 +421,12 @@ class _Pursuit(KernelEstimator):
         0.92
         """
         new, blocks = self._copy_for_blocks(), vars(self).get("_blocks")
-        X, y, labels = new._check_block((X, y, groups), reset=blocks is None)
-        if blocks is None:
-            dictionary = (
-                new._draw([X])[0] if candidates is None else new._check_candidates(candidates)
-            )
-        elif candidates is not None:
+        if blocks is not None and candidates is not None:
             raise ValueError("candidates can be passed with the first block only; leave them out")
-        else:
-            dictionary = blocks[0]
+        dictionary = None if candidates is None else new._check_candidates(candidates)
+        X, y, labels = new._check_block((X, y, groups), reset=blocks is None)
+        if dictionary is None:
+            dictionary = new._draw([X])[0] if blocks is None else blocks[0]
         gram = new._block_gram(dictionary, X, y, labels)
         total = gram if blocks is None else blocks[1] + gram
         new._fit_gram(dictionary, total)
@@ -475,8 +511,8 @@ class _Pursuit(KernelEstimator):
         BlockGram
         """
         new = self._copy_for_blocks()
-        X, y, labels = new._check_block((X, y, groups), reset=True)
-        return new._block_gram(new._check_candidates(candidates), X, y, labels)
+        dictionary = new._check_candidates(candidates)
+        return new._block_gram(dictionary, *new._check_block((X, y, groups), reset=True))
 
     def fit_gram(self, gram: BlockGram, candidates: ArrayLike) -> Self:
         """Fit to the sum of the Gram matrices of all blocks.
@@ -493,14 +529,7 @@ class _Pursuit(KernelEstimator):
         self
         """
         new = self._copy_for_blocks()
-        validate_data(new, candidates, skip_check_array=True)  # names of the features
-        dictionary = new._check_candidates(candidates)
-        if gram.sums.products.shape[1] != len(dictionary.points):
-            raise ValueError(
-                f"candidates must be those of the Gram matrix, {gram.sums.products.shape[1]} "
-                f"points; got {len(dictionary.points)}"
-            )
-        new._fit_gram(dictionary, gram)
+        new._fit_gram(new._check_candidates(candidates), gram)
         return self._become(new)
 
     def _copy_for_blocks(self) -> Self:
@@ -568,14 +597,15 @@ class _Pursuit(KernelEstimator):
             raise ValueError("there are no blocks to learn from")
         _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         gamma = resolve_gamma(self.kernel, self.gamma, points, entries)
-        return Candidates(points, rows, gamma), n_rows
+        return Candidates(points, rows, gamma, vars(self).get("feature_names_in_")), n_rows
 
     def _check_candidates(self, candidates: ArrayLike) -> Candidates:
         """Check candidates passed by the user; `basis_` then has indices into them."""
         points = check_array(candidates, dtype=np.float64, input_name="candidates")
-        self.n_features_in_ = points.shape[1]
+        validate_data(self, candidates, skip_check_array=True)  # number and names of the features
         gamma = resolve_gamma(self.kernel, self.gamma, points)
-        return Candidates(self._check_for_kernel(points), np.arange(len(points)), gamma)
+        points, rows = self._check_for_kernel(points), np.arange(len(points))
+        return Candidates(points, rows, gamma, vars(self).get("feature_names_in_"))
 
     def _block_gram(
         self,
@@ -589,21 +619,35 @@ class _Pursuit(KernelEstimator):
             raise ValueError(
                 f"X has {X.shape[1]} features, but the candidates have {n_features} features"
             )
+        names = vars(self).get("feature_names_in_")
+        names = common_names(names, dictionary.names, "X", "the candidates")
         form = self._preferences(np.zeros(len(X)) if labels is None else labels)
         sums = self._sum(dictionary, X, scores, form)
         within = form.preferences if isinstance(form, Blend) else form
         distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
         n_groups, n_pairs = getattr(within, "n_groups", 0), getattr(within, "n_pairs", 0)
-        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
+        settings = self._block_settings(dictionary)
+        return BlockGram(sums, n_groups, n_pairs, distinct, settings, names)
+
+    def _block_settings(self, dictionary: Candidates) -> dict[str, Any]:
+        """Return everything that the Gram matrix of a block depends on, apart from its rows."""
+        names = ("kernel", "gamma", "degree", "coef0", "beta", "group_weight")
         settings = {name: getattr(self, name, None) for name in names}
         if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups
             settings["group_weight"] = "mapping"
-        return BlockGram(sums, n_groups, n_pairs, distinct, settings)
+        if callable(self.kernel):  # a function of a notebook is another object in each process
+            some = dictionary.points[evenly(len(dictionary.points))]
+            settings["kernel"] = self._kernel(some, some, None)
+        return {"estimator": type(self).__name__, "candidates": dictionary.digest, **settings}
 
     def _fit_gram(self, dictionary: Candidates, gram: BlockGram | int) -> None:
         """Follow the path of a sum of Gram matrices, and keep it."""
         if not isinstance(gram, BlockGram):
             raise ValueError("there are no blocks to learn from")
+        names = common_names(gram.names, dictionary.names, "the Gram matrix", "the candidates")
+        gram.check_settings(self._block_settings(dictionary), "Gram matrix and model")
+        if names is not None:
+            self.feature_names_in_ = names
         if self._ranks:
             self.n_groups_ = gram.n_groups
             if not gram.n_pairs:
