@@ -1,4 +1,4 @@
-"""Exceptions raised by the package.
+"""Exceptions raised by the package, and its warnings.
 
 Every error that a user can cause and fix derives from `RankpursuitError`: the commands print its
 message as one line and exit with a non-zero status. Any other exception is a bug and keeps its
@@ -7,8 +7,21 @@ traceback.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
+
+_NOT_THE_CALLER = ("rankpursuit", "sklearn", "joblib")
+"""Packages whose lines a warning never points to."""
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the package, directly or through scikit-learn and joblib."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _NOT_THE_CALLER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)  # noqa: TID251
 
 
 class RankpursuitError(Exception):

@@ -6,7 +6,6 @@ import hashlib
 import io
 import logging
 import os
-import warnings
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,7 +19,13 @@ from numpy.typing import NDArray
 
 from rankpursuit.datasets.ratings import ARRAYS, Ratings
 from rankpursuit.datasets.synthetic import make_ratings
-from rankpursuit.errors import DataError, DataNotFoundError, DownloadError, OutputError
+from rankpursuit.errors import (
+    DataError,
+    DataNotFoundError,
+    DownloadError,
+    OutputError,
+    warn_caller,
+)
 from rankpursuit.text import cut, one_line
 from rankpursuit.writing import replacing
 
@@ -355,5 +360,5 @@ def cached_table(name: str, sources: Sequence[Path], parse: Callable[[], Ratings
             fields = {field: getattr(table, field) for field in ARRAYS}
             np.savez(file, name=table.name, checksum=f"{key} {table.checksum()}", **fields)
     except (OSError, OutputError) as error:
-        warnings.warn(one_line(f"the parsed table was not cached: {path}: {error}"), stacklevel=2)
+        warn_caller(one_line(f"the parsed table was not cached: {path}: {error}"))
     return table

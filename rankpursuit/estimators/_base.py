@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -25,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from rankpursuit.errors import warn_caller
 from rankpursuit.estimators.io import save_model
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.metrics import pairwise_accuracy
@@ -379,13 +379,11 @@ def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: In
     )
     if zeros + ones >= 0.99:
         what = "0" if zeros >= 0.99 else "1" if ones >= 0.99 else "0 or 1"
-        warnings.warn(
+        warn_caller(
             f"nearly all values of the kernel {kernel!r} between different training points are "
             f"{what} with gamma={gamma:.3g}, so little can be learned; scale the features, "
             "for instance by sklearn.preprocessing.StandardScaler or, with a few huge values, by "
-            "QuantileTransformer in a pipeline, or choose another gamma",
-            UserWarning,
-            stacklevel=5,
+            "QuantileTransformer in a pipeline, or choose another gamma"
         )
 
 
@@ -936,11 +934,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 "all samples are of one group, pass one label for all of them"
             )
         if n_fitted == 1 and labels is not None and (n_labels := len(np.unique(labels))) > 1:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} is scored within {n_labels} groups but was fitted without "
-                f"groups, so that it compared all samples with each other; {PASS_GROUPS}",
-                UserWarning,
-                stacklevel=2,
+                f"groups, so that it compared all samples with each other; {PASS_GROUPS}"
             )
         return float(pairwise_accuracy(y, prediction, labels))
 

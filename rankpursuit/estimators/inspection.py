@@ -28,6 +28,11 @@ _SAMPLE = 2000
 
 def _inner(model: Any) -> Any:
     check_is_fitted(model)
+    if not hasattr(model, "explain"):
+        raise ValueError(
+            "estimator must be a pursuit with one function, such as RankingPursuit, or a search "
+            f"for one, such as RankingPursuitCV; got {type(model).__name__}"
+        )
     return getattr(model, "best_estimator_", model)
 
 
@@ -120,8 +125,10 @@ def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataF
 
 
 def _as_rows(points: Any) -> Any:
-    """Return points, a single one as one row."""
-    return np.reshape(points, (1, -1)) if np.ndim(points) == 1 else points
+    """Return points, a single one as one row; a pandas series keeps its names."""
+    if np.ndim(points) != 1:
+        return points
+    return points.to_frame().T if hasattr(points, "iloc") else np.reshape(points, (1, -1))
 
 
 def _function_values(model: Any, X: ArrayLike, groups: ArrayLike | None) -> Array:
@@ -196,10 +203,15 @@ class PathDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the path of a fitted pursuit, or of any estimator with cross-validation."""
         check_is_fitted(estimator)
-        if not hasattr(estimator, "cv_results_"):
+        if hasattr(estimator, "cost_"):
             cost = estimator.cost_
             labels = ("number of functions", "training cost", "")
             return cls(np.arange(len(cost)), cost, None, len(cost) - 1, labels).plot(ax)
+        if not hasattr(estimator, "selection"):
+            raise ValueError(
+                "estimator must have a path to draw: pass a pursuit, such as RankingPursuit, or a "
+                f"search, such as RankRLSCV; got {type(estimator).__name__}"
+            )
         axis, values, mean, error = path_scores(estimator)
         others, scoring, threshold = dict(estimator.best_params_), estimator.scoring, None
         chosen = others.pop(axis)
@@ -208,7 +220,7 @@ class PathDisplay:
             for name, value in others.items()
         )
         if not isinstance(scoring, str):
-            scoring = getattr(scoring, "__name__", type(scoring).__name__).replace("_", " ")
+            scoring = getattr(scoring, "__name__", "score").replace("_", " ")
         if estimator.selection == "sparsest":
             table = estimator.cv_results_
             best = np.nanargmax(table["mean_test_score"])
@@ -278,9 +290,9 @@ class ContributionsDisplay:
     ) -> Self:
         """Draw the largest contributions to f(x), or to f(x) - f(over), and the sum of the others.
 
-        `x` and `over` are of the shape (1, n_features), or data frames of one row. With
-        ``scale="group"`` a point is scaled by its group: pass all points of its group as `x`, their
-        labels as `groups`, and the position of the point to draw as `row`.
+        `x` and `over` are of the shape (n_features,) or (1, n_features), or data frames of one row.
+        With ``scale="group"`` a point is scaled by its group: pass all points of its group as `x`,
+        their labels as `groups`, and the position of the point to draw as `row`.
         """
         if row is None and isinstance(estimator.scale, str):
             raise ValueError(

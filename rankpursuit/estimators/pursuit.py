@@ -7,19 +7,16 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, validate_data
 
+from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
     NONE,
     NOT_NEGATIVE,
@@ -30,15 +27,25 @@ from rankpursuit.estimators._base import (
     Kernel,
     KernelEstimator,
     RandomState,
-    RunningVariance,
     check_finite,
     draw_candidates,
     evenly,
-    group_labels,
-    random_generator,
     resolve_gamma,
-    smallest,
     warn_if_flat,
+)
+from rankpursuit.estimators.blocks import (
+    BlockGram,
+    Blocks,
+    Candidates,
+    check_block,
+    check_candidates,
+    checking_copy,
+    common_names,
+    draw_from_blocks,
+    gram_of_block,
+    prefix_errors,
+    read_blocks,
+    settings_of,
 )
 from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary, products_of
 from rankpursuit.estimators.inspection import explain, summarise
@@ -61,60 +68,6 @@ from rankpursuit.solvers import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Block = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
-"""Points, their scores, and their groups; a block contains all rows of its groups."""
-Blocks = Iterable[Block] | Callable[[], Iterable[Block]]
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Points (N, n_features) whose kernel functions a pursuit chooses from.
-
-    `rows`, (N,), are their indices, which `basis_` reports, and `gamma` is that of the kernel.
-    """
-
-    points: Array
-    rows: Indices
-    gamma: float | None
-
-
-@dataclass(frozen=True)
-class BlockGram:
-    """Gram matrix of one or several blocks of rows; ``+`` adds that of other blocks.
-
-    `n_groups` and `n_pairs` count the groups and the pairs within them, `labels` detects groups
-    that are split between blocks, and `settings` are the parameters that the sums depend on.
-    """
-
-    sums: GramSums
-    n_groups: int
-    n_pairs: int
-    labels: frozenset[Any]
-    settings: Mapping[str, Any]
-
-    def __add__(self, other: BlockGram) -> BlockGram:
-        for name, value in self.settings.items():
-            if value is not other.settings[name] and value != other.settings[name]:
-                raise ValueError(
-                    f"{name} has changed since the first block, whose Gram matrix depends on it; "
-                    "start over with fit, or with a clone of the model"
-                )
-        for label in self.labels & other.labels:
-            raise ValueError(
-                f"group {label!r} is split: an earlier block has rows of it too; a block must "
-                "contain all rows of its groups"
-            )
-        return BlockGram(
-            self.sums + other.sums,
-            self.n_groups + other.n_groups,
-            self.n_pairs + other.n_pairs,
-            self.labels | other.labels,
-            self.settings,
-        )
-
-    def __radd__(self, other: int) -> BlockGram:
-        return self  # `other` is 0, the start of `sum`
 
 
 class NoUsableFunctionError(ValueError):
@@ -168,7 +121,6 @@ class _Pursuit(KernelEstimator):
         return ridge_paths(sums, among, ridges, n_steps, fitting=self.fitting, repeat=self.repeat)
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
-        self.__dict__.pop("_blocks", None)
         if self._uses_dictionary:
             return self._fit_functions(X, scores, preferences)
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
@@ -273,6 +225,7 @@ class _Pursuit(KernelEstimator):
         check_finite(staged)
         if self.n_basis is not None and reached < n_steps:
             warn_early_end(reached, n_steps)
+        self.__dict__.pop("_blocks", None)
         self.staged_coef_ = np.array(staged, order="C")
         self.coef_ = np.array(staged[-1] if reached else np.empty(0), order="C")
         self.cost_ = np.array(path.cost[0, : reached + 1])
@@ -333,8 +286,8 @@ class _Pursuit(KernelEstimator):
         """
         return summarise(self)
 
-    # Learning from blocks. Everything is computed on a copy that replaces the model at the end, so
-    # that an invalid block leaves the model unchanged.
+    # Learning from blocks. Blocks are checked on a copy, so that an invalid one leaves the model
+    # unchanged.
 
     @available_if(lambda self: not (self._uses_dictionary or self.scale))
     def partial_fit(
@@ -385,21 +338,18 @@ class _Pursuit(KernelEstimator):
         >>> round(model.score(X, X[:, 0] + groups, groups), 2)
         0.92
         """
-        new, blocks = self._copy_for_blocks(), vars(self).get("_blocks")
-        X, y, labels = new._check_block((X, y, groups), reset=blocks is None)
-        if blocks is None:
-            dictionary = (
-                new._draw([X])[0] if candidates is None else new._check_candidates(candidates)
-            )
-        elif candidates is not None:
+        checker, earlier = checking_copy(self), vars(self).get("_blocks")
+        if earlier is not None and candidates is not None:
             raise ValueError("candidates can be passed with the first block only; leave them out")
-        else:
-            dictionary = blocks[0]
-        gram = new._block_gram(dictionary, X, y, labels)
-        total = gram if blocks is None else blocks[1] + gram
-        new._fit_gram(dictionary, total)
-        new._blocks = dictionary, total
-        return self._become(new)
+        dictionary = None if candidates is None else check_candidates(checker, candidates)
+        block = check_block(checker, (X, y, groups), reset=earlier is None)
+        if dictionary is None:
+            dictionary = earlier[0] if earlier else draw_from_blocks(checker, [block])[0]
+        gram = gram_of_block(checker, dictionary, *block)
+        total = earlier[1] + gram if earlier else gram
+        self._fit_gram(dictionary, total)
+        self._blocks = dictionary, total
+        return self
 
     def fit_blocks(self, blocks: Blocks, *, candidates: ArrayLike | None = None) -> Self:
         """Fit to blocks of rows, of which one is in memory at a time.
@@ -433,29 +383,28 @@ class _Pursuit(KernelEstimator):
         >>> round(model.fit_blocks(blocks).score(X, X[:, 0], groups), 2)
         0.95
         """
-        new, n_rows = self._copy_for_blocks(), None
-        if candidates is None:
-            if not callable(blocks) and isinstance(blocks, Iterator):
-                raise ValueError(
-                    "blocks can be read only once, but drawing candidates from all rows needs a "
-                    "second pass: pass a function that reopens the blocks, such as "
-                    "lambda: read(path), or pass candidates="
-                )
-            dictionary, n_rows = new._draw(X for X, _, _ in new._checked(blocks))
-        else:
-            dictionary = new._check_candidates(candidates)
-        total: Any = 0
-        for place, (X, y, labels) in enumerate(new._checked(blocks), start=1):
-            with _prefix_errors(f"block {place}"):
-                total = total + new._block_gram(dictionary, X, y, labels)
-        found = total.sums.n_rows if total else 0
-        if n_rows not in (None, found):
+        checker, n_rows = checking_copy(self), None
+        if candidates is not None:
+            dictionary = check_candidates(checker, candidates)
+        elif not callable(blocks) and isinstance(blocks, Iterator):
             raise ValueError(
-                f"blocks had {n_rows} rows when they were first read and {found} the second time; "
+                "blocks can be read only once, but drawing candidates from all rows needs a "
+                "second pass: pass a function that reopens the blocks, such as "
+                "lambda: read(path), or pass candidates="
+            )
+        else:
+            dictionary, n_rows = draw_from_blocks(checker, read_blocks(checker, blocks))
+        gram: Any = 0
+        for place, block in enumerate(read_blocks(checker, blocks), start=1):
+            with prefix_errors(f"block {place}"):
+                gram = gram + gram_of_block(checker, dictionary, *block)
+        n_read = gram.sums.n_rows if gram else 0
+        if n_rows not in (None, n_read):
+            raise ValueError(
+                f"blocks had {n_rows} rows when they were first read and {n_read} the second time; "
                 "a callable must return all of them on each call"
             )
-        new._fit_gram(dictionary, total)
-        return self._become(new)
+        return self._fit_gram(dictionary, gram)
 
     def block_gram(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, *, candidates: ArrayLike
@@ -478,9 +427,9 @@ class _Pursuit(KernelEstimator):
         -------
         BlockGram
         """
-        new = self._copy_for_blocks()
-        X, y, labels = new._check_block((X, y, groups), reset=True)
-        return new._block_gram(new._check_candidates(candidates), X, y, labels)
+        checker = checking_copy(self)
+        dictionary = check_candidates(checker, candidates)
+        return gram_of_block(checker, dictionary, *check_block(checker, (X, y, groups), reset=True))
 
     def fit_gram(self, gram: BlockGram, candidates: ArrayLike) -> Self:
         """Fit to the sum of the Gram matrices of all blocks.
@@ -496,148 +445,39 @@ class _Pursuit(KernelEstimator):
         -------
         self
         """
-        new = self._copy_for_blocks()
-        validate_data(new, candidates, skip_check_array=True)  # names of the features
-        dictionary = new._check_candidates(candidates)
-        if gram.sums.products.shape[1] != len(dictionary.points):
-            raise ValueError(
-                f"candidates must be those of the Gram matrix, {gram.sums.products.shape[1]} "
-                f"points; got {len(dictionary.points)}"
-            )
-        new._fit_gram(dictionary, gram)
-        return self._become(new)
+        return self._fit_gram(check_candidates(checking_copy(self), candidates), gram)
 
-    def _copy_for_blocks(self) -> Self:
-        self._check_parameters()
-        if self._precomputed:
-            raise ValueError(
-                "kernel='precomputed' has values with all training points, and cannot be learned "
-                "from blocks; pass the kernel as a callable"
-            )
-        if self._uses_dictionary or self.scale:
-            raise ValueError(
-                "learning from blocks requires dictionary='kernel' and scale=False, since other "
-                "dictionaries and scales depend on all rows; scale the features first, or use fit"
-            )
-        new = copy(self)
-        new.__dict__.pop("_blocks", None)
-        return new
-
-    def _become(self, new: Self) -> Self:
-        self.__dict__.clear()
-        self.__dict__.update(new.__dict__)
-        return self
-
-    def _checked(self, blocks: Blocks) -> Iterator[tuple[Any, Array, NDArray | None]]:
-        """Check the blocks one by one; the first one defines the number of features."""
-        opened = blocks() if callable(blocks) else blocks
-        if isinstance(opened, str) or not isinstance(opened, Iterable):
-            raise ValueError(
-                f"blocks must be an iterable of (X, y, groups); got {type(opened).__name__}: "
-                "use letor_blocks(path) or parquet_blocks(path) of rankpursuit.datasets for a file"
-            )
-        for place, block in enumerate(opened, start=1):
-            with _prefix_errors(f"block {place}"):
-                checked = self._check_block(block, reset=place == 1)
-            yield checked
-
-    def _check_block(self, block: Any, *, reset: bool) -> tuple[Any, Array, NDArray | None]:
-        """Return checked points, scores, and labels if the rows are labelled and compared."""
-        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-            raise ValueError(
-                f"a block must be (X, y, groups); got {type(block).__name__}: pass a single block "
-                "as a list, [(X, y, groups)]"
-            )
-        X, y, groups = (*block, None)[:3]
-        X, y = self._check_data(X, y, reset=reset, min_samples=1)
-        labels = group_labels(groups, len(X))
-        compared = self._ranks and groups is not None
-        return X, y, labels if compared else None
-
-    def _draw(self, blocks: Iterable[NDArray[np.floating]]) -> tuple[Candidates, int]:
-        """Draw candidates from the points of all blocks; return them and the number of rows."""
-        generator, entries, n_rows = random_generator(self.random_state), RunningVariance(), 0
-        kept: list[tuple[NDArray, ...]] = []
-        for X in blocks:
-            keys, rows = generator.random(len(X)), np.arange(n_rows, n_rows + len(X))
-            best = smallest(keys, self.n_candidates)
-            kept.append((keys[best], rows[best], np.array(X[best], dtype=np.float64)))
-            if self.n_candidates is not None:
-                joined = [np.concatenate(parts) for parts in zip(*kept, strict=True)]
-                best = smallest(joined[0], self.n_candidates)
-                kept = [tuple(part[best] for part in joined)]
-            n_rows += len(X)
-            entries = entries.add(X)
-        if not kept:
-            raise ValueError("there are no blocks to learn from")
-        _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-        gamma = resolve_gamma(self.kernel, self.gamma, points, entries)
-        return Candidates(points, rows, gamma), n_rows
-
-    def _check_candidates(self, candidates: ArrayLike) -> Candidates:
-        """Check candidates passed by the user; `basis_` then has indices into them."""
-        points = check_array(candidates, dtype=np.float64, input_name="candidates")
-        self.n_features_in_ = points.shape[1]
-        gamma = resolve_gamma(self.kernel, self.gamma, points)
-        return Candidates(self._check_for_kernel(points), np.arange(len(points)), gamma)
-
-    def _block_gram(
-        self,
-        dictionary: Candidates,
-        X: NDArray[np.floating],
-        scores: Array,
-        labels: NDArray | None,
-    ) -> BlockGram:
-        n_features = dictionary.points.shape[1]
-        if X.shape[1] != n_features:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the candidates have {n_features} features"
-            )
-        form = self._preferences(np.zeros(len(X)) if labels is None else labels)
-        sums = self._sum(dictionary, X, scores, form)
-        groups = form.groups
-        distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
-        n_groups, n_pairs = (0, 0) if groups is None else (groups.n_groups, groups.n_pairs)
-        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "beta", "group_weight")
-        settings = {name: getattr(self, name, None) for name in names}
-        if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups
-            settings["group_weight"] = "mapping"
-        return BlockGram(sums, n_groups, n_pairs, distinct, settings)
-
-    def _fit_gram(self, dictionary: Candidates, gram: BlockGram | int) -> None:
+    def _fit_gram(self, dictionary: Candidates, gram: BlockGram | int) -> Self:
         """Follow the path of a sum of Gram matrices, and keep it."""
         if not isinstance(gram, BlockGram):
             raise ValueError("there are no blocks to learn from")
-        if self._ranks:
-            self.n_groups_ = gram.n_groups
-            if not gram.n_pairs:
-                raise ValueError(
-                    "groups leave no pair to learn from: every group has one sample only; give at "
-                    "least one group two samples, or wait for a block that has them"
-                )
+        names = common_names(gram.names, dictionary.names, "the Gram matrix", "the candidates")
+        gram.check_settings(settings_of(self, dictionary), "Gram matrix and model")
+        if self._ranks and not gram.n_pairs:
+            raise ValueError(
+                "groups leave no pair to learn from: every group has one sample only; give at "
+                "least one group two samples, or wait for a block that has them"
+            )
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._path(gram.sums, self._penalty(dictionary), [self.ridge], n_steps)
         self._warn_if_flat(dictionary)
-        self.scaler_ = None
         self._keep_path(dictionary, path, n_steps)
+        self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
+        if self._ranks:
+            self.n_groups_ = gram.n_groups
+        return self
 
 
 def warn_early_end(reached: int, asked: int) -> None:
     """Warn that a path has fewer functions than were asked for."""
-    warnings.warn(
+    warn_caller(
         f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
         "linearly independent and lowers the cost; the model has fewer functions than n_basis",
         ConvergenceWarning,
-        stacklevel=5,
     )
-
-
-@contextmanager
-def _prefix_errors(where: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
 
 
 class KernelMatchingPursuit(_Pursuit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
     Array,
     GroupWeights,
@@ -189,10 +189,9 @@ class RankSVM(KernelEstimator):
             else:
                 self._keep(X, support, coef[support])
         if not abs(self.duality_gap_) <= self.tol:
-            warnings.warn(
+            warn_caller(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "
                 f"tol={self.tol:g}; scale the features, lower C or use a positive definite kernel",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return self

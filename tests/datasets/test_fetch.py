@@ -375,8 +375,9 @@ def test_a_failing_parser_leaves_nothing(cache, source):
 
 def test_a_cache_that_cannot_be_written_is_a_warning(cache, source):
     cache.write_text("a file where the folder should be")
-    with pytest.warns(UserWarning, match="the parsed table was not cached"):
+    with pytest.warns(UserWarning, match="the parsed table was not cached") as caught:
         assert cached_table("t", [source], Parser()).n_ratings == 2
+    assert caught[0].filename == __file__
 
 
 def test_several_processes_at_once_all_get_the_table(cache, tmp_path):

@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -161,7 +162,7 @@ def test_the_kernel_may_not_change_between_blocks(estimator, changed):
     one, two = array_blocks(X, y, groups, rows=200)
     model = clone(estimator).set_params(n_candidates=20, n_basis=5).partial_fit(*one)
     before = model.predict(X)
-    with pytest.raises(ValueError, match=f"{next(iter(changed))} has changed since the first"):
+    with pytest.raises(ValueError, match=f"differ in {next(iter(changed))}"):
         clone_of_state(model).set_params(**changed).partial_fit(*two)
     np.testing.assert_array_equal(model.predict(X), before)
 
@@ -205,8 +206,73 @@ def test_gram_matrices_of_blocks_add_up_to_the_model_of_all_rows(estimator):
     assert_same_model(found, expected)
     assert getattr(found, "n_groups_", None) == getattr(expected, "n_groups_", None)
     assert not hasattr(model, "coef_")
-    with pytest.raises(ValueError, match="candidates must be those of the Gram matrix, 34 points"):
-        model.fit_gram(model.block_gram(X, y, groups, candidates=X[::9]), X[::10])
+
+
+def times(X, Y, *, weights):
+    return (X * weights) @ Y.T
+
+
+CHANGES = {
+    "kernel": {"kernel": "laplacian"},
+    "function": {"kernel": lambda X, Y: X @ Y.T},
+    "gamma": {"gamma": 0.5},
+    "beta": {"beta": 0.4},
+    "group_weight": {"group_weight": "pairs"},
+}
+
+
+@each_pursuit
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_gram_matrix_of_other_parameters_is_refused(estimator, name):
+    model, changed = clone(estimator), CHANGES[name]
+    if not changed.keys() <= model.get_params().keys():
+        return
+    X, y, groups = sorted_groups()
+    one, two = array_blocks(X, y, groups, rows=200)
+    gram, candidates = model.block_gram(*one, candidates=X[::9]), X[::9]
+    other, message = clone(model).set_params(**changed), f"differ in {next(iter(changed))}"
+    with pytest.raises(ValueError, match=message):
+        other.fit_gram(gram, candidates)
+    assert not hasattr(other, "coef_")
+    with pytest.raises(ValueError, match=message):
+        gram + other.block_gram(*two, candidates=candidates)
+    model.partial_fit(*one, candidates=candidates).set_params(**changed)
+    with pytest.raises(ValueError, match=message):
+        model.partial_fit(*two)
+
+
+@each_pursuit
+def test_a_gram_matrix_of_other_candidates_is_refused(estimator):
+    X, y, groups = sorted_groups()
+    one, two = array_blocks(X, y, groups, rows=200)
+    model, candidates = clone(estimator), X[::9]
+    gram = model.block_gram(*one, candidates=candidates)
+    nearly = np.nextafter(candidates, np.inf)
+    for others in (candidates[:-1], candidates[::-1], nearly):
+        with pytest.raises(ValueError, match="differ in candidates"):
+            model.fit_gram(gram, others)
+        with pytest.raises(ValueError, match="differ in candidates"):
+            gram + model.block_gram(*two, candidates=others)
+
+
+def test_a_gram_matrix_of_another_method_is_refused():
+    X, y, groups = sorted_groups()
+    gram = KernelMatchingPursuit().block_gram(X, y, groups, candidates=X[:9])
+    with pytest.raises(ValueError, match="differ in estimator"):
+        RankingPursuit().fit_gram(gram, X[:9])
+
+
+def test_a_custom_kernel_is_told_from_others_by_its_values():
+    X, y, groups = sorted_groups()
+    weights = np.array([1.0, 2.0, 3.0])
+    gram = RankingPursuit(kernel=times, kernel_params={"weights": weights}).block_gram(
+        X, y, groups, candidates=X[:9]
+    )
+    # A function of a notebook is another object in each process, and arrays are compared by value.
+    same = RankingPursuit(kernel=partial(times), kernel_params={"weights": weights.copy()})
+    same.fit_gram(gram, X[:9])
+    with pytest.raises(ValueError, match="differ in kernel"):
+        same.set_params(kernel_params={"weights": weights[::-1]}).fit_gram(gram, X[:9])
 
 
 @each_pursuit
@@ -394,3 +460,42 @@ def test_names_of_features_come_with_blocks_and_with_candidates():
         clone(model).fit_gram(gram, table[:30]),
     ):
         assert list(fitted.feature_names_in_) == ["a", "b", "c"]
+
+
+@each_pursuit
+def test_columns_in_another_order_than_the_candidates_are_refused(estimator):
+    X, y, groups = sorted_groups()
+    table, model = pd.DataFrame(X, columns=["a", "b", "c"]), clone(estimator)
+    others = table.iloc[:30][["a", "c", "b"]]
+    message = "feature 2 is 'b' in .* 'c' in"
+    for learn in (
+        lambda: model.block_gram(table, y, groups, candidates=others),
+        lambda: model.partial_fit(table, y, groups, candidates=others),
+        lambda: model.fit_blocks([(table, y, groups)], candidates=others),
+        lambda: model.fit_gram(model.block_gram(table, y, groups, candidates=X[:30]), others),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learn()
+    assert not hasattr(model, "coef_")
+
+
+@each_pursuit
+def test_names_of_features_are_compared_between_gram_matrices(estimator):
+    X, y, groups = sorted_groups()
+    table, candidates, model = pd.DataFrame(X, columns=["a", "b", "c"]), X[:30], clone(estimator)
+    one = model.block_gram(table[:150], y[:150], groups[:150], candidates=candidates)
+    later = table[150:], y[150:], groups[150:] + 100
+    with pytest.raises(ValueError, match="feature 2 is"):
+        one + model.block_gram(later[0][["a", "c", "b"]], *later[1:], candidates=candidates)
+    model.fit_gram(one + model.block_gram(*later, candidates=candidates), candidates)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_candidates_without_names_go_with_any_columns():
+    X, y, groups = sorted_groups()
+    table, model = pd.DataFrame(X, columns=["a", "b", "c"]), RankingPursuit(5)
+    model.partial_fit(table, y, groups, candidates=X[:30])
+    model.fit_blocks([(table, y, groups)], candidates=X[:30])
+    model.fit_blocks([(X, y, groups)], candidates=table[:30])
+    assert list(model.feature_names_in_) == ["a", "b", "c"]

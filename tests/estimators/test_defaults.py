@@ -4,10 +4,20 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from all_estimators import ALL, id_of
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from rankpursuit import RankingPursuit, RankRLS
+from rankpursuit import (
+    RankingPursuit,
+    RankingPursuitCV,
+    RankRLS,
+    RankSVM,
+    SemiSupervisedRankingPursuit,
+)
 
 each = pytest.mark.parametrize("estimator", ALL, ids=id_of)
 FLAT = "nearly all values of the kernel 'rbf' between different training points are {} with gamma="
@@ -51,6 +61,57 @@ def test_a_flat_kernel_is_also_warned_of_where_rows_come_in_blocks():
     model = RankingPursuit(5, gamma=1e3, n_candidates=20, random_state=0)
     with pytest.warns(UserWarning, match=FLAT.format("0")):
         model.partial_fit(X, y, groups)
+
+
+def learn_in_blocks(model, X, y, groups):
+    return model.fit_blocks([(X, y, groups)])
+
+
+def learn_in_a_search_of_pipelines(model, X, y, groups):
+    search = GridSearchCV(make_pipeline(StandardScaler(), model), {}, cv=2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        return search.fit(X, y, groups=groups)
+
+
+LEARN = {
+    "fit": lambda model, *data: model.fit(*data),
+    "blocks": learn_in_blocks,
+    "search": learn_in_a_search_of_pipelines,
+}
+BY_BLOCKS = ("flat", "early")
+WARNED = {
+    "flat": (RankingPursuit(5, gamma=1e3), "nearly all values of the kernel"),
+    "views": (SemiSupervisedRankingPursuit(5, gamma=1e3), "nearly all values of the kernel"),
+    "early": (RankingPursuit(9, kernel="linear", ridge=0.0), "ran out after"),
+    "gap": (RankSVM(tol=1e-300), "RankSVM stopped"),
+    "sweep": (RankingPursuitCV(5, gammas=[1e3], cv=2), "nearly all values of the kernel"),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "way"),
+    [(case, way) for case in WARNED for way in LEARN if way != "blocks" or case in BY_BLOCKS],
+)
+def test_a_warning_points_to_the_line_that_called_the_package(case, way):
+    model, message = WARNED[case]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    data = clone(model), X, X[:, 0] + rng.normal(size=60), np.repeat(np.arange(6), 10)
+    with pytest.warns(match=message) as caught:
+        LEARN[way](*data)
+    places = {record.filename for record in caught if message in str(record.message)}
+    assert places == {__file__}
+
+
+@pytest.mark.parametrize("pipeline", [False, True])
+def test_a_warning_of_score_points_to_the_line_that_called_it(pipeline):
+    X, y, groups = unscaled_data()
+    model = make_pipeline(StandardScaler(), RankRLS()) if pipeline else RankRLS()
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.fit(X, y)
+        with pytest.warns(match="fitted without groups") as caught:
+            model.score(X, y, groups=groups)
+    assert [record.filename for record in caught] == [__file__]
 
 
 def test_a_few_huge_values_that_leave_the_others_alike_are_warned_of():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.model_selection import GridSearchCV
 
 from rankpursuit import (
     ContributionsDisplay,
@@ -14,8 +17,11 @@ from rankpursuit import (
     PathDisplay,
     RankingPursuit,
     RankingPursuitCV,
+    RankRLS,
     RankRLSCV,
+    group_scorer,
 )
+from rankpursuit.metrics import pairwise_accuracy
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
@@ -58,12 +64,32 @@ def test_contributions_add_up(models, name):
     assert over == pytest.approx(apart.sum())
 
 
+@each
+def test_differences_from_as_many_points_are_row_by_row(models, name):
+    model, X, over = models[name], TABLE.iloc[:3], TABLE.iloc[[7, 9, 11]]
+    totals = model.explain(X, over).groupby("sample", sort=False)["contribution"].sum()
+    np.testing.assert_allclose(totals, model.predict(X) - model.predict(over))
+
+
 def test_one_point_may_be_a_vector(models):
     points, model = TABLE.to_numpy(), models["pairs"]
     with pytest.warns(UserWarning, match="valid feature names"):
         single = model.explain(points[0], over=points[7])
         both = model.explain(points[[0]], over=points[[7]])
     assert single["contribution"].equals(both["contribution"])
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_names_of_a_series_count(models):
+    model, one, two = models["pairs"], TABLE.iloc[0], TABLE.iloc[7]
+    expected = model.explain(TABLE.iloc[[0]], over=TABLE.iloc[[7]])
+    pd.testing.assert_frame_equal(model.explain(one, over=two), expected)
+    display = ContributionsDisplay.from_estimator(model, one, two, max_functions=99)
+    assert sorted(display.contributions) == sorted(expected["contribution"])
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.explain(one[["rating", "price", "breakfast"]])
+    with pytest.raises(ValueError, match=r"(?s)over must be points like.*in the same order"):
+        model.explain(one, over=two[["rating", "price", "breakfast"]])
 
 
 @each
@@ -77,6 +103,14 @@ def test_functions_are_described_in_the_units_of_the_data(models, name):
                 assert np.isclose(TABLE[feature], centre).any()
     assert table["explained"].is_monotonic_increasing
     assert ("score" in table) == name.endswith("search")
+
+
+@pytest.mark.parametrize("fitting", ["basic", "backfit"])
+def test_the_summary_tells_the_cost_explained_by_the_functions_so_far(fitting):
+    model = KernelMatchingPursuit(6, ridge=0.0, fitting=fitting, scale=True).fit(TABLE, Y)
+    costs = [np.square(Y - prediction).sum() for prediction in model.staged_predict(TABLE)]
+    expected = 1.0 - np.array(costs) / np.square(Y).sum()
+    np.testing.assert_allclose(model.summary()["explained"], expected)
 
 
 def test_the_summary_of_a_search_has_the_scores_of_the_path(models):
@@ -155,6 +189,36 @@ def test_paths_are_drawn(models, name):
     assert PathDisplay.from_estimator(RankRLSCV(cv=2).fit(TABLE, Y)).ax_.get_xscale() == "log"
 
 
+@pytest.mark.parametrize("estimator", [RankRLS(), GridSearchCV(RankRLS(), {"alpha": [1.0, 2.0]})])
+def test_a_model_without_a_path_is_refused(estimator):
+    estimator.fit(TABLE, Y)
+    name = type(estimator).__name__
+    with pytest.raises(ValueError, match=f"estimator must have a path.*; got {name}"):
+        PathDisplay.from_estimator(estimator)
+
+
+@pytest.mark.parametrize("display", [FunctionsDisplay, ContributionsDisplay])
+def test_a_model_without_chosen_functions_is_refused(display):
+    model = RankRLS().fit(TABLE, Y)
+    with pytest.raises(ValueError, match=r"estimator must be a pursuit.*; got RankRLS"):
+        display.from_estimator(model, TABLE)
+
+
+def test_the_label_of_a_path_is_the_name_of_its_score():
+    def share_in_order(scores, predictions, groups):
+        return pairwise_accuracy(scores, predictions, groups)
+
+    labels = {
+        "r2": "r2",
+        share_in_order: "share in order",
+        partial(share_in_order): "score",
+        group_scorer(grouped=False): "score",
+    }
+    for scoring, label in labels.items():
+        model = RankRLSCV(cv=2, scoring=scoring).fit(TABLE, Y)
+        assert PathDisplay.from_estimator(model).ax_.get_ylabel() == label
+
+
 def test_contributions_are_drawn_largest_first(models):
     model = models["pairs"]
     display = ContributionsDisplay.from_estimator(
@@ -167,6 +231,9 @@ def test_contributions_are_drawn_largest_first(models):
     assert display.ax_.get_xlabel().startswith("contribution to f(x) - f(z)")
     with pytest.raises(ValueError, match="x must be one point"):
         ContributionsDisplay.from_estimator(model, TABLE.iloc[:2])
+    alike = TABLE.iloc[:2].set_axis(["hotel", "hotel"])
+    with pytest.raises(ValueError, match="x must be one point"):
+        ContributionsDisplay.from_estimator(model, alike)
 
 
 def test_contributions_to_a_point_that_is_scaled_by_its_group():
