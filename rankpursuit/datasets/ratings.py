@@ -176,9 +176,9 @@ def _encode_labels(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArr
     except (TypeError, ValueError):
         converted = labels
     if converted.dtype == object or codes.min() < 0:
-        reason = "within the range of 64 bits; strings may not end with a null character"
+        limits = "integers of up to 64 bits, or 53 among floats; strings without a null at the end"
         raise DataError(
-            f"{name}: labels must be all numbers or all strings, none missing, and numbers {reason}"
+            f"{name}: labels must be all numbers or all strings, none missing ({limits})"
         )
     ids, ranks = np.unique(converted, return_inverse=True)
     return ids, ranks[codes]
