@@ -37,6 +37,9 @@ _BLOCK_ENTRIES = 2**22
 def check_labels(groups: ArrayLike) -> NDArray:
     """Return the labels of groups (users, queries), shape (n,).
 
+    Labels that NumPy would change are kept as objects: strings that end with a null character, and
+    integers that are too large for the type of the array.
+
     Raises ValueError if a label is missing (NaN, NaT, None), or if labels have different types: 1
     and "1" may stand for the same group.
     """
@@ -65,9 +68,10 @@ def check_labels(groups: ArrayLike) -> NDArray:
                 f"groups: labels have different types, such as {one!r} and {other!r}; convert "
                 "them to one type"
             )
-        labels = np.asarray(labels.tolist(), dtype=None if len(labels) else np.intp)
-        if labels.ndim != 1:
+        converted = np.asarray(labels.tolist(), dtype=None if len(labels) else np.intp)
+        if converted.ndim != 1:
             raise ValueError("groups: each label must be a number or a string")
+        labels = converted if converted.tolist() == labels.tolist() else labels
     return labels
 
 

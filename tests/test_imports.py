@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "writing": {"errors"},
     "solvers": GROUND,
     "estimators": GROUND | {"solvers", "writing"},
-    "datasets": {"errors", "text", "writing"},
+    "datasets": {"errors", "text", "writing", "preferences"},
     "experiments": GROUND | {"text", "writing", "solvers", "datasets"},
     "reporting": {"errors", "text", "writing", "experiments"},
     "__main__": {"cli"},

@@ -57,6 +57,22 @@ def test_labels_of_different_types_are_refused(groups):
         check_labels(groups)
 
 
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ["u", "u\0", "u"],
+        [b"u", b"u\0"],
+        [2**53, 2**53 + 1, 0.5],
+        [2**63, 2**63 + 1, -1],
+        pd.Series(["u", "u\0"]),
+    ],
+    ids=repr,
+)
+def test_labels_that_numpy_would_merge_are_kept_apart(groups):
+    assert check_labels(groups).tolist() == list(groups)
+    assert GroupPreferences(groups).n_groups == len(set(groups))
+
+
 @pytest.mark.parametrize("groups", [[[1, 2], [3, 4]], 7, [(1, 2), (1, 2)]], ids=str)
 def test_what_is_no_list_of_labels_is_refused(groups):
     with pytest.raises(ValueError, match="groups: "):

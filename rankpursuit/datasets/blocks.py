@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.errors import DataError, DataNotFoundError
+from rankpursuit.preferences import check_labels
 
 Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 Run = tuple[Any, str, Any]
@@ -65,7 +66,7 @@ def array_blocks(
     """
     check_count("rows", rows)
     X, y = np.asanyarray(X), np.asarray(y)
-    labels = None if groups is None else np.asarray(groups)
+    labels = None if groups is None else check_labels(groups)
     lengths = [len(array) for array in (X, y, labels) if array is not None]
     if len(set(lengths)) > 1:
         raise DataError(f"X, y and groups must have the same length; got lengths {lengths}")
@@ -128,7 +129,8 @@ def parquet_blocks(
     path : path
         The rows of a group must be contiguous.
     features : sequence of str, optional
-        Columns of the features. Default: all columns but those of score and group.
+        Columns of the features. Default: all columns but those of score and group, and but the
+        index, if the file was written from a data frame with one.
     score : str, default "score"
         Column of the scores.
     group : str or None, default "group"
@@ -165,8 +167,10 @@ def parquet_blocks(
     file = existing_file(path)
     with open_parquet(file) as parquet:
         names = list(parquet.schema_arrow.names)
+        index = (parquet.schema_arrow.pandas_metadata or {}).get("index_columns", [])
     others = [score] if group is None else [score, group]
-    chosen = list(features) if features is not None else [x for x in names if x not in others]
+    left = [name for name in names if name not in [*others, *index]]
+    chosen = left if features is None else list(features)
     for name in [*chosen, *others]:
         if name not in names:
             raise DataError(f"{file}: no column {name!r}; its columns are {', '.join(names)}")
@@ -177,7 +181,7 @@ def parquet_blocks(
         n_before = 0
         with open_parquet(file) as parquet:
             for batch in parquet.iter_batches(batch_size=rows, columns=[*chosen, *others]):
-                values = batch.to_pandas()
+                values = batch.to_pandas(ignore_metadata=True)  # the index is columns too
                 try:
                     numbers = values[[*chosen, score]].to_numpy(dtype=np.float64)
                 except (TypeError, ValueError) as error:
@@ -196,7 +200,7 @@ def parquet_blocks(
         for block in whole_groups(read_runs(), rows):
             labels, _, parts = zip(*block, strict=True)
             numbers, lengths = np.concatenate(parts), [len(part) for part in parts]
-            groups = None if group is None else np.repeat(labels, lengths)
+            groups = None if group is None else np.repeat(check_labels(labels), lengths)
             yield numbers[:, :-1], numbers[:, -1], groups
 
     return Blocks(read)

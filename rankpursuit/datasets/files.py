@@ -16,7 +16,7 @@ import numpy as np
 from rankpursuit.datasets.blocks import existing_file, open_parquet
 from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
-from rankpursuit.text import cut
+from rankpursuit.text import cut, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,7 @@ _WORDS = {  # common column names
     "item": "item|movie|film|joke|book|product|song|track|business|iid",
     "rating": "rating|score|star|rate|value|grade",
 }
+_QUOTES = "check the quotation marks"  # one that opens a field swallows lines up to the next
 _TIME = "timestamp|(^|[^a-z])(time|date)|(time|[^i]date)$|_at$"  # but not "candidate"
 
 
@@ -57,6 +58,7 @@ def load_ratings(
     user, item, rating : str or int
         Names of the three columns; without a header their positions from 1, by default 1, 2 and 3.
         Users and items may be numbers or text of up to 200 characters: ``7`` and ``07`` differ.
+        White space around them is ignored.
     separator : str, optional
         Field separator of a text file, one ASCII character. Default: detected from the first lines.
     header : bool, default True
@@ -98,10 +100,12 @@ def load_ratings(
     to_point = {ord("."): "?", ord(decimal): "."}
     text = rows["rating"].str.strip()
     numbers = text.map({x: _to_number(x.translate(to_point)) for x in text.unique()}).astype(float)
-    is_empty = (rows[_IDS].apply(lambda ids: ids.str.strip()) == "").all(axis=1) & (text == "")
+    rows[_IDS] = rows[_IDS].apply(lambda labels: labels.str.strip())
+    is_broken = rows[_IDS].apply(lambda labels: labels.str.contains("[\r\n\0]"))
+    is_empty = (rows[_IDS] == "").all(axis=1) & (text == "")
     not_rated = [x for x in map(_to_number, words) if x == x]
-    kept = ~(is_empty | text.isin(words) | numbers.isin(not_rated))
-    rows, text, numbers = rows[kept], text[kept], numbers[kept]
+    kept = ~(is_empty | text.isin(words) | numbers.isin(not_rated)) | is_broken.any(axis=1)
+    rows, text, numbers, is_broken = (frame[kept] for frame in (rows, text, numbers, is_broken))
     if rows.empty:
         raise DataError(f"{file}: the file has no ratings")
     is_repeated = rows.duplicated(_IDS)
@@ -110,7 +114,9 @@ def load_ratings(
         problems[is_repeated] = "a second rating of the same item; remove one, or set duplicates"
     for key, column in zip(_IDS, columns, strict=False):
         reason = f"the field {column!r} is empty, or longer than {LONGEST_ID} characters"
-        problems[~rows[key].str.strip().str.len().between(1, LONGEST_ID)] = reason
+        problems[~rows[key].str.len().between(1, LONGEST_ID)] = reason
+        reason = f"the field {column!r} has a line break or a null character; {_QUOTES}"
+        problems[is_broken[key]] = reason
     bad = text[~(numbers.abs() <= LARGEST_RATING)]
     reason = f"not a number up to {LARGEST_RATING:g} with decimal {decimal!r}, nor one of missing"
     problems[bad.index] = [f"the rating {cut(x, 40)!r} is {reason}" for x in bad]
@@ -151,7 +157,7 @@ def _read_text(
 
     lines = _first_lines(file, encoding)
     mark = _separator(file, lines, separator)
-    first = next(csv.reader(lines, delimiter=mark))
+    first = _split(file, lines, mark)[0]
     names = first if header else [str(number) for number in range(1, len(first) + 1)]
     _check_columns(file, names, columns)
     try:
@@ -168,10 +174,10 @@ def _read_text(
         )
     except (pd.errors.ParserError, UnicodeError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
-        remedy = "check its quotation marks, separator and encoding"
-        raise DataError(f"{file}: {reason}; {remedy}") from error
+        raise DataError(f"{file}: {reason}; {_QUOTES}, separator and encoding") from error
+    n_breaks = sum(rows[column].str.count("\n") for column in rows)  # inside fields
     rows = rows[[names.index(column) for column in columns]].set_axis([*_IDS, "rating"], axis=1)
-    rows.index += 1
+    rows.index += 1 + n_breaks.cumsum().shift(fill_value=0)
     return rows[int(header) :]
 
 
@@ -179,7 +185,7 @@ def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Read users, items and ratings as text; the index has the numbers of the rows, from 1."""
     with open_parquet(file) as parquet:
         _check_columns(file, parquet.schema_arrow.names, columns)
-        rows = parquet.read(list(columns)).to_pandas()[list(columns)]
+        rows = parquet.read(list(columns)).to_pandas(ignore_metadata=True)[list(columns)]
     rows = rows.astype(str).mask(rows.isna(), "").set_axis([*_IDS, "rating"], axis=1)
     rows.index = range(1, len(rows) + 1)
     return rows
@@ -190,10 +196,10 @@ def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None
     for column in columns:
         times = names.count(column)
         if times != 1:
-            found = f"{times} columns" if times else "no column"
+            count, listed = f"{times} columns" if times else "no column", one_line(", ".join(names))
             raise DataError(
-                f"{file}: {found} {cut(column, 100)!r}; its columns are "
-                f"{cut(', '.join(names), 300)}; set user, item, rating and header to match the file"
+                f"{file}: {count} {cut(column, 100)!r}; its columns are {cut(listed, 300)}; set "
+                "user, item, rating and header to match the file"
             )
 
 
@@ -225,7 +231,7 @@ def guess_layout(
     else:
         lines = _first_lines(file, "utf-8")
         separator = _separator(file, lines, separator)
-        first, *rest = csv.reader(lines, delimiter=separator)
+        first, *rest = _split(file, lines, separator)
         if header is None:
             numbers = (_to_number(field.replace(",", ".")) for field in first)
             header = not np.isfinite(list(numbers)).any()
@@ -263,6 +269,14 @@ def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
             "comma, tab, semicolon, bar, space or colon; set separator"
         )
     return best
+
+
+def _split(file: Path, lines: Sequence[str], separator: str) -> list[list[str]]:
+    """Return the fields of lines."""
+    try:
+        return list(csv.reader(lines, delimiter=separator))
+    except csv.Error as error:
+        raise DataError(f"{file}: {error} in the first lines; {_QUOTES}") from error
 
 
 def _guess_columns(values: dict[Any, Sequence[str]], known: dict[str, Any]) -> dict[str, Any]:

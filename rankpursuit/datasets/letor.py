@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -190,11 +189,11 @@ def _read_lines(files: list[Path]) -> Iterator[tuple[str, bytes]]:
 
 def _read_runs(files: list[Path]) -> Iterator[tuple[int, str, _Lines]]:
     """Read lines with their query and location."""
-    ids = re.compile(rb"\sqid:(\d+)\s")
-    for place, text in _read_lines(files):
-        if not (found := ids.search(text)):
-            raise DataError(f"{place}: no query id; {_EXPECTED}")
-        yield int(found[1]), place, [(place, text)]
+    all_lines = _read_lines(files)
+    for lines in iter(lambda: list(islice(all_lines, _ROWS)), []):
+        heads = [(place, b" ".join(text.split(maxsplit=2)[:2]) + b"\n") for place, text in lines]
+        for query, line in zip(_parse(heads, None, float, True).groups, lines, strict=True):
+            yield query, line[0], [line]
 
 
 def _parse(lines: _Lines, n_features: int | None, dtype: DTypeLike, sparse: bool) -> Letor:

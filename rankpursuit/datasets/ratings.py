@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.errors import DataError
+from rankpursuit.preferences import check_labels
 
 ARRAYS = ("user_ids", "item_ids", "offsets", "items", "values")
 LARGEST_RATING = 1e15  # beyond it integers are not exact, and squares soon overflow
@@ -67,7 +68,11 @@ class Ratings:
         name : str
             Name of the table in messages.
         """
-        user_labels, item_labels = np.asarray(users), np.asarray(items)
+        # NumPy converts a list of numbers and strings to strings, so the items are checked first.
+        user_labels, item_labels = (
+            np.asarray(labels, dtype=None if hasattr(labels, "dtype") else object)
+            for labels in (users, items)
+        )
         try:
             scores = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -165,8 +170,15 @@ def _encode_labels(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArr
     # Convert distinct labels only: in an array of strings, each row takes the longest length.
     import pandas as pd
 
-    codes, distinct = pd.factorize(labels)
-    if codes.min() < 0 or len({isinstance(label, str) for label in distinct}) > 1:
-        raise DataError(f"{name}: labels must be all numbers or all strings, none missing")
-    ids, ranks = np.unique(np.array(distinct.tolist()), return_inverse=True)
+    try:
+        codes, distinct = pd.factorize(labels)
+        converted = check_labels(distinct)
+    except (TypeError, ValueError):
+        converted = labels
+    if converted.dtype == object or codes.min() < 0:
+        limits = "integers of up to 64 bits, or 53 among floats; strings without a null at the end"
+        raise DataError(
+            f"{name}: labels must be all numbers or all strings, none missing ({limits})"
+        )
+    ids, ranks = np.unique(converted, return_inverse=True)
     return ids, ranks[codes]

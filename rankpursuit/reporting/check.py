@@ -12,6 +12,7 @@ once more at the parameters on record, so that test errors of the same parameter
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -73,7 +74,8 @@ class Check:
     """A row for each distinct published cell: `CELL`, ``published``, ``measured``, ``target`` and
     the ``tolerance`` around it, ``status``."""
     claims: pd.DataFrame = field(default_factory=_no_rows)
-    """A row for each claim: ``id``, ``table``, ``verdict``, ``expected``, ``because``."""
+    """A row for each claim: ``id``, ``table``, ``verdict``, ``expected``, ``because``, and the
+    ``sentence`` that says it in words."""
     recomputed: dict[str, pd.DataFrame] = field(default_factory=dict)
     """For each config, the recomputed cells; see `compare_repeats`."""
     problems: list[str] = field(default_factory=list)
@@ -149,6 +151,7 @@ def check_results(
                 "verdict": one.outcome,
                 "expected": on_record.get(one.claim.id),
                 "because": one.reason,
+                "sentence": one.sentence,
                 "passed": one.outcome == on_record.get(one.claim.id),
             }
             for one in verdicts
@@ -288,6 +291,9 @@ def check_text(check: Check) -> str:
         names = {"id": "claim", "verdict": "verdict", "expected": "on record", "because": "because"}
         rows = check.claims[list(names)].rename(columns=names)
         parts.append("Claims\n" + tabulate(rows, "keys", showindex=False, missingval="none"))
+        sentences = zip(check.claims["id"], check.claims["sentence"], strict=True)
+        lines = [textwrap.fill(": ".join(pair), 100, subsequent_indent="  ") for pair in sentences]
+        parts.append("\n".join(lines))
     for name, frame in check.recomputed.items():
         parts.append(_recomputed_text(name, frame))
     if check.recomputed:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
@@ -155,6 +155,7 @@ MARKS: dict[Outcome, str] = {"holds": "✓", "partly": "≈", "does not hold": "
 Rule = Callable[..., Iterator["Evidence"]]
 Agrees = Callable[[Comparison, str], bool]  # whether a comparison, on a metric, agrees
 
+RELATIONS = ("significantly better than", "significantly worse than", "not told apart from")
 BASIS = "basis functions"  # in place of a metric where numbers of basis functions are compared
 
 
@@ -168,9 +169,23 @@ class Evidence:
 
     agrees: bool
     text: str
+    sides: tuple[str, str]  # what is compared, in words
+    group: str
     metric: str  # the error that was compared, or `BASIS`
     differences: dict[int, float]
     """For each repeat, the figure of the first side minus that of the second."""
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The differences, for tests."""
+        return Comparison(np.asarray(list(self.differences.values()), dtype=float))
+
+    @property
+    def relation(self) -> str:
+        """How the errors of the first side relate to those of the second, one of `RELATIONS`."""
+        if not self.comparison.significant:
+            return RELATIONS[-1]
+        return RELATIONS[int(self.comparison.mean > 0)]
 
 
 @dataclass(frozen=True)
@@ -202,19 +217,38 @@ class Verdict:
     @property
     def size(self) -> str:
         """Mean difference with its 95% interval, for each metric, as text."""
-        return "; ".join(self._by_task(_size_text))
+        sizes = self.sizes
+        return "; ".join(self._by_task(lambda metric: _size_text(metric, sizes[metric])))
 
     @property
     def sentence(self) -> str:
-        """The finding in a plain sentence."""
+        """The finding in words: who is better than whom, worse, and not told apart."""
         if not self.evidence:
             return f"It cannot be judged: {self.reason}."
-        text = " ".join(self._by_task(partial(_sentence, self.claim)))
+        text = " ".join(self._by_task(self._sentence))
         return text[:1].upper() + text[1:]
 
-    def _by_task(self, write: Callable[[str, Comparison], str]) -> list[str]:
+    def _sentence(self, metric: str) -> str:
+        evidence = [one for one in self.evidence if one.metric == metric]
+        if metric == BASIS:
+            return f"{'; '.join(one.text for one in evidence)}."
+        relations = {one.relation for one in evidence}
+        if len(relations) > 1:
+            return _mixed_findings(evidence)
+        (first, second), (relation,) = self.claim.between, relations
+        if relation == RELATIONS[-1]:
+            return (
+                f"the errors of {first} and {second} do not differ significantly in any comparison."
+            )
+        word = "lower" if relation == RELATIONS[0] else "higher"
+        return (
+            f"the error of {first} is significantly {word} than that of {second} in every "
+            f"comparison, {_range_text(evidence)}."
+        )
+
+    def _by_task(self, write: Callable[[str], str]) -> list[str]:
         """Return a text for each metric, after the name of its task if there are several."""
-        texts = {metric: write(metric, size) for metric, size in self.sizes.items()}
+        texts = {metric: write(metric) for metric in self.sizes}
         if len(texts) == 1:
             return list(texts.values())
         return [f"{METRICS[metric].task}: {text}" for metric, text in texts.items()]
@@ -257,24 +291,54 @@ def _size_text(metric: str, size: Comparison) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def _sentence(claim: Claim, metric: str, size: Comparison) -> str:
-    (first, second), (low, high) = claim.between, size.interval
-    if metric == BASIS:
-        return f"{first} {_saving_text(-size.mean, -high, -low, second, claim.options['saving'])}."
-    if low <= 0 <= high:
-        return f"the errors of {first} and {second} do not differ significantly."
-    word = "lower" if size.mean < 0 else "higher"
-    small = ", a small difference" * (abs(size.mean) < small_difference(metric))
-    by = f"{abs(size.mean):.{METRICS[metric].decimals + 1}f}{small}"
-    return f"the error of {first} is {word} than that of {second} by {by}."
+def _mixed_findings(evidence: Sequence[Evidence]) -> str:
+    """Return who is better than whom, worse, and not told apart, with groups in brackets."""
+    by_findings: dict[tuple[Any, ...], dict[str, list[Evidence]]] = {}  # by first side
+    for first in dict.fromkeys(one.sides[0] for one in evidence):
+        of_first = [one for one in evidence if one.sides[0] == first]
+        findings = tuple(sorted((one.sides[1], one.group, one.relation) for one in of_first))
+        by_findings.setdefault(findings, {})[first] = of_first
+    all_groups = tuple(dict.fromkeys(one.group for one in evidence))
+    sentences = []
+    for by_first in by_findings.values():
+        parts = []
+        for relation in RELATIONS:
+            related = [x for rows in by_first.values() for x in rows if x.relation == relation]
+            if related:
+                by = f", {_range_text(related)}" if relation != RELATIONS[-1] else ""
+                parts.append(f"{relation} {_others_text(related, all_groups)}{by}")
+        verb = "is" if len(by_first) == 1 else "are"
+        sentences.append(f"{_enumerated(list(by_first))} {verb} {'; '.join(parts)}.")
+    return " ".join(sentences)
 
 
-def _saving_text(mean: float, low: float, high: float, other: str, published: float) -> str:
-    """Return a measured saving, its interval and the published one in words."""
-    return (
-        f"uses {abs(mean):.1%} {'more' if mean < 0 else 'fewer'} basis functions than {other} "
-        f"(95% interval of the saving: {low:.0%} to {high:.0%}; paper: {published:.0%})"
+def _others_text(evidence: Sequence[Evidence], all_groups: tuple[str, ...]) -> str:
+    """Return the second sides, each with its groups unless all have all groups."""
+    by_groups: dict[tuple[str, ...], list[str]] = {}
+    for second in dict.fromkeys(one.sides[1] for one in evidence):
+        groups = tuple(dict.fromkeys(one.group for one in evidence if one.sides[1] == second))
+        by_groups.setdefault(groups, []).append(second)
+    if list(by_groups) == [all_groups]:
+        return _enumerated(by_groups[all_groups])
+    return _enumerated(
+        [
+            f"{_enumerated(others)} ({'all' if groups == all_groups else ', '.join(groups)})"
+            for groups, others in by_groups.items()
+        ]
     )
+
+
+def _range_text(evidence: Sequence[Evidence]) -> str:
+    """Return the sizes of mean differences on one metric, such as ``by 0.0012 to 0.0034``."""
+    sizes, metric = [abs(one.comparison.mean) for one in evidence], evidence[0].metric
+    limits = (f"{size:.{METRICS[metric].decimals + 1}f}" for size in (min(sizes), max(sizes)))
+    is_small = max(sizes) < small_difference(metric)
+    small = is_small * (", a small difference" if len(sizes) == 1 else ", small differences")
+    return f"by {' to '.join(dict.fromkeys(limits))}{small}"
+
+
+def _enumerated(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _pairwise(agrees: Agrees) -> Rule:
@@ -332,7 +396,8 @@ def near_specialists(
         other = errors[rest].mean().min()
         text = f"{group}, {metric}: {own:.4g}; specialists {nearest:.4g}, others {other:.4g}"
         differences = (errors[label] - errors[best]).to_dict()
-        yield Evidence(bool(own - nearest < other - own), text, metric, differences)
+        agrees, sides = bool(own - nearest < other - own), (title_of(label), title_of(best))
+        yield Evidence(agrees, text, sides, group, metric, differences)
 
 
 def sparser(
@@ -346,9 +411,14 @@ def sparser(
         if saved is None:
             raise Undecided(f"{title_of(two)} has no basis functions to compare with")
         low, high = bootstrap_interval(saved)
-        text = f"{title_of(one)} {_saving_text(saved.mean(), low, high, title_of(two), saving)}"
+        sides = title_of(one), title_of(two)
+        text = (
+            f"{sides[0]} uses {abs(saved.mean()):.1%} {'more' if saved.mean() < 0 else 'fewer'} "
+            f"basis functions than {sides[1]} (95% interval of the saving: {low:.0%} to "
+            f"{high:.0%}; paper: {saving:.0%})"
+        )
         agrees = round(low, 2) <= saving <= round(high, 2)  # the paper prints whole percent
-        yield Evidence(agrees, text, BASIS, (-saved).to_dict())
+        yield Evidence(agrees, text, sides, "all groups", BASIS, (-saved).to_dict())
 
 
 def costs_more(
@@ -363,7 +433,8 @@ def costs_more(
             "half of them"
         )
         differences = (half - full).dropna().to_dict()
-        yield Evidence(bool(half.mean() > full.mean()), text, metric, differences)
+        sides = f"{title_of(label)} with half of the scores", "the same with all scores"
+        yield Evidence(bool(half.mean() > full.mean()), text, sides, group, metric, differences)
 
 
 RULES: dict[str, Rule] = {  # by their names in published.yaml
@@ -386,7 +457,8 @@ def _compare(run: Results, metric: str, group: str, one: str, two: str, agrees: 
         f"{prefix}{group}: {title_of(one)} minus {title_of(two)} {found.mean:+.4f}, "
         f"p = {found.p_value:.3f}"
     )
-    return Evidence(agrees(found, metric), text, metric, (errors[one] - errors[two]).to_dict())
+    differences, sides = (errors[one] - errors[two]).to_dict(), (title_of(one), title_of(two))
+    return Evidence(agrees(found, metric), text, sides, group, metric, differences)
 
 
 def _best(run: Results, metric: str, group: str, label: str, others: list[str]) -> str:

@@ -584,21 +584,22 @@ def claim_notes() -> tuple[str, ...]:
         "published saving of basis functions agrees if the 95% interval of the measured saving "
         "contains it. Undecided: results are missing, or there are fewer than "
         f"{MIN_PAIRS} repeats, which cannot reach p < {SIGNIFICANT}.",
-        "Mean difference: the side named first minus the other, over all comparisons of the claim, "
-        "with a 95% bootstrap interval over repeats.",
+        "In words: better, worse and not told apart are the outcomes of these tests, in the groups "
+        "in brackets. Mean difference: the side named first minus the other, over all comparisons "
+        "of the claim, in which signs may cancel, with a 95% bootstrap interval over repeats.",
     )
 
 
 def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) -> Table:
     """Return verdicts as a table; notes list claims about tables without results.
 
-    With `results`, the run that the claims are about, adds the findings in words.
+    With `results`, the run that the claims are about, adds mean differences.
     """
-    columns = ("verdict", "because", "mean difference", "in words")[: 4 if results else 3]
+    columns = ("verdict", "because", "in words", "mean difference")[: 4 if results else 3]
     rows = {}
     for one in verdicts:
         if not one.absent:
-            texts = (one.outcome, one.reason, one.size, one.sentence)
+            texts = (one.outcome, one.reason, one.sentence, one.size)
             rows[str(one.claim)] = tuple(map(Value, texts[: len(columns)]))
     left_out = (f"Not judged, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
     title, blocks, notes = "Claims of the paper", {"the paper says": rows}, claim_notes()

@@ -80,6 +80,16 @@ def test_a_memory_map_is_read_block_by_block(tmp_path):
     assert one[0].shape == (3, 2)
 
 
+def test_different_labels_are_different_groups_in_blocks_of_arrays():
+    X, y, _ = made("aaa")
+    blocks = array_blocks(X, y, ["u\0", "u", "u\0"], rows=1)
+    assert [block[2].tolist() for block in blocks] == [["u"], ["u\0", "u\0"]]
+    with pytest.raises(ValueError, match="groups: labels have different types, such as 1 and '1'"):
+        array_blocks(X[:2], y[:2], [1, "1"])
+    with pytest.raises(ValueError, match="groups: the label of point 1 is missing"):
+        array_blocks(X, y, [1.0, np.nan, 2.0])
+
+
 @pytest.fixture
 def table():
     rng = np.random.default_rng(0)
@@ -128,6 +138,23 @@ def test_columns_are_chosen_by_name_and_labels_may_be_text(file, table):
     assert block[2][0] == "q0"
     (block,) = parquet_blocks(path, features=["c"], score="a", group=None)
     assert block[2] is None
+
+
+@pytest.mark.parametrize("index", ["query", "relevance", "id", None])
+def test_the_index_of_a_frame_is_no_feature_and_may_be_score_or_group(tmp_path, table, index):
+    frame = table.assign(id=np.arange(len(table)) ** 2)
+    indexed = frame.set_index(index or "id").rename_axis(index)
+    indexed.drop(columns="id", errors="ignore").to_parquet(tmp_path / "rows.parquet")
+    X, y, groups = joined(parquet_blocks(tmp_path / "rows.parquet", **NAMES, rows=50))
+    np.testing.assert_array_equal(X, table[["a", "b", "c"]])
+    np.testing.assert_array_equal(y, table["relevance"])
+    np.testing.assert_array_equal(groups, table["query"])
+
+
+def test_labels_in_a_parquet_file_that_differ_are_different_groups(file, table):
+    labels = ["u\0" if query < 20 else "u" for query in table["query"]]
+    (block,) = parquet_blocks(file(table.assign(query=labels)), **NAMES)
+    assert block[2].tolist() == labels
 
 
 def test_a_split_group_is_refused_with_its_row(file, table):

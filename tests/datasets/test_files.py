@@ -46,6 +46,41 @@ def test_labels_are_text_to_the_letter(tmp_path):
     assert table.item_ids.tolist() == ["NA"]
 
 
+def test_white_space_around_labels_is_not_part_of_them(tmp_path):
+    table = load_ratings(write(tmp_path, "user,item,rating\n1, x,1\n1 ,y,2\n"))
+    assert (table.user_ids.tolist(), table.item_ids.tolist()) == (["1"], ["x", "y"])
+    with pytest.raises(DataError, match="line 3: a second rating of the same item"):
+        load_ratings(write(tmp_path, "user,item,rating\n1,x,1\n1 ,x,2\n"))
+
+
+@pytest.mark.parametrize("header", ["user,item,rating,text\n", '"user",item,rating,"te\nxt"\n'])
+def test_a_quotation_mark_that_swallows_lines_is_refused_with_its_line(tmp_path, header):
+    rows = 'a,x,1,"on\ntwo lines"\nb,"x,1,c\nc,x,2,c\nd,y",3,c\n'
+    line = header.count("\n") + 3
+    with pytest.raises(DataError, match=rf"mine\.csv, line {line}: .*'item' has a line break.*qu"):
+        load_ratings(write(tmp_path, header + rows))
+    with pytest.raises(DataError, match="'item' has a line break"):
+        load_ratings(write(tmp_path, header + rows), missing=["3"])
+    rows = rows.replace('"x,', "x,").replace('d,y"', "d,y")
+    assert load_ratings(write(tmp_path, header + rows)).n_ratings == 4
+    with pytest.raises(DataError, match=rf"mine\.csv, line {line + 2}: the rating 'bad' is not"):
+        load_ratings(write(tmp_path, header + rows.replace("d,y,3", "d,y,bad")))
+
+
+@pytest.mark.parametrize("row", ["a,x,1\n", f"a,x,1,{'long' * 50}\n"])
+def test_a_quotation_mark_in_the_header_that_swallows_the_file_is_refused(tmp_path, row):
+    file = write(tmp_path, 'user,item,"rating\n' + row * 30_000)
+    for read in (load_ratings, guess_layout):
+        with pytest.raises(DataError, match=r"mine\.csv") as caught:
+            load_ratings(file, **guess_layout(file)) if read is guess_layout else read(file)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_label_with_a_null_character_is_refused_with_its_line(tmp_path):
+    with pytest.raises(DataError, match=r"mine\.csv, line 3: the field 'user' .*null character"):
+        load_ratings(write(tmp_path, "user,item,rating\nu,x,1\nu\0,x,2\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -182,6 +217,19 @@ def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
     (tmp_path / "a.parquet").write_text("not parquet")
     with pytest.raises(DataError, match="not a Parquet file"):
         load_ratings(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("index", ["user", ["user", "item"], None])
+def test_parquet_of_a_frame_with_an_index_has_the_ratings_of_the_frame(tmp_path, index):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    frame = pd.DataFrame({"user": [1, 2, 1], "item": ["x", "x", "y"], "rating": [1, 2, 3]})
+    expected = load_ratings(write(tmp_path, frame.to_csv(index=False))).checksum()
+    indexed = frame.sort_values("user") if index is None else frame.set_index(index)
+    indexed.to_parquet(tmp_path / "a.parquet")
+    layout = guess_layout(tmp_path / "a.parquet")
+    assert load_ratings(tmp_path / "a.parquet", **layout).checksum() == expected
 
 
 def test_a_file_without_a_header_has_numbers_for_columns(tmp_path):

@@ -27,7 +27,7 @@ def write(folder, content, name="mine.csv"):
         (HEADER + b"a,x,1\nb,x,1_0\n", "line 3.*'1_0'"),
         (HEADER + b"a,x,1\nb,x,NaN\n", "line 3.*'NaN'"),
         (HEADER + b"a,x,1\nb,x,1e400\n", "line 3.*'1e400'"),
-        (HEADER + b'a,x,1\n"b,x,2\n', "row 2; check its quotation marks"),
+        (HEADER + b'a,x,1\n"b,x,2\n', "row 2; check the quotation marks"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(tmp_path, content, message):

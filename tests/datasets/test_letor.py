@@ -120,9 +120,15 @@ def test_several_files_follow_one_another_and_share_the_width(tmp_path):
 
 
 def test_query_ids_of_any_length_are_exact(tmp_path):
-    ids = [2**53 + 1, 2**63 - 1, 0]
+    ids = [2**53 + 1, 2**63 - 1, 0, -10]
     file = write(tmp_path, "".join(f"0 qid:{number} 1:1\n" for number in ids))
     assert load_letor(file).groups.tolist() == ids
+    assert [block.groups.tolist() for block in letor_blocks(file, rows=2)] == [ids[:2], ids[2:]]
+
+
+def test_zeros_in_the_file_are_not_stored(tmp_path):
+    data = load_letor(write(tmp_path, "1 qid:1 1:0 2:0.5 3:-0.0\n0 qid:1 1:2\n"), sparse=True)
+    assert data.X.data.tolist() == [0.5, 2]
 
 
 @pytest.mark.parametrize(

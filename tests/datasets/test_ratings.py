@@ -55,6 +55,12 @@ def test_a_duplicate_is_refused_with_both_rows():
         Ratings.from_arrays([7, 7, 7], [2, 3, 2], [1, 2, 3])
 
 
+@pytest.mark.parametrize("users", [[1, "1"], ["u", "u\0"], [2**53, 2**53 + 1, 0.5], [2**64, 1]])
+def test_labels_that_would_become_others_are_refused(users):
+    with pytest.raises(DataError, match="labels must be all numbers or all strings"):
+        Ratings.from_arrays(users, list(range(len(users))), [1] * len(users))
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1e16])
 def test_a_rating_that_is_not_finite_is_refused(bad):
     with pytest.raises(DataError, match=r"row 1: the rating .* is not a finite number"):

@@ -3,7 +3,12 @@ from dataclasses import replace
 import pytest
 from made_up import write_results
 
-from rankpursuit.reporting.claims import RULES, judge_claims, published_claims
+from rankpursuit.reporting.claims import (
+    RULES,
+    judge_claims,
+    published_claims,
+    published_tables,
+)
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import bootstrap_interval
 from rankpursuit.reporting.tables import claims_table
@@ -230,12 +235,38 @@ def test_a_verdict_has_a_size_with_an_interval_and_a_sentence(tmp_path):
     found = verdict(tmp_path / "a", "jester-pursuit-beats-regression", noise=0)
     assert found.size.replace("\u2212", "-") == "-0.0132 (-0.0132 to -0.0132)"
     assert found.sentence == (
-        "The error of ranking pursuit is lower than that of regression methods by 0.0132."
+        "The error of ranking pursuit is significantly lower than that of regression methods in "
+        "every comparison, by 0.0080 to 0.0180."
     )
     found = verdict(tmp_path / "b", "crrp-near-specialists", noise=0)
     assert found.size.startswith("Ranking task: +0.0030 (+0.0030 to +0.0030); Regression task: ")
-    assert "Ranking task: the error of CRRP is higher than that of the best" in found.sentence
-    assert "by 0.0030, a small difference. Regression task: " in found.sentence
+    assert "Ranking task: the error of CRRP is significantly higher than that" in found.sentence
+    assert "by 0.0010 to 0.0040, small differences. Regression task: " in found.sentence
+
+
+def test_a_sentence_says_against_whom_it_is_better_worse_and_not_told_apart(tmp_path):
+    """As many comparisons are better as worse, so that their mean says nothing."""
+    errors = dict.fromkeys(published_tables()[2].cells["disagreement"], 0.42)
+    errors |= {"kernel_matching_pursuit": 0.43, "rank_svm": 0.416, "rank_rls": 0.4142}
+    errors |= {("disagreement", "rank_rls", "60-80"): 0.42, ("disagreement", "rls", "20-40"): 0.43}
+    found = verdict(tmp_path / "a", "jester-semi-supervised-best", errors=errors, noise=1e-7)
+    assert found.sizes["disagreement"].mean == pytest.approx(0, abs=1e-3)
+    assert found.sentence == (
+        "SS Ranking Pursuit is significantly better than RLS (20-40) and Matching Pursuit (all), "
+        "by 0.0100; significantly worse than RankSVM (all) and RankRLS (20-40, 40-60), by 0.0040 "
+        "to 0.0058; not told apart from Sparse RankRLS and Ranking Pursuit (all), RLS (40-60, "
+        "60-80) and RankRLS (60-80)."
+    )
+
+
+def test_methods_with_the_same_findings_share_a_sentence(tmp_path):
+    errors = ALIKE | {"rls": 0.402, "sparse_rank_rls": 0.401, "ranking_pursuit": 0.405}
+    found = verdict(tmp_path / "a", "jester-ranking-beats-regression", errors=errors, noise=0)
+    assert found.sentence == (
+        "RankSVM, RankRLS and Sparse RankRLS are significantly better than RLS and Matching "
+        "Pursuit, by 0.0010 to 0.1000. Ranking Pursuit is significantly better than Matching "
+        "Pursuit, by 0.0950; significantly worse than RLS, by 0.0030, small differences."
+    )
 
 
 def test_the_size_is_that_of_the_mean_over_comparisons_of_each_repeat(tmp_path):
@@ -254,18 +285,26 @@ def test_a_difference_that_chance_may_make_is_told_so(tmp_path):
     errors = {"ranking_pursuit": 0.4, "rls": 0.4, "kernel_matching_pursuit": 0.4}
     found = verdict(tmp_path / "a", "jester-pursuit-beats-regression", errors=errors, noise=0.01)
     assert found.sentence == (
-        "The errors of ranking pursuit and regression methods do not differ significantly."
+        "The errors of ranking pursuit and regression methods do not differ significantly in any "
+        "comparison."
     )
 
 
 def test_a_sparsity_is_told_in_percent(tmp_path):
     found = verdict(tmp_path / "a", "jester-pursuit-sparser", basis={"ranking_pursuit": 30})
     assert found.size.replace("\u2212", "-") == "-25% (-25% to -25%)"
+    interval = "(95% interval of the saving: 25% to 25%; paper: 30%)"
     assert found.sentence == (
-        "Ranking pursuit uses 25.0% fewer basis functions than RankSVM and RankRLS (95% interval "
-        "of the saving: 25% to 25%; paper: 30%)."
+        f"Ranking Pursuit uses 25.0% fewer basis functions than RankSVM {interval}; "
+        f"Ranking Pursuit uses 25.0% fewer basis functions than RankRLS {interval}."
     )
-    assert found.evidence[0].text.startswith("Ranking Pursuit uses 25.0% fewer basis functions")
+
+
+def test_more_basis_functions_than_one_and_fewer_than_another_do_not_cancel(tmp_path):
+    basis = {"ranking_pursuit": 30, "rank_svm": 20, "rank_rls": 60}
+    found = verdict(tmp_path / "a", "jester-pursuit-sparser", basis=basis)
+    assert "uses 50.0% more basis functions than RankSVM" in found.sentence
+    assert "uses 50.0% fewer basis functions than RankRLS" in found.sentence
 
 
 def test_every_rule_is_used_and_every_one_has_a_case_that_fails():

@@ -103,7 +103,7 @@ def test_claims_are_sentences_with_a_mark_and_the_numbers_behind_them(tmp_path):
     assert "ranking pursuit does better than matching pursuit and RLS." in claim
     assert "0 of 6 comparisons agree; mean difference +0.0412 (" in claim
     assert "<li><b>against:</b> 20-40: Ranking Pursuit minus RLS +0.0250" in claim
-    assert "The error of ranking pursuit is higher than that of" in claim
+    assert "The error of ranking pursuit is significantly higher than that of" in claim
     before = text[: text.index(claim)]
     assert before.rindex('aria-label="does not hold">✗') > before.rindex('aria-label="partly">≈')
     assert text.count("jester-pursuit-beats-regression") == 1  # in a link or a target only
@@ -266,7 +266,8 @@ def test_both_set_ups_are_counted_and_what_the_inferred_one_changes_is_said(tmp_
     own = load_results(write_results(tmp_path / "own", config=shipped()))
     changes = ("protocol.fill_over=set", "algorithms.rls.lambda=[1]")
     inferred = load_results(write_results(tmp_path / "inferred", config=shipped(*changes)))
-    summary = summarise([own], [with_errors(inferred, lambda *_: 0.9)])
+    inferred = with_errors(inferred, lambda *_: 0.9)
+    summary = summarise([own], [inferred])
     assert [setup.title for setup in summary.setups] == [
         *("The text's set-up", "The inferred set-up")
     ]
@@ -275,7 +276,8 @@ def test_both_set_ups_are_counted_and_what_the_inferred_one_changes_is_said(tmp_
     write_report([own], tmp_path / "report.html", inferred=[inferred])
     text = unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "the text's except for <code>fill_over</code> and <code>lambda</code>." in text
-    assert "The inferred set-up: <span" in text  # next to each claim
+    assert "The inferred set-up: <span" in text  # next to each claim, in words too
+    assert all(one.sentence in text for setup in summary.setups for one in setup.verdicts)
 
 
 def test_a_changed_run_is_not_called_the_text_s_set_up(jester):

@@ -7,12 +7,15 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import write_results
 
+from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import (
     MIN_PAIRS,
     bootstrap_interval,
     compare,
     holm,
+    savings,
     signed_rank_p,
 )
 
@@ -114,3 +117,13 @@ def test_bootstrap_of_many_users_keeps_its_memory_bounded():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40e6  # 50 of the resamples at once would take 80 MB
+
+
+@pytest.mark.parametrize("label", ["ranking_pursuit", "rank_svm"])
+def test_savings_leave_out_repeats_that_lack_a_group(tmp_path, label):
+    def is_left_out(row):
+        return (row["algorithm"], row["group"], row["repeat"]) == (label, "40-60", 3)
+
+    results = load_results(write_results(tmp_path / "run", repeats=4, leave_out=is_left_out))
+    saved = savings(results, "disagreement", "ranking_pursuit", "rank_svm")
+    assert saved.to_dict() == {1: 0.5, 2: 0.5, 4: 0.5}
