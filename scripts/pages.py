@@ -1,16 +1,17 @@
-"""Fill the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
+"""Write the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
 
-A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come from the files under
-``results/``; a test fails if a page is out of date. Studies and benchmarks write their parts,
-tables and figures with the functions at the end.
+A part stands between ``<!-- NAME -->`` and ``<!-- end -->``, in the guide between ``.. NAME`` and
+``.. end``. Its numbers come from committed files under ``results/``, so that nothing is run; a test
+fails if a page is out of date. Studies write CSV files and figures with the functions at the end,
+and then the pages.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 from typing import get_args
@@ -19,19 +20,21 @@ import pandas as pd
 import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from tabulate import tabulate
 
 from rankpursuit.experiments.methods import METHODS, METRICS
 from rankpursuit.reporting.claims import (
     Outcome,
     Verdict,
+    is_within,
     judge_claims,
     published_tables,
     published_tolerance,
 )
 from rankpursuit.reporting.figures import INK, figure_style
-from rankpursuit.reporting.render import markdown_columns
+from rankpursuit.reporting.render import markdown_columns, signed, to_markdown
 from rankpursuit.reporting.results import Results, load_results
-from rankpursuit.reporting.tables import published_cells
+from rankpursuit.reporting.tables import all_tables, published_cells
 from rankpursuit.text import duration
 from rankpursuit.writing import replacing, write_atomically
 
@@ -48,8 +51,10 @@ RESULTS = ROOT / "results"
 REFERENCE = RESULTS / "reference"
 INFERRED = REFERENCE / "inferred"
 LOG = REFERENCE / "log.yaml"
-NAMES = ("README.md", "results/README.md", "results/ablations.md", "results/reference/README.md")
-PAGES = tuple(ROOT / name for name in NAMES)
+FILLS = {"user": "all ratings", "items": "items at hand", "set": "items at hand, apart"}
+BOOSTING = "LightGBM"  # what the rankers are compared with
+NAMES = ("README.md", "results/README.md", "results/reproduction.md", "results/reference/README.md")
+PAGES = tuple(ROOT / name for name in (*NAMES, "docs/guide/comparison.rst"))
 
 
 @cache
@@ -103,17 +108,14 @@ def claims() -> str:
     judged = [judge_claims(list(of.values())) for of in (runs(), runs() | inferred)]
     rows = []
     for of_text, of_inferred in zip(*judged, strict=True):
-        row = [str(of_text.claim), *_verdict(of_text)]
         concerned = inferred.keys() & set(of_text.claim.tables)
-        rows.append([*row, *(_verdict(of_inferred) if concerned else ("", ""))])
-    headers = ["the paper says", "as the text has it", "mean difference"]
-    headers += ["as inferred", "mean difference"]
-    return markdown_columns(headers, rows, "l" * len(headers))
+        rows.append([of_text.claim, _verdict(of_text), _verdict(of_inferred) if concerned else ""])
+    return markdown_columns(["the paper says", "as the text has it", "as inferred"], rows, "lll")
 
 
-def _verdict(judged: Verdict) -> tuple[str, str]:
+def _verdict(judged: Verdict) -> str:
     share = judged.reason.removesuffix(" comparisons agree").replace(" of ", "/")
-    return f"{judged.outcome}, {share}", judged.size
+    return f"{judged.outcome}, {share}"
 
 
 def _setups() -> dict[str, dict[int, Results]]:
@@ -149,19 +151,6 @@ def _mean_errors(run: Results) -> pd.Series:
     return rows.groupby("algorithm")["test_error"].mean()
 
 
-def baselines() -> str:
-    """Return the errors of the baselines and of the best method, group by group."""
-    rows = []
-    for number, run in ((number, run) for number, run in runs().items() if number != 5):
-        means = run.repeats.groupby(["algorithm", "group"])["test_error"].mean().unstack()
-        best = means.drop(list(run.baselines)).mean(axis=1).idxmin()
-        for label in (*run.baselines, best):
-            title = run.algorithms[label] + ", the best of the paper's methods" * (label == best)
-            errors = [f"{means.loc[label, group]:.3f}" for group in run.groups]
-            rows.append([published_tables()[number].title, title, *errors])
-    return markdown_columns(["experiment", "", *run.groups], rows, "llrrr")
-
-
 def draw_published(path: Path) -> None:
     """Draw every measured disagreement error against the published one, in both set-ups."""
     styles = [{"fc": "none", "ec": "#6f7782"}, {"fc": "#d1500a", "ec": "#d1500a", "alpha": 0.75}]
@@ -187,18 +176,18 @@ def draw_published(path: Path) -> None:
 
 
 def cells() -> str:
-    """Return for each table how many distinct cells are within tolerance, and how far off."""
+    """Return how many distinct cells are within tolerance, and the mean deviation of all."""
+    setups = [_cells(runs(folder).values()) for folder in (REFERENCE, INFERRED)]
     rows = []
-    for setup, folder in (("the text's", REFERENCE), ("inferred", INFERRED)):
-        found = _cells(runs(folder).values())
-        for (number, metric), own in found.groupby(["table", "metric"]):
-            row = [setup, number, metric.replace("_", " "), f"± {published_tolerance(metric):g}"]
-            row += [_count_within(own), f"{own['difference'].mean():+.3f}"]
-            rows.append([*row, f"{own['difference'].abs().mean():.3f}"])
-        rows.append([setup, "all", "", "", _count_within(found), "", ""])
-    headers = ["set-up", "table", "error", "tolerance", "distinct cells within"]
-    headers += ["mean deviation", "mean size of it"]
-    return markdown_columns(headers, rows, "lrlrrrr")
+    for number, metric in dict.fromkeys(zip(setups[0]["table"], setups[0]["metric"], strict=True)):
+        row = [number, metric.replace("_", " "), f"± {published_tolerance(metric):g}"]
+        for found in setups:
+            cells = found[(found["table"] == number) & (found["metric"] == metric)]
+            row += [_count_within(cells), f"{cells['difference'].mean():+.3f}"]
+        rows.append(row)
+    counts = [word for found in setups for word in (_count_within(found), "")]
+    headers = ["table", "error", "tolerance", "the text's", "deviation", "inferred", "deviation"]
+    return markdown_columns(headers, [*rows, ["all", "", "", *counts]], "rlrrrrr")
 
 
 def headline() -> str:
@@ -250,18 +239,205 @@ def equal_sizes() -> str:
     return markdown_columns(headers, rows, "rrrrr")
 
 
-MAKERS = (matrix, log, claims, story, baselines, cells, headline, stopping, equal_sizes)
+# Studies, from the CSV files that they wrote
+
+
+def _csv(name: str) -> pd.DataFrame:
+    return pd.read_csv(RESULTS / f"{name}.csv")
+
+
+def inference() -> str:
+    """Return how well each kind of features fits the published tables.
+
+    The rule of the configs tunes lambda on all hold-out users, with a width for each method.
+    """
+    found = _csv("inference").fillna({"power": "tuned"})
+    features, rule = ["fill_over", "reference_users"], ["holdout", "power", "shared", "size"]
+    chi = found.pivot(index=[*features, *rule], columns="table", values="chi_square")
+    chi["both"] = chi[1] + chi[3]
+    of_configs = chi.xs((0, "tuned", "none", "holdout"), level=rule)
+    best, fitted = chi.groupby(features).min(), chi.groupby(features)[3].idxmin()
+    samples = found.dropna().groupby([*features, "table"])["best_in_samples"].first()
+    within = found.query("holdout == 0 and power == 'tuned' and shared == 'none'")
+    within = within.query("size == 'holdout'").groupby(features)["within_tolerance"].sum()
+    rows = []
+    for fill, number in of_configs.index:
+        at, row = (fill, number), [number, FILLS[fill]]
+        for table in (1, 3):
+            chi_squares = (of_configs.loc[at, table], best.loc[at, table])
+            row += [*(f"{x:.0f}" for x in chi_squares), f"{samples[*at, table]:.0%}"]
+        chi_squares = of_configs.loc[at, 4], chi.loc[fitted[at], 4], best.loc[at, "both"]
+        rows.append([*row, *(f"{x:.0f}" for x in chi_squares), within[at]])
+    headers = ["reference users", "median over", "Table 1", "best", "in samples"]
+    headers += ["Table 3", "best", "in samples", "Table 4", "by best of 3"]
+    headers += ["Tables 1 and 3, best", "cells, of 102"]
+    return markdown_columns(headers, rows, "rl" + "r" * 10)
+
+
+def interpretations() -> str:
+    """Return what each interpretation of the paper changes."""
+    every = _csv("interpretations")
+    off = every["measured"] - every["published"]
+    every = every.assign(off=off, within=is_within(off, every["tolerance"]))
+    ranking, jester = every["metric"] == "disagreement", every["table"].isin([1, 2, 5])
+    kinds = ((ranking & jester, 3), (ranking & ~jester, 3), (~ranking, 1))
+    rows = []
+    for row in _csv("interpretations_claims").fillna("").itertuples():
+        at = every["interpretation"] == row.interpretation
+        counts = [every["within"][at].sum(), row.claims_that_hold, row.comparisons_that_agree]
+        means = [f"{x:+.{n}f}" if abs(x := off[at & of].mean()) < 1e3 else "" for of, n in kinds]
+        rows.append([row.interpretation, row.tables, *counts, *means])
+    headers = ["interpretation", "tables", "cells, of 102", "claims, of 19", "comparisons"]
+    headers += ["Jester", "MovieLens", "squared error"]
+    return markdown_columns(headers, rows, "llrrrrrr")
+
+
+def by_user() -> str:
+    """Return how SS ranking pursuit compares if parameters are chosen for each user."""
+    found = _csv("by_user").set_index(["compared_with", "table"])
+    rows = []
+    for label in found.index.unique("compared_with"):
+        rows.append([METHODS[label].title])
+        for table in (4, 2):
+            one = found.loc[label, table]
+            rows[-1] += [_interval(one), f"{one['groups_ahead']:.0f}, {one['significantly']:.0f}"]
+    headers = ["SS ranking pursuit minus", "Table 4", "ahead", "Table 2", "ahead"]
+    return markdown_columns(headers, rows, "lrrrr")
+
+
+def _interval(row: pd.Series) -> str:
+    mean, low, high = (signed(row[name], 4) for name in ("difference", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+def ablations() -> str:
+    """Return a table of differences for each section, in bold if the interval excludes zero.
+
+    Questions that differ in what comes before ": " or ", minus " share a row.
+    """
+    found = _csv("ablations")
+    significant = (found["low"] > 0) | (found["high"] < 0)
+    text = found["difference"].map(partial(signed, decimals=4))
+    found["text"] = text.where(~significant, "**" + text + "**")
+    parts = []
+    for section, rows in found.groupby("section", sort=False):
+        split = rows["question"].str.extract(r"^(?:(\d+%): |([\w-]+), minus )?(.*)$")
+        rows = rows.assign(case=split[0].fillna(split[1]).fillna(""), asked=split[2])
+        columns = list(dict.fromkeys(zip(rows["data"], rows["case"], strict=True)))
+        columns.sort(key=lambda column: column[0])
+        cells = rows.pivot(index="asked", columns=["data", "case"], values="text").fillna("")
+        table = cells.loc[rows["asked"].unique(), columns].reset_index().to_numpy()
+        headers = [" ".join([DATA_TITLES[data], case]).strip() for data, case in columns]
+        header = "minus" if split[1].notna().any() else "error of"
+        shown = markdown_columns([header, *headers], table, "l" + "r" * len(headers))
+        parts.append(f"**{section}**\n\n{shown}")
+    return "\n\n".join(parts)
+
+
+def _rst(headers: Sequence[str], rows: Iterable[Sequence[str]], sides: str) -> str:
+    """Return a table in reStructuredText."""
+    align = ["left" if side == "l" else "right" for side in sides]
+    return tabulate(rows, headers, "rst", colalign=align, disable_numparse=True)
+
+
+def _boosting() -> tuple[pd.DataFrame, str]:
+    """Return the rankers next to boosting, defeats first, and the name of ours, nothing set."""
+    found = _csv("boosting")
+    ours = found["method"].iloc[0]
+    order = found[found["method"] == ours].sort_values("difference")["data"]
+    return found.set_index(["data", "method"]).loc[list(order)], ours
+
+
+def boosting_verdict() -> str:
+    """Return the data sets on which boosting is ahead, behind and level."""
+    found, ours = _boosting()
+    found = found.xs(ours, level="method")
+    texts = found.index + found["difference"].map(" ({:+.3f})".format)
+    ahead, behind = found["high"] < 0, found["low"] > 0
+    names = [texts[ahead], texts[behind], found.index[~ahead & ~behind]]
+    ahead_on, behind_on, level_on = ("; ".join(each) or "none" for each in names)
+    return (
+        f"**{BOOSTING} is ahead** of ``{ours}`` on: {ahead_on}. **It is behind** on: {behind_on}. "
+        f"**Level**, by the intervals: {level_on}."
+    )
+
+
+def boosting_differences() -> str:
+    """Return the differences in NDCG@10 from boosting, and the dictionaries that were chosen."""
+    found, ours = _boosting()
+    text = found["difference"].map("{:+.3f}".format)
+    interval = " (" + found["low"].map("{:+.3f}".format) + " to "
+    interval += found["high"].map("{:+.3f}".format) + ")"
+    found["text"] = (text + interval.where(found["low"].notna(), "")).where(text != "+nan", "")
+    others, rows = found.index.unique("method").drop(BOOSTING), []
+    for data, methods in found.groupby(level="data", sort=False):
+        methods = methods.droplevel("data")
+        row = [data, f"{methods['queries'].iloc[0]:.0f}", f"{methods.loc[BOOSTING, 'ndcg']:.3f}"]
+        rows.append(
+            [*row, *methods["text"].reindex(others, fill_value=""), methods["chosen"][ours]]
+        )
+    return _rst(
+        ["data", "queries", BOOSTING, *others, "chosen in the folds"],
+        rows,
+        "lrr" + "r" * len(others) + "l",
+    )
+
+
+def boosting_costs() -> str:
+    """Return times and sizes of each method on some of the data sets."""
+    found = (
+        _boosting()[0].dropna(subset="fit_seconds").sort_index(level="data", sort_remaining=False)
+    )
+    columns = {
+        "fit, s": ("fit_seconds", ".1f"),
+        "predict, ms": ("predict_ms", ".1f"),
+        "memory, MB": ("memory_mb", ".0f"),
+        "model, kB": ("size_kb", ".1f"),
+        "functions or trees": ("functions", ".0f"),
+        "features": ("features", ".0f"),
+    }
+    rows = [
+        [*names, *(format(row[key], form) for key, form in columns.values())]
+        for names, row in found.iterrows()
+    ]
+    return _rst(["data", "method", *columns], rows, "ll" + "r" * len(columns))
+
+
+def defaults(name: str, counted: str) -> str:
+    """Return one of the tables behind the defaults: errors by what `counted` says."""
+    found = _csv("defaults").query("table == @name")
+    cells = found.pivot(index="row", columns="column", values="error")
+    cells = cells.loc[found["row"].unique(), found["column"].unique()]
+    rows = cells.map("{:.3f}".format).replace("nan", "").reset_index().to_numpy()
+    return _rst([counted, *cells.columns], rows, "l" + "r" * len(cells.columns))
+
+
+MAKERS = (matrix, log, claims, story, cells, headline, stopping, equal_sizes)
+MAKERS += (inference, interpretations, by_user, ablations)
+MAKERS += (boosting_verdict, boosting_differences, boosting_costs)
 PARTS: dict[str, Callable[[], str]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
+PARTS |= {
+    "ridges": partial(defaults, "ridges", "fitting, group_weight"),
+    "sizes": partial(defaults, "sizes", "fitting"),
+    "errors-by-size": partial(defaults, "errors-by-size", "functions"),
+    "held-back": partial(defaults, "held-back", "pursuit"),
+    "others": partial(defaults, "others", "method, group_weight"),
+}
+
+
+# Writing
 
 
 def with_part(text: str, name: str, content: str) -> str:
     """Return a page with one of its generated parts replaced."""
-    part = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+    part = re.compile(
+        rf"(<!-- {name} -->\n|\.\. {name}\n\n).*?(<!-- end -->|\n\.\. end)", flags=re.DOTALL
+    )
     return part.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text)
 
 
 def write_part(page: Path, name: str, content: str) -> None:
-    """Replace a generated part of a page, whose numbers come from runs that are not kept."""
+    """Replace a generated part of a page, whose numbers come from measurements."""
     text = page.read_text(encoding="utf-8")
     write_atomically(page, with_part(text, name, content).encode())
     print(f"wrote {page}")
@@ -303,9 +479,16 @@ def draw_panels(
 def filled(text: str) -> str:
     """Regenerate the parts of a page that come from committed results."""
     for name, make in PARTS.items():
-        if f"<!-- {name} -->" in text:
+        if re.search(rf"^(<!-- {name} -->|\.\. {name})$", text, re.MULTILINE):
             text = with_part(text, name, make())
     return text
+
+
+def looked_at(run: Results, others: Iterable[Results]) -> str:
+    """Return the tables of a run that are kept as Markdown; its CSV files have the others."""
+    tables = all_tables([run], others=list(others), compare=True)
+    kept = ("-errors", "-sparsity", "-claims")
+    return to_markdown([table for table in tables if table.id.endswith(kept)])
 
 
 def main() -> None:
@@ -313,6 +496,11 @@ def main() -> None:
     for page in PAGES:
         write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
+    for folder in (REFERENCE, INFERRED):
+        for run in runs(folder).values():
+            page = run.folder / "tables.md"
+            write_atomically(page, looked_at(run, runs(folder).values()).encode())
+            print(f"wrote {page.relative_to(ROOT)}")
     draw_published(RESULTS / "published.svg")
 
 
