@@ -47,7 +47,7 @@ EXPERIMENTS = {
     5: "jester_crrp",
 }
 DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
-RESULTS = ROOT / "results"
+RESULTS, CONFIGS = ROOT / "results", ROOT / "configs"
 REFERENCE = RESULTS / "reference"
 INFERRED = REFERENCE / "inferred"
 LOG = REFERENCE / "log.yaml"
@@ -251,7 +251,8 @@ def inference() -> str:
 
     The rule of the configs tunes lambda on all hold-out users, with a width for each method.
     """
-    found = _csv("inference").fillna({"power": "tuned"})
+    found = _csv("inference")
+    found["power"] = found["power"].astype(object).fillna("tuned")
     features, rule = ["fill_over", "reference_users"], ["holdout", "power", "shared", "size"]
     chi = found.pivot(index=[*features, *rule], columns="table", values="chi_square")
     chi["both"] = chi[1] + chi[3]
@@ -491,11 +492,16 @@ def looked_at(run: Results, others: Iterable[Results]) -> str:
     return to_markdown([table for table in tables if table.id.endswith(kept)])
 
 
-def main() -> None:
-    """Write the pages."""
+def write_pages() -> None:
+    """Write the generated parts of all pages."""
     for page in PAGES:
         write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
+
+
+def main() -> None:
+    """Write the pages, and the tables and the figure of the reference."""
+    write_pages()
     for folder in (REFERENCE, INFERRED):
         for run in runs(folder).values():
             page = run.folder / "tables.md"

@@ -1,4 +1,4 @@
-"""Answer what is behind the claims that fail, from the runs of ``make ablations``.
+"""Answer what is behind the claims that fail, by runs of ``configs/ablations``.
 
 Every difference is of two algorithms on the same test users, with a 95% bootstrap interval.
 """
@@ -14,11 +14,9 @@ from typing import Any
 import click
 import pandas as pd
 from matplotlib.axes import Axes
-from pages import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv, write_part
+from pages import CONFIGS, DATA_TITLES, RESULTS, draw_panels, write_csv, write_pages
 
-from rankpursuit.experiments.store import RunFolder
-from rankpursuit.reporting.claims import small_difference
-from rankpursuit.reporting.render import markdown_columns, signed
+from rankpursuit.experiments import run_experiment
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare
 
@@ -103,10 +101,21 @@ COLUMNS = ("section", "question", "data", "first", "second", "users", "first_err
 COLUMNS += ("second_error", "difference", "low", "high", "first_share")
 
 
-def users_of(folder: Path) -> pd.DataFrame | None:
+def runs() -> Iterator[tuple[str, Path, list[str]]]:
+    """Yield the runs: name, config and overrides; weights of views need no second data set."""
+    questions = dict.fromkeys(run for section in SECTIONS.values() for run, *_ in section)
+    for data, run in product(DATA_TITLES, questions):
+        if (data, run) == ("movielens", "aggregation"):
+            continue
+        kind, _, share = run.partition("scored_")
+        overrides = [f"name={data}_{run}", f"data.name={data}"]
+        overrides += [f"protocol.scored_share=0.{share}"] if share else []
+        config = CONFIGS / "ablations" / f"{kind or 'scored_share'}.yaml"
+        yield f"{data}_{run}", config, overrides
+
+
+def users_of(folder: Path) -> pd.DataFrame:
     """Return errors and fractions of basis functions per test user, one column per algorithm."""
-    if not RunFolder(folder).has_results:
-        return None
     users = load_results(folder).users.query("metric == 'disagreement'")
     users = users.assign(share=users["n_basis"] / users["n_points"])
     keys = ["group", "repeat", "user"]
@@ -118,42 +127,15 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
     read = cache(users_of)
     for section, questions in SECTIONS.items():
         for data, (run, first, second, title) in product(DATA_TITLES, questions):
-            users = read(folder / f"{data}_{run}")
-            if users is None:
+            if not (folder / f"{data}_{run}").is_dir():
                 continue
+            users = read(folder / f"{data}_{run}")
             errors = users["error"][[first, second]].dropna()
             difference = compare(errors[first], errors[second])
             means = errors[first].mean(), errors[second].mean(), difference.mean
             share = users["share"][first].mean()
-            found = [section, title, data, first, second, len(errors), *means]
-            yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
-
-
-def to_markdown(found: pd.DataFrame) -> str:
-    """Return a table for each section, with significant differences in bold, or marked small."""
-    parts = []
-    texts = {"difference": found.apply(_difference, axis=1)}
-    texts["functions"] = found["first_share"].map("{:.0%}".format)
-    for section, rows in found.assign(**texts).groupby("section", sort=False):
-        cells = rows.pivot(index="question", columns="data", values=list(texts)).fillna("")
-        cells = cells.loc[rows["question"].unique()]
-        headers, columns, users = ["error of"], [cells.index], []
-        for data in (one for one in DATA_TITLES if one in set(rows["data"])):
-            headers += [f"{DATA_TITLES[data]}: difference", "functions"]
-            columns += [cells[name, data] for name in texts]
-            users.append(f"{DATA_TITLES[data]} {rows[rows['data'] == data]['users'].max()}")
-        lines = list(zip(*columns, strict=True))
-        table = markdown_columns(headers, lines, "l" + "r" * (len(headers) - 1))
-        parts.append(f"### {section}\n\n{table}\n\nTest users: {', '.join(users)}.")
-    return "\n\n".join(parts)
-
-
-def _difference(row: pd.Series) -> str:
-    text = f"{signed(row['difference'], 4)} ({signed(row['low'], 4)} to {signed(row['high'], 4)})"
-    if row["low"] > 0 or row["high"] < 0:
-        small = abs(row["difference"]) < small_difference("disagreement")
-        text = f"{text}, small" if small else f"**{text}**"
-    return text
+            answer = [section, title, data, first, second, len(errors), *means]
+            yield dict(zip(COLUMNS, [*answer, *difference.interval, share], strict=True))
 
 
 def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
@@ -173,23 +155,19 @@ def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
 @click.command("ablations")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "ablations")
 def main(folder: Path) -> None:
-    """Answer the questions about the runs of ``make ablations``.
+    """Run the ablations, resuming earlier runs in FOLDER, and answer what they are for.
 
-    Writes results/ablations.md, ablations.csv and basis_functions.svg.
+    Writes results/ablations.csv and basis_functions.svg.
     """
-    found = pd.DataFrame(answers(folder))
-    if found.empty:
-        raise click.ClickException(f"{folder}: no complete runs; make ablations")
-    names = sorted(path.stem for path in (ROOT / "configs" / "ablations").glob("*.yaml"))
-    absent = [name for name in names if not RunFolder(folder / name).has_results]
-    text = to_markdown(found) + (f"\n\nNot run yet: {', '.join(absent)}." if absent else "")
-    click.echo(text)
-    write_part(RESULTS / "ablations.md", "ablations", text)
-    write_csv(RESULTS / "ablations.csv", found)
-    panels = {}
-    for data, title in DATA_TITLES.items():
-        if (users := users_of(folder / f"{data}_equal_sizes")) is not None:
-            panels[title] = partial(draw_equal_sizes, means=users["error"].mean())
-    if panels:
-        xlabel = "basis functions (% of the training points)"
-        draw_panels(RESULTS / "basis_functions.svg", 4.0, xlabel, panels)
+    for _, config, overrides in runs():
+        run_experiment(config, overrides=overrides, output=folder, n_jobs=-1, quiet=False)
+    write_csv(RESULTS / "ablations.csv", pd.DataFrame(answers(folder)))
+    panels = {
+        title: partial(
+            draw_equal_sizes, means=users_of(folder / f"{data}_equal_sizes").mean()["error"]
+        )
+        for data, title in DATA_TITLES.items()
+    }
+    xlabel = "basis functions (% of the training points)"
+    draw_panels(RESULTS / "basis_functions.svg", 4.0, xlabel, panels)
+    write_pages()
