@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 import click
-from benchmarks import growth, million, runs, speed
+from benchmarks import growth, runs, speed
 from benchmarks.harness import Options, environment, measure
 from pages import RESULTS
 from threadpoolctl import threadpool_limits
@@ -19,8 +19,7 @@ SUBJECTS = {
     "startup": runs.STARTUP,
     "speed": speed.SUBJECT,
     "growth": growth.SUBJECT,
-    "million": million.SUBJECT,
-    "functions": million.PRODUCTS,
+    "million": growth.MILLION_ROWS,
     "cluster": runs.CLUSTER,
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from statistics import mean
@@ -18,11 +18,10 @@ from typing import get_args
 
 import pandas as pd
 import yaml
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from rankpursuit.experiments.methods import METHODS, METRICS
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.claims import (
     Outcome,
     Verdict,
@@ -224,21 +223,6 @@ def stopping() -> str:
     return markdown_columns(headers, rows, "lrrrr")
 
 
-def equal_sizes() -> str:
-    """Return the test errors of chosen and of random basis functions at the same number of them."""
-    rows = []
-    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
-        row = [f"{share:.0%}"]
-        for number in (1, 3):
-            curves = runs()[number].curves
-            at = curves[(curves["axis"] == "n_basis") & ((curves["value"] - share).abs() < 1e-9)]
-            means = at.groupby("algorithm")["test_error"].mean()
-            row += [f"{means[label]:.3f}" for label in ("ranking_pursuit", "sparse_rank_rls")]
-        rows.append(row)
-    headers = ["basis functions", "Jester: chosen", "random", "MovieLens: chosen", "random"]
-    return markdown_columns(headers, rows, "rrrrr")
-
-
 # Studies, from the CSV files that they wrote
 
 
@@ -287,7 +271,8 @@ def interpretations() -> str:
         at = every["interpretation"] == row.interpretation
         counts = [every["within"][at].sum(), row.claims_that_hold, row.comparisons_that_agree]
         means = [f"{x:+.{n}f}" if abs(x := off[at & of].mean()) < 1e3 else "" for of, n in kinds]
-        rows.append([row.interpretation, row.tables, *counts, *means])
+        tables = "all" if row.tables == "1 2 3 4 5" else row.tables
+        rows.append([row.interpretation, tables, *counts, *means])
     headers = ["interpretation", "tables", "cells, of 102", "claims, of 19", "comparisons"]
     headers += ["Jester", "MovieLens", "squared error"]
     return markdown_columns(headers, rows, "llrrrrrr")
@@ -386,44 +371,26 @@ def boosting_differences() -> str:
 
 def boosting_costs() -> str:
     """Return times and sizes of each method on some of the data sets."""
-    found = (
-        _boosting()[0].dropna(subset="fit_seconds").sort_index(level="data", sort_remaining=False)
-    )
-    columns = {
-        "fit, s": ("fit_seconds", ".1f"),
-        "predict, ms": ("predict_ms", ".1f"),
-        "memory, MB": ("memory_mb", ".0f"),
-        "model, kB": ("size_kb", ".1f"),
-        "functions or trees": ("functions", ".0f"),
-        "features": ("features", ".0f"),
-    }
-    rows = [
-        [*names, *(format(row[key], form) for key, form in columns.values())]
-        for names, row in found.iterrows()
-    ]
-    return _rst(["data", "method", *columns], rows, "ll" + "r" * len(columns))
+    costs = _boosting()[0].dropna(subset="fit_seconds").loc[:, "fit_seconds":"features"]
+    headers = ["fit, s", "predict, ms", "memory, MB", "model, kB", "functions or trees", "features"]
+    rows = [[*names, *map("{:.4g}".format, row)] for names, *row in costs.itertuples()]
+    return _rst(["data", "method", *headers], rows, "ll" + "r" * len(headers))
 
 
-def defaults(name: str, counted: str) -> str:
-    """Return one of the tables behind the defaults: errors by what `counted` says."""
+def defaults(name: str) -> str:
+    """Return one of the tables behind the defaults: errors."""
     found = _csv("defaults").query("table == @name")
     cells = found.pivot(index="row", columns="column", values="error")
     cells = cells.loc[found["row"].unique(), found["column"].unique()]
     rows = cells.map("{:.3f}".format).replace("nan", "").reset_index().to_numpy()
-    return _rst([counted, *cells.columns], rows, "l" + "r" * len(cells.columns))
+    return _rst(["", *cells.columns], rows, "l" + "r" * len(cells.columns))
 
 
-MAKERS = (matrix, log, claims, story, cells, headline, stopping, equal_sizes)
+MAKERS = (matrix, log, claims, story, cells, headline, stopping)
 MAKERS += (inference, interpretations, by_user, ablations)
 MAKERS += (boosting_verdict, boosting_differences, boosting_costs)
 PARTS: dict[str, Callable[[], str]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
-PARTS |= {
-    "ridges": partial(defaults, "ridges", "fitting, group_weight"),
-    "sizes": partial(defaults, "sizes", "fitting"),
-    "errors-by-size": partial(defaults, "errors-by-size", "functions"),
-    "held-back": partial(defaults, "held-back", "pursuit"),
-    "others": partial(defaults, "others", "method, group_weight"),
-}
+PARTS |= {name: partial(defaults, name) for name in _csv("defaults")["table"].unique()}
 
 
 # Writing
@@ -454,27 +421,6 @@ def save_figure(figure: Figure, path: Path) -> None:
     options = {"facecolor": "white", "bbox_inches": "tight", "metadata": {"Date": None}}
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:], **options)
-
-
-def draw_panels(
-    path: Path, height: float, xlabel: str, panels: Mapping[str, Callable[[Axes], None]]
-) -> None:
-    """Write a figure of errors, with a panel for each title and one legend.
-
-    Panels whose titles have the same first line share their y-axis.
-    """
-    with figure_style():
-        figure, first = Figure(figsize=(10.5, height)), dict[str, Axes]()
-        all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axes, (title, draw) in zip(all_axes, panels.items(), strict=True):
-            same = first.setdefault(title.split("\n")[0], axes)
-            if same is not axes:
-                axes.sharey(same)
-            draw(axes)
-            axes.set(title=title, xlabel=xlabel)
-        all_axes[0].set_ylabel(METRICS["disagreement"].label.replace(" (", "\n("))
-        all_axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        save_figure(figure, path)
 
 
 def filled(text: str) -> str:

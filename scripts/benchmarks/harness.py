@@ -42,12 +42,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Subject:
-    """A section of the page: its title, a note, its rows, and the name of its figure."""
+    """A section of the page: its title, a note and its rows."""
 
     title: str
     note: str
     measure: Callable[[Options], Entries]
-    figure: str = ""
 
 
 def overrides(name: str) -> list[str]:
@@ -84,9 +83,9 @@ def ratio_row(
     return [title, *medians, spread, goal, is_met(goal, medians[2])]
 
 
-def goal_row(title: str, value: float, goal: str, form: str = "") -> Row:
-    """Return a value, as text if it has a format, next to its goal."""
-    return [title, format(value, form) if form else value, goal, is_met(goal, value)]
+def goal_row(title: str, value: float, goal: str) -> Row:
+    """Return a value next to its goal."""
+    return [title, value, goal, is_met(goal, value)]
 
 
 def is_met(goal: str, value: float) -> bool:
@@ -123,8 +122,7 @@ def measure(name: str, subject: Subject, options: Options) -> list[str]:
     print(render(tables, "simple"), flush=True)
     if options.folder:
         made = f"`python scripts/bench.py {name}`, {date.today()}, {environment()}."
-        picture = f"![{subject.title}]({subject.figure})" if subject.figure else ""
-        parts = filter(None, [made, subject.note, picture, render(tables, "pipe")])
+        parts = filter(None, [made, subject.note, render(tables, "pipe")])
         write_part(options.folder / "benchmarks.md", name, "\n\n".join(parts))
     return [row[0] for rows in tables.values() for row in rows if row[-1] is False]
 

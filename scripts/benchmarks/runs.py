@@ -1,4 +1,4 @@
-"""Time whole runs: start-up, two workers, a Dask cluster, the store."""
+"""Time whole runs: start-up, two workers, a Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,23 +6,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-import numpy as np
-
-from benchmarks.harness import Entries, Options, Subject, alternate, load, overrides, ratio_row
+from benchmarks.harness import Entries, Options, Subject, alternate, overrides, ratio_row
 from rankpursuit.cli.run import main
-from rankpursuit.experiments.evaluate import evaluate_unit
-from rankpursuit.experiments.run import Run
-from rankpursuit.experiments.store import Identity, Store
 
 INSTEAD = ("ours / instead", "ours, ms per task", "instead, ms", "ratio", "spread", "goal", "met")
 CHECK = ("check", "value", "goal", "met")
 BACKENDS = ("run with two workers", "local, s", "Dask, s", "ratio", "spread", "goal", "met")
-STORE = ("hold-out unit", "work, ms CPU", "store, ms CPU", "cores fed", "spread", "goal", "met")
 WAIT = ("wait", "seconds", "import numpy", "ratio", "spread", "goal", "met")
 WITHOUT_PROFILER = {"distributed.worker.profile.enabled": False}
 RP_RUN = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
@@ -79,7 +70,7 @@ def worker_rows(options: Options) -> Entries:
 
 
 def cluster_rows(options: Options) -> Entries:
-    """Compare two workers of a Dask cluster with two local ones; then time the store."""
+    """Compare two workers of a Dask cluster with two local ones."""
     import dask  # an optional dependency
     from distributed import LocalCluster
 
@@ -92,31 +83,10 @@ def cluster_rows(options: Options) -> Entries:
         local, remote = alternate(options.rounds, *both)
     title = f"jester_supervised, {users} users"
     yield BACKENDS, ratio_row(title, local, remote, remote / local, 1.0, "at most 1.10")
-    yield STORE, store_row("at least 250")
-
-
-def store_row(goal: str, n_saved: int = 30) -> list[object]:
-    """Return the processor time of evaluating a unit and of saving it, and their ratio."""
-    run = Run.of(load("jester_supervised", "protocol.holdout_users=40"), 1)
-    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
-    begun = time.process_time()
-    result = evaluate_unit(run.experiment, unit, run.labels, {})
-    work, taken = time.process_time() - begun, []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "results.sqlite", Identity("", "")) as store,
-    ):
-        for number in range(n_saved):
-            begun = time.process_time()
-            store.save(replace(result, unit=replace(unit, chunk=number)))
-            taken.append(time.process_time() - begun)
-    title, stored = f"{len(unit.users)} users, all algorithms", np.array(taken)
-    return ratio_row(title, np.array([work]), stored, work / stored, 1e3, goal)
 
 
 NOTE = """\
-Whole runs with two workers, local and of a Dask cluster on this machine without Dask's profiler, as
-in the README. The store is measured in processor time; a disk adds one write for each unit."""
+Whole runs with two workers, local and of a Dask cluster on this machine without Dask's profiler."""
 
 STARTUP = Subject("Start-up", "", startup_rows)
 CLUSTER = Subject("On a cluster", NOTE, cluster_rows)

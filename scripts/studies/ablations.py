@@ -6,15 +6,14 @@ Every difference is of two algorithms on the same test users, with a 95% bootstr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import click
 import pandas as pd
-from matplotlib.axes import Axes
-from pages import CONFIGS, DATA_TITLES, RESULTS, draw_panels, write_csv, write_pages
+from pages import CONFIGS, DATA_TITLES, RESULTS, write_csv, write_pages
 
 from rankpursuit.experiments import run_experiment
 from rankpursuit.reporting.results import load_results
@@ -138,36 +137,14 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
             yield dict(zip(COLUMNS, [*answer, *difference.interval, share], strict=True))
 
 
-def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
-    """Draw errors against the fraction of basis functions, chosen and random, with ridge or not."""
-    for label, way, color, marker, line in (
-        ("chosen, no ridge", "chosen", "#d1500a", "P", "-"),
-        ("chosen, ridge", "chosen_ridge", "#00906a", "X", "-"),
-        ("random, no ridge", "random", "#c4659b", "v", ":"),
-        ("random, ridge", "random_ridge", "#8a5cb5", "*", ":"),
-    ):
-        shares = [float(share) for share in SHARES]
-        errors = [means[f"{way}_{share}"] for share in SHARES]
-        axes.plot(shares, errors, color=color, marker=marker, ls=line, label=label)
-    axes.axhline(means[RLS], color="#1b74b3", ls="--", label="RankRLS, all points")
-
-
 @click.command("ablations")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "ablations")
 def main(folder: Path) -> None:
     """Run the ablations, resuming earlier runs in FOLDER, and answer what they are for.
 
-    Writes results/ablations.csv and basis_functions.svg.
+    Writes results/ablations.csv.
     """
     for _, config, overrides in runs():
         run_experiment(config, overrides=overrides, output=folder, n_jobs=-1, quiet=False)
     write_csv(RESULTS / "ablations.csv", pd.DataFrame(answers(folder)))
-    panels = {
-        title: partial(
-            draw_equal_sizes, means=users_of(folder / f"{data}_equal_sizes").mean()["error"]
-        )
-        for data, title in DATA_TITLES.items()
-    }
-    xlabel = "basis functions (% of the training points)"
-    draw_panels(RESULTS / "basis_functions.svg", 4.0, xlabel, panels)
     write_pages()

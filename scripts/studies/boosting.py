@@ -196,13 +196,8 @@ def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
     done, memory = time.process_time(), peak_megabytes() - before
     predictions = fitted.predict(test.X)
     taken = time.process_time() - done
-    return {
-        "fit_seconds": done - begun,
-        "predict_ms": 1e6 * taken / len(predictions),
-        "memory_mb": memory,
-        "size_kb": fitted.size / 1e3,
-        "functions": int(fitted.n_functions),
-        "features": int(fitted.n_features),
+    costs = (done - begun, 1e6 * taken / len(predictions), memory, fitted.size / 1e3)
+    return dict(zip(COST_COLUMNS, (*costs, fitted.n_functions, fitted.n_features), strict=True)) | {
         "chosen": {key: str(value) for key, value in fitted.chosen.items()},
         "ndcg": per_query(test, predictions, ndcg).round(6).tolist(),
     }

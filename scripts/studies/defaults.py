@@ -76,7 +76,7 @@ def mean_errors(names: list[str], measure: Any) -> pd.DataFrame:
 
 @click.command("defaults")
 def main() -> None:
-    """Measure what the defaults of the rankers should be, in about three minutes.
+    """Measure what the defaults of the rankers should be, in about five minutes.
 
     Writes results/defaults.csv. Needs LETOR MQ2008 under $RANKPURSUIT_DATA/letor.
     """

@@ -15,16 +15,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from pages import DATA_TITLES, FILLS, RESULTS, draw_panels, runs, write_csv, write_pages
+from pages import RESULTS, runs, write_csv, write_pages
 
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
@@ -33,7 +32,6 @@ from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import RunFolder, Store
 from rankpursuit.metrics import Array
 from rankpursuit.reporting import claims as paper
-from rankpursuit.reporting.figures import LOOKS
 
 TABLES = {
     "jester": {1: "jester_supervised", 2: "jester_semi_supervised", 5: "jester_supervised"},
@@ -189,21 +187,18 @@ class Cells:
     @property
     def agreeing(self) -> tuple[int, int]:
         """Number of comparisons of the claims about this table that hold by means, and of all."""
-        means = dict(zip(self.keys, self.measured, strict=True))
-        right = total = 0
+        means, agree = dict(zip(self.keys, self.measured, strict=True)), list[bool]()
+        groups = dict.fromkeys(group for _, group, _ in self.keys)
         for claim in paper.published_claims():
-            if claim.tables != (self.table,) or claim.rule not in COMPARISONS:
-                continue
-            metric = claim.options.get("metric", "disagreement")
-            limit = paper.small_difference(metric) if claim.rule == "comparable" else 0.0
-            sides = claim.options["first"], claim.options["second"]
-            groups = dict.fromkeys(group for _, group, _ in self.keys)
-            for group, one, two in itertools.product(groups, *sides):
-                first, second = (means.get((metric, group, label)) for label in (one, two))
-                if first is not None and second is not None:
-                    right += first - second < limit
-                    total += 1
-        return right, total
+            if claim.tables == (self.table,) and claim.rule in COMPARISONS:
+                metric = claim.options.get("metric", "disagreement")
+                limit = paper.small_difference(metric) if claim.rule == "comparable" else 0.0
+                sides = claim.options["first"], claim.options["second"]
+                for group, *labels in itertools.product(groups, *sides):
+                    first, second = (means.get((metric, group, label)) for label in labels)
+                    if first is not None and second is not None:
+                        agree.append(first - second < limit)
+        return sum(agree), len(agree)
 
 
 @cache
@@ -280,43 +275,18 @@ def best_in_samples(setups: Setups, table: int) -> dict[Features, float]:
     return {features: float((best == at).mean()) for at, features in enumerate(lowest)}
 
 
-def draw_errors(axes: Axes, curves: dict[int, Cells]) -> None:
-    """Draw errors against the number of reference users, with the published levels as lines."""
-    numbers = sorted(curves)
-    first = curves[numbers[0]]
-    for label in dict.fromkeys(key[2] for key in first.keys):
-        look, own = LOOKS[label], [key[2] == label for key in first.keys]
-        values = [curves[number].measured[own].mean() for number in numbers]
-        style = {"color": look.color, "marker": look.marker, "ms": 5}
-        axes.plot(numbers, values, label=METHODS[label].title, **style)
-        axes.axhline(first.published[own].mean(), color=look.color, ls=":", lw=1.2)
-    axes.set_xscale("log")
-    axes.minorticks_off()
-    axes.set_xticks(numbers, list(map(str, numbers)))
-
-
 @click.command("inference")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "inference")
 def main(folder: Path) -> None:
     """Infer the paper's set-up from the runs of ``make inference``.
 
-    Writes results/inference.csv and reference_users.svg.
+    Writes results/inference.csv.
     """
-    frames, panels = [], {}
-    for data, tables in TABLES.items():
+    frames = []
+    for data in TABLES:
         setups = explore(data, folder)
         if not setups:
             raise click.ClickException(f"{folder}: no complete runs of {data}; make inference")
         frames.append(describe(data, setups))
-        table = next(iter(tables))
-        for fill in ("user", "set"):
-            curves = {
-                features.reference_users: cells[table]
-                for (features, rule), cells in setups.items()
-                if rule == DEFAULT and features.fill_over == fill
-            }
-            title = f"{DATA_TITLES[data]} (Table {table})\n{FILLS[fill]}"
-            panels[title] = partial(draw_errors, curves=curves)
     write_csv(RESULTS / "inference.csv", pd.concat(frames))
-    draw_panels(RESULTS / "reference_users.svg", 4.4, "reference users", panels)
     write_pages()
