@@ -8,7 +8,6 @@ and then the pages.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
@@ -383,7 +382,7 @@ def defaults(name: str) -> str:
     cells = found.pivot(index="row", columns="column", values="error")
     cells = cells.loc[found["row"].unique(), found["column"].unique()]
     rows = cells.map("{:.3f}".format).replace("nan", "").reset_index().to_numpy()
-    return _rst(["", *cells.columns], rows, "l" + "r" * len(cells.columns))
+    return _rst(["with", *cells.columns], rows, "l" + "r" * len(cells.columns))
 
 
 MAKERS = (matrix, log, claims, story, cells, headline, stopping)
@@ -398,10 +397,11 @@ PARTS |= {name: partial(defaults, name) for name in _csv("defaults")["table"].un
 
 def with_part(text: str, name: str, content: str) -> str:
     """Return a page with one of its generated parts replaced."""
-    part = re.compile(
-        rf"(<!-- {name} -->\n|\.\. {name}\n\n).*?(<!-- end -->|\n\.\. end)", flags=re.DOTALL
-    )
-    return part.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text)
+    for begin, end in ((f"<!-- {name} -->\n", "\n<!-- end -->"), (f".. {name}\n\n", "\n\n.. end")):
+        before, marker, rest = text.partition(begin)
+        if marker:
+            text = f"{before}{begin}{content}{end}{rest.partition(end.strip())[2]}"
+    return text
 
 
 def write_part(page: Path, name: str, content: str) -> None:
@@ -425,8 +425,9 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def filled(text: str) -> str:
     """Regenerate the parts of a page that come from committed results."""
+    lines = text.splitlines()
     for name, make in PARTS.items():
-        if re.search(rf"^(<!-- {name} -->|\.\. {name})$", text, re.MULTILINE):
+        if f"<!-- {name} -->" in lines or f".. {name}" in lines:
             text = with_part(text, name, make())
     return text
 
