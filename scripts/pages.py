@@ -179,11 +179,11 @@ def cells() -> str:
     rows = []
     for number, metric in dict.fromkeys(zip(setups[0]["table"], setups[0]["metric"], strict=True)):
         row = [number, metric.replace("_", " "), f"± {published_tolerance(metric):g}"]
-        for found in setups:
-            cells = found[(found["table"] == number) & (found["metric"] == metric)]
+        for setup in setups:
+            cells = setup[(setup["table"] == number) & (setup["metric"] == metric)]
             row += [_count_within(cells), f"{cells['difference'].mean():+.3f}"]
         rows.append(row)
-    counts = [word for found in setups for word in (_count_within(found), "")]
+    counts = [word for setup in setups for word in (_count_within(setup), "")]
     headers = ["table", "error", "tolerance", "the text's", "deviation", "inferred", "deviation"]
     return markdown_columns(headers, [*rows, ["all", "", "", *counts]], "rlrrrrr")
 
@@ -234,16 +234,16 @@ def inference() -> str:
 
     The rule of the configs tunes lambda on all hold-out users, with a width for each method.
     """
-    found = _csv("inference")
-    found["power"] = found["power"].astype(object).fillna("tuned")
+    setups = _csv("inference")
+    setups["power"] = setups["power"].astype(object).fillna("tuned")
     features, rule = ["fill_over", "reference_users"], ["holdout", "power", "shared", "size"]
-    chi = found.pivot(index=[*features, *rule], columns="table", values="chi_square")
-    chi["both"] = chi[1] + chi[3]
-    of_configs = chi.xs((0, "tuned", "none", "holdout"), level=rule)
+    tables = setups.pivot(index=[*features, *rule], columns="table").drop(columns=["data"])
+    configs = (0, "tuned", "none", "holdout")
+    within = tables["within_tolerance"].xs(configs, level=rule).sum(axis=1)
+    chi = tables["chi_square"].assign(both=lambda chi: chi[1] + chi[3])
+    of_configs = chi.xs(configs, level=rule)
     best, fitted = chi.groupby(features).min(), chi.groupby(features)[3].idxmin()
-    samples = found.dropna().groupby([*features, "table"])["best_in_samples"].first()
-    within = found.query("holdout == 0 and power == 'tuned' and shared == 'none'")
-    within = within.query("size == 'holdout'").groupby(features)["within_tolerance"].sum()
+    samples = setups.dropna().groupby([*features, "table"])["best_in_samples"].first()
     rows = []
     for fill, number in of_configs.index:
         at, row = (fill, number), [number, FILLS[fill]]
@@ -279,20 +279,17 @@ def interpretations() -> str:
 
 def by_user() -> str:
     """Return how SS ranking pursuit compares if parameters are chosen for each user."""
-    found = _csv("by_user").set_index(["compared_with", "table"])
+    comparisons = _csv("by_user").set_index(["compared_with", "table"])
     rows = []
-    for label in found.index.unique("compared_with"):
+    for label in comparisons.index.unique("compared_with"):
         rows.append([METHODS[label].title])
         for table in (4, 2):
-            one = found.loc[label, table]
-            rows[-1] += [_interval(one), f"{one['groups_ahead']:.0f}, {one['significantly']:.0f}"]
+            row = comparisons.loc[label, table]
+            mean, low, high = (signed(row[name], 4) for name in ("difference", "low", "high"))
+            counts = f"{row['groups_ahead']:.0f}, {row['significantly']:.0f}"
+            rows[-1] += [f"{mean} ({low} to {high})", counts]
     headers = ["SS ranking pursuit minus", "Table 4", "ahead", "Table 2", "ahead"]
     return markdown_columns(headers, rows, "lrrrr")
-
-
-def _interval(row: pd.Series) -> str:
-    mean, low, high = (signed(row[name], 4) for name in ("difference", "low", "high"))
-    return f"{mean} ({low} to {high})"
 
 
 def ablations() -> str:
@@ -300,12 +297,12 @@ def ablations() -> str:
 
     Questions that differ in what comes before ": " or ", minus " share a row.
     """
-    found = _csv("ablations")
-    significant = (found["low"] > 0) | (found["high"] < 0)
-    text = found["difference"].map(partial(signed, decimals=4))
-    found["text"] = text.where(~significant, "**" + text + "**")
-    parts = []
-    for section, rows in found.groupby("section", sort=False):
+    answers = _csv("ablations")
+    significant = (answers["low"] > 0) | (answers["high"] < 0)
+    text = answers["difference"].map(partial(signed, decimals=4))
+    answers["text"] = text.where(~significant, "**" + text + "**")
+    tables = []
+    for section, rows in answers.groupby("section", sort=False):
         split = rows["question"].str.extract(r"^(?:(\d+%): |([\w-]+), minus )?(.*)$")
         rows = rows.assign(case=split[0].fillna(split[1]).fillna(""), asked=split[2])
         columns = list(dict.fromkeys(zip(rows["data"], rows["case"], strict=True)))
@@ -315,8 +312,8 @@ def ablations() -> str:
         headers = [" ".join([DATA_TITLES[data], case]).strip() for data, case in columns]
         header = "minus" if split[1].notna().any() else "error of"
         shown = markdown_columns([header, *headers], table, "l" + "r" * len(headers))
-        parts.append(f"**{section}**\n\n{shown}")
-    return "\n\n".join(parts)
+        tables.append(f"**{section}**\n\n{shown}")
+    return "\n\n".join(tables)
 
 
 def _rst(headers: Sequence[str], rows: Iterable[Sequence[str]], sides: str) -> str:
@@ -327,19 +324,19 @@ def _rst(headers: Sequence[str], rows: Iterable[Sequence[str]], sides: str) -> s
 
 def _boosting() -> tuple[pd.DataFrame, str]:
     """Return the rankers next to boosting, defeats first, and the name of ours, nothing set."""
-    found = _csv("boosting")
-    ours = found["method"].iloc[0]
-    order = found[found["method"] == ours].sort_values("difference")["data"]
-    return found.set_index(["data", "method"]).loc[list(order)], ours
+    fits = _csv("boosting")
+    ours = fits["method"].iloc[0]
+    order = fits[fits["method"] == ours].sort_values("difference")["data"]
+    return fits.set_index(["data", "method"]).loc[list(order)], ours
 
 
 def boosting_verdict() -> str:
     """Return the data sets on which boosting is ahead, behind and level."""
-    found, ours = _boosting()
-    found = found.xs(ours, level="method")
-    texts = found.index + found["difference"].map(" ({:+.3f})".format)
-    ahead, behind = found["high"] < 0, found["low"] > 0
-    names = [texts[ahead], texts[behind], found.index[~ahead & ~behind]]
+    fits, ours = _boosting()
+    fits = fits.xs(ours, level="method")
+    texts = fits.index + fits["difference"].map(" ({:+.3f})".format)
+    ahead, behind = fits["high"] < 0, fits["low"] > 0
+    names = [texts[ahead], texts[behind], fits.index[~ahead & ~behind]]
     ahead_on, behind_on, level_on = ("; ".join(each) or "none" for each in names)
     return (
         f"**{BOOSTING} is ahead** of ``{ours}`` on: {ahead_on}. **It is behind** on: {behind_on}. "
@@ -349,13 +346,12 @@ def boosting_verdict() -> str:
 
 def boosting_differences() -> str:
     """Return the differences in NDCG@10 from boosting, and the dictionaries that were chosen."""
-    found, ours = _boosting()
-    text = found["difference"].map("{:+.3f}".format)
-    interval = " (" + found["low"].map("{:+.3f}".format) + " to "
-    interval += found["high"].map("{:+.3f}".format) + ")"
-    found["text"] = (text + interval.where(found["low"].notna(), "")).where(text != "+nan", "")
-    others, rows = found.index.unique("method").drop(BOOSTING), []
-    for data, methods in found.groupby(level="data", sort=False):
+    fits, ours = _boosting()
+    texts = fits[["difference", "low", "high"]].map("{:+.3f}".format)
+    fits["text"] = texts["difference"] + " (" + texts["low"] + " to " + texts["high"] + ")"
+    fits["text"] = fits["text"].str.replace(r" ?\(?\+nan.*", "", regex=True)
+    others, rows = fits.index.unique("method").drop(BOOSTING), []
+    for data, methods in fits.groupby(level="data", sort=False):
         methods = methods.droplevel("data")
         row = [data, f"{methods['queries'].iloc[0]:.0f}", f"{methods.loc[BOOSTING, 'ndcg']:.3f}"]
         rows.append(
@@ -378,9 +374,9 @@ def boosting_costs() -> str:
 
 def defaults(name: str) -> str:
     """Return one of the tables behind the defaults: errors."""
-    found = _csv("defaults").query("table == @name")
-    cells = found.pivot(index="row", columns="column", values="error")
-    cells = cells.loc[found["row"].unique(), found["column"].unique()]
+    errors = _csv("defaults").query("table == @name")
+    cells = errors.pivot(index="row", columns="column", values="error")
+    cells = cells.loc[errors["row"].unique(), errors["column"].unique()]
     rows = cells.map("{:.3f}".format).replace("nan", "").reset_index().to_numpy()
     return _rst(["with", *cells.columns], rows, "l" + "r" * len(cells.columns))
 

@@ -7,14 +7,12 @@ Calls are recorded by a profiler in this process; code that runs on import is no
 from __future__ import annotations
 
 import ast
+import cProfile
 import io
-import sys
 import tokenize
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -49,26 +47,13 @@ def size_row(title: str, paths: list[Path]) -> list[Any]:
 
 
 def call_row(title: str, function: Callable[[], object]) -> list[Any]:
-    """Return the files and functions of the package that a call runs, and its deepest frames."""
-    functions: set[tuple[str, str]] = set()
-    deepest = 0
-
-    def is_package(frame: FrameType) -> bool:
-        code = frame.f_code  # neither <module> nor <lambda>, <listcomp>, ...
-        return code.co_filename.startswith(str(PACKAGE)) and not code.co_name.startswith("<")
-
-    def record(frame: FrameType, event: str, _: object) -> None:
-        nonlocal deepest
-        if event == "call" and is_package(frame):
-            functions.add((frame.f_code.co_filename, frame.f_code.co_qualname))
-            deepest = max(deepest, sum(is_package(f) for f, _ in traceback.walk_stack(frame)))
-
-    sys.setprofile(record)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return [title, len({file for file, _ in functions}), len(functions), deepest]
+    """Return the files and functions of the package that a call runs."""
+    profile = cProfile.Profile()
+    profile.runcall(function)
+    codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
+    ours = [code for code in codes if code.co_filename.startswith(str(PACKAGE))]
+    functions = [code for code in ours if not code.co_name.startswith("<")]  # no <lambda>, ...
+    return [title, len({code.co_filename for code in functions}), len(functions)]
 
 
 def run_demo() -> None:
@@ -94,7 +79,7 @@ def main() -> None:
         "RankingPursuitCV().fit": lambda: chosen.fit(X, y, groups),
         "rp-run demo -j 1 --quiet": run_demo,
     }
-    headers = ["one call passes through", "files", "functions", "frames deep"]
+    headers = ["one call passes through", "files", "functions"]
     print(tabulate([call_row(*call) for call in calls.items()], headers), end="\n\n")
 
     public = [getattr(rankpursuit, name) for name in rankpursuit.__all__]

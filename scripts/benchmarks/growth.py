@@ -1,4 +1,4 @@
-"""Measure how time and memory grow with points, unscored points and tasks, up to a million rows."""
+"""Measure how time and memory grow with points and unscored points, up to a million rows."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from benchmarks.harness import (
     in_new_process,
     peak_megabytes,
 )
-from benchmarks.runs import run, sized
 from rankpursuit import RankingPursuit, SemiSupervisedRankingPursuit
 
 N_BASIS, N_SCORED, N_CANDIDATES = 20, 100, 500
 POINTS, UNSCORED = (500, 1000, 2000, 4000, 8000), (2000, 4000, 8000, 16000, 32000)
-TASKS = (40, 160, 640)
 EXPONENTS = ("growth", "exponent", "goal", "met")
 DETAILS = ("growth", "size", "measured")
 
@@ -34,9 +32,8 @@ NOTE = f"""\
 Fits have {N_BASIS} basis functions and one BLAS thread; a time is the lowest over the rounds, each
 the second of two fits in a row, so that memory is allocated. Memory is the peak of all arrays that
 a fit allocates (tracemalloc): the kernel of the n points with the candidates, so n x n if every
-point is a candidate, but not the input. A task is a user of a small synthetic experiment with all
-eight algorithms: the time of `rp-run` over the number of tasks. The exponent is the slope of the
-logarithms, by least squares."""
+point is a candidate, but not the input. The exponent is the slope of the logarithms, by least
+squares."""
 
 
 def data(n_points: int) -> tuple[np.ndarray, np.ndarray]:
@@ -61,16 +58,6 @@ def fit_unscored(n_unscored: int) -> Callable[[], Any]:
     return partial(model.fit, X, y)
 
 
-def run_tasks(n_tasks: int) -> Callable[[], Any]:
-    """Return a run of hold-out and test users, half of the tasks each, of similar sizes."""
-    settings = sized(n_tasks // 2) | {
-        "data": "{name: synthetic, n_users: 6000, n_items: 100}",
-        "protocol.groups": [[20, 40]],
-        "protocol.test_user_bounds": [50, 60],
-    }
-    return partial(run, "demo", settings, "-j", "1")
-
-
 def megabytes(fit: Callable[[], Any]) -> float:
     """Return the peak of what a fit allocates."""
     tracemalloc.start()
@@ -80,31 +67,22 @@ def megabytes(fit: Callable[[], Any]) -> float:
     return peak / 1e6
 
 
-def curves(options: Options) -> list[tuple[Any, ...]]:
-    """Return what is measured: title, sizes, counted, unit, work of a size, goal."""
-    few = 2 if options.small else None
-    points, unscored, tasks = (sizes[:few] for sizes in (POINTS, UNSCORED, TASKS))
+def rows(options: Options) -> Entries:
+    """Measure times and memory at several sizes, and their exponents."""
     by_candidates = partial(fit_points, n_candidates=N_CANDIDATES)
     pursuit, shared = "ranking pursuit", "SS ranking pursuit, shared basis"
-    return [
-        (pursuit, points, "points", "s", fit_points, 2.1),
-        (shared, unscored, "unscored points", "s", fit_unscored, 1.15),
-        (pursuit, points, "points", "MB", fit_points, 2.1),
-        (f"{pursuit}, {N_CANDIDATES} candidates", points, "points", "MB", by_candidates, 1.1),
-        ("a run of all algorithms", tasks, "tasks", "ms per task", run_tasks, 0.05),
-    ]
-
-
-def rows(options: Options) -> Entries:
-    """Measure all curves."""
-    for title, sizes, counted, unit, work, goal in curves(options):
+    for title, every_size, counted, unit, work, goal in (
+        (pursuit, POINTS, "points", "s", fit_points, 2.1),
+        (shared, UNSCORED, "unscored points", "s", fit_unscored, 1.15),
+        (pursuit, POINTS, "points", "MB", fit_points, 2.1),
+        (f"{pursuit}, {N_CANDIDATES} candidates", POINTS, "points", "MB", by_candidates, 1.1),
+    ):
+        sizes = every_size[: 2 if options.small else None]
         if unit == "MB":
             values = np.array([megabytes(work(size)) for size in sizes])
         else:
-            prepared = [work(size) for size in sizes]
-            twice = [call for fit in prepared for call in (fit, fit)]
+            twice = [call for size in sizes for call in (work(size),) * 2]
             values = np.array([taken.min() for taken in alternate(options.rounds, *twice)[1::2]])
-            values = 1e3 * values / sizes if unit == "ms per task" else values
         name = f"{title}: {unit} against {counted}"
         yield EXPONENTS, goal_row(name, exponent(sizes, values), f"at most {goal:g}")
         for size, value in zip(sizes, values, strict=True):

@@ -9,12 +9,11 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -31,8 +30,7 @@ Row = list[Any]  # a title, values, the goal, and whether it is met (empty if th
 Entries = Iterator[tuple[tuple[str, ...], Row]]  # rows, each with the headers of its table
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Rounds of timing, whether sizes are small (to try a benchmark), and where the page is."""
 
     rounds: int = 5
@@ -40,8 +38,7 @@ class Options:
     folder: Path | None = None
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(NamedTuple):
     """A section of the page: its title, a note and its rows."""
 
     title: str

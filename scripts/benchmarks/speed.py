@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import sklearn
+from benchmarks.harness import Entries, Options, Subject, alternate, load, overrides, ratio_row
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import orthogonal_mp
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.svm import SVC
 
-from benchmarks.harness import Entries, Options, Subject, alternate, load, ratio_row
-from benchmarks.runs import INSTEAD, worker_rows
 from rankpursuit import RLS, RankingPursuit, RankingPursuitCV, RankRLS, RankSVM
+from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import Experiment, ratings_of
 from rankpursuit.experiments.methods import predict_grid
 from rankpursuit.experiments.problem import Problem
@@ -25,6 +27,18 @@ from rankpursuit.experiments.protocol import build_task, draw_users
 from rankpursuit.kernels import gamma_from_width, gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences
 
+INSTEAD = ("ours / instead", "ours, ms per task", "instead, ms", "ratio", "spread", "goal", "met")
+WAIT = ("wait", "seconds", "import numpy", "ratio", "spread", "goal", "met")
+RP_RUN = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
+ONE_UNIT = ["demo", "--fresh", "--only", "rls", "--repeats", "1", "--groups", "20-40"]
+ONE_UNIT += ["--set", "protocol.test_users=10", "--set", "protocol.holdout_users=10"]
+WAITS = {
+    "rp-run --help": (["--help"], "at most 2.3"),
+    "rp-run of a mistyped config": (["dmo.yaml"], "at most 3.8"),
+    "rp-run of one algorithm and ten users": (ONE_UNIT, "at most 23"),
+    "rp-run demo": (["demo", "--fresh"], "at most 61"),
+}
+"""Words after ``rp-run``, and the goal: 0.3, 0.5, 3 and 8 s where numpy's import takes 0.13 s."""
 SMALL = ("fit of 50 points", "ms, fastest tenth", "median", "goal", "met")
 NOTE = """\
 Hold-out tasks of the paper's data (synthetic ratings without them), at the full grids; medians over
@@ -33,7 +47,7 @@ alternating rounds; one BLAS thread. Ours and the alternative get one task at a 
 
 def rows(options: Options) -> Entries:
     """Measure everything; what is far above its goal in at most three rounds."""
-    few = replace(options, rounds=min(options.rounds, 3))
+    few = options._replace(rounds=min(options.rounds, 3))
     supervised = load("jester_supervised")
     yield from pursuit_rows(supervised, options)
     yield from least_squares_rows(supervised, few)
@@ -73,13 +87,12 @@ def compare(
     title: str, goal: str, tasks: list[Task], spec: Any, other: Callable[[Task], Any], rounds: int
 ) -> tuple[tuple[str, ...], list[Any]]:
     """Time our grid of a task next to another way to compute it."""
-
-    def ours() -> None:
-        for task in tasks:
-            predict_grid(task.problem, spec, slice(task.n_train, None))
-
-    own, others = alternate(rounds, ours, lambda: [other(task) for task in tasks])
-    return INSTEAD, ratio_row(title, own, others, others / own, 1e3 / len(tasks), goal)
+    ours, others = alternate(
+        rounds,
+        lambda: [predict_grid(task.problem, spec, slice(task.n_train, None)) for task in tasks],
+        lambda: [other(task) for task in tasks],
+    )
+    return INSTEAD, ratio_row(title, ours, others, others / ours, 1e3 / len(tasks), goal)
 
 
 def least_squares_rows(supervised: Experiment, options: Options) -> Entries:
@@ -184,4 +197,36 @@ def small_fit_rows(options: Options) -> Entries:
         yield SMALL, [name, fast, median, "at most 2", fast <= 2.0]
 
 
+def startup_rows(options: Options) -> Entries:
+    """Time what a newcomer waits for next to ``python -c "import numpy"``, in new processes."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def start(*words: str) -> None:
+            command = [sys.executable, "-c", *words]
+            subprocess.run(command, cwd=folder, capture_output=True, check=False)
+
+        for title, (words, goal) in WAITS.items():
+            waits = partial(start, RP_RUN, *words), partial(start, "import numpy")
+            own, numpy = alternate(options.rounds, *waits)
+            yield WAIT, ratio_row(title, own, numpy, own / numpy, 1.0, goal)
+
+
+def worker_rows(options: Options) -> Entries:
+    """Compare a run of about 20 seconds with one worker and with two, started before the clock."""
+    users, repeats = (10, 1) if options.small else (60, 2)
+    settings = [f"protocol.test_users={users}", f"protocol.holdout_users={users}"]
+    settings += [f"repeats={repeats}", *overrides("jester_supervised")]
+
+    def run(n_jobs: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run_experiment("jester_supervised", output=folder, n_jobs=n_jobs, overrides=settings)
+
+    run(2)  # starts two workers
+    one_worker, two = alternate(options.rounds, lambda: run(1), lambda: run(2))
+    scale = 1e3 / (2 * 3 * users * repeats)  # both roles, three groups
+    times = two, one_worker, one_worker / two
+    yield INSTEAD, ratio_row("whole run, two workers / one", *times, scale, "at least 1.9")
+
+
+STARTUP = Subject("Start-up", "", startup_rows)
 SUBJECT = Subject("Speed", NOTE, rows)

@@ -19,10 +19,8 @@ from rankpursuit.experiments import run_experiment
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare
 
-SHARES = ("05", "10", "20", "40")
 RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
 RP_RIDGE = "ranking_pursuit_ridge"
-WEIGHTED = "views split the loss: weighted minus mean"
 BASELINES = {
     "rls": "RLS",
     "kernel_matching_pursuit": "matching pursuit",
@@ -71,25 +69,28 @@ SECTIONS: dict[str, list[tuple[str, str, str, str]]] = {
         for other, title in (BASELINES | {plain: "the same without a ridge"}).items()
     ],
     "Equal numbers of basis functions": [
-        ("equal_sizes", f"{first}_{share}", f"{second}_{share}", f"{int(share)}%: {title}")
-        for share in SHARES
+        ("equal_sizes", f"{first}_{share}", second.format(share), f"{int(share)}%: {title}")
         for first, second, title in (
-            ("chosen", "random", "chosen minus random, no ridge"),
-            ("chosen_ridge", "random_ridge", "chosen minus random, with a ridge"),
-            ("chosen_ridge", "chosen", "chosen: with a ridge minus without"),
+            ("chosen", "random_{}", "chosen minus random, no ridge"),
+            ("chosen_ridge", "random_ridge_{}", "chosen minus random, with a ridge"),
+            ("chosen_ridge", "chosen_{}", "chosen: with a ridge minus without"),
+            ("chosen_ridge", RLS, "chosen minus RankRLS"),
         )
-    ]
-    + [
-        ("equal_sizes", f"chosen_ridge_{share}", RLS, f"{int(share)}%: chosen minus RankRLS")
-        for share in SHARES
+        for share in ("05", "10", "20", "40")
     ],
     "Aggregation of M near-optimal solutions": [
-        ("aggregation", f"points_{m}_{how}", f"points_{m}_mean", f"M = {m}: {how} minus mean")
-        for m, how in ((2, "borda"), (3, "median"), (3, "borda"), (5, "median"), (5, "borda"))
-    ]
-    + [
-        ("aggregation", f"loss_{m}_weighted", f"loss_{m}_mean", f"M = {m}, {WEIGHTED}")
-        for m in (2, 3, 5)
+        ("aggregation", f"{views}_{m}_{how}", second.format(m), f"M = {m}{title}: {how} minus mean")
+        for views, second, title, cases in (
+            ("points", "points_{}_mean", "", ((2, "borda"), (3, "median"), (3, "borda"))),
+            ("points", "points_{}_mean", "", ((5, "median"), (5, "borda"))),
+            (
+                "loss",
+                "loss_{}_mean",
+                ", views split the loss",
+                ((m, "weighted") for m in (2, 3, 5)),
+            ),
+        )
+        for m, how in cases
     ]
     + [
         ("aggregation", f"points_{m}_mean", "points_2_mean", f"mean: M = {m} minus M = 2")

@@ -18,6 +18,7 @@ import pandas as pd
 from benchmarks.harness import environment, in_new_process, peak_megabytes
 from pages import BOOSTING, RESULTS, ROOT, write_csv, write_pages, write_part
 from sklearn.model_selection import GroupKFold
+from studies.rankings import DATA_SETS, Queries, load_folds, ndcg, per_query
 from threadpoolctl import threadpool_limits
 
 from rankpursuit import RankingPursuitCV, RankRLS, RankRLSCV, SparseRankRLSCV
@@ -25,7 +26,6 @@ from rankpursuit.estimators.inspection import chosen_terms
 from rankpursuit.metrics import Array, ndcg_error
 from rankpursuit.reporting.statistics import compare
 from rankpursuit.writing import write_atomically
-from studies.rankings import DATA_SETS, Queries, load_folds, ndcg, per_query
 
 KEPT = RESULTS / "boosting.json"
 PAGE = ROOT / "docs" / "guide" / "comparison.rst"
@@ -144,9 +144,8 @@ def pursuit(train: Queries, **options: Any) -> Fitted:
 def linear(train: Queries) -> Fitted:
     """Fit RankRLS with a linear kernel: one weight for each feature."""
     model = RankRLSCV(kernel="linear", **BY_NDCG).fit(*train)
-    weights = model.coef_
-    used = np.count_nonzero(weights)
-    return Fitted(model.predict, weights.nbytes, used, used, model.best_params_)
+    used = np.count_nonzero(model.coef_)
+    return Fitted(model.predict, model.coef_.nbytes, used, used, model.best_params_)
 
 
 def rank_rls(train: Queries) -> Fitted:
@@ -172,9 +171,6 @@ METHODS: dict[str, Callable[[Queries], Fitted]] = {
     "XGBoost": partial(boosted, XGBoost, "max_depth", (3, 6)),
 }
 MOST_ROWS = {"RankRLS": 10_000}
-
-
-# Measurements
 
 
 def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:

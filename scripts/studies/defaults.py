@@ -93,11 +93,12 @@ def main() -> None:
         "held-back": mean_errors(HELD_BACK, measure_defaults),
         "others": mean_errors(SETS, measure_others),
     }
-    rows = []
-    for name, table in tables.items():
-        for row, values in table.iterrows():
-            words = row if isinstance(row, str | int) else ", ".join(row)
-            rows += [[name, words, *cell] for cell in values.dropna().items()]
+    rows = [
+        [name, row if isinstance(row, str | int) else ", ".join(row), *cell]
+        for name, table in tables.items()
+        for row, values in table.iterrows()
+        for cell in values.dropna().items()
+    ]
     columns = ["table", "row", "column", "error"]
     write_csv(RESULTS / "defaults.csv", pd.DataFrame(rows, columns=columns))
     write_pages()

@@ -5,9 +5,8 @@ choosing parameters. It is fitted, for each data set, to its supervised table, a
 others. The chi-square of a cell is the squared difference of measured and published error in
 standard errors, ours and the paper's together.
 
-Runs keep errors over whole grids for units of 50 random users: the hold-out users of one repeat.
-Parameters are chosen on some units and tested on another, so that any rule of choice is judged from
-the same runs.
+Runs keep errors over whole grids for units of 50 random users. Parameters are chosen on some units
+and tested on another, so that any rule of choice is judged from the same runs.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,13 +150,13 @@ def main(folder: Path, tables: tuple[int, ...]) -> None:
     Writes results/interpretations.csv and interpretations_claims.csv.
     """
     tables = tables or tuple(EXPERIMENTS)
-    common = {"output": folder, "n_jobs": -1, "quiet": False}
-    for number, name in ((number, EXPERIMENTS[number]) for number in tables):
-        run_experiment(CONFIGS / "interpretations" / f"{name}.yaml", **common)
+    run = partial(run_experiment, output=folder, n_jobs=-1, quiet=False)
+    for number in tables:
+        name = f"{EXPERIMENTS[number]}.yaml"
+        run(CONFIGS / "interpretations" / name)
         for one in INTERPRETATIONS:
             if one.run and number in one.tables:
-                config = CONFIGS / f"{name}.yaml"
-                run_experiment(config, overrides=one.overrides(number), **common)
+                run(CONFIGS / name, overrides=one.overrides(number))
     rows, cells = zip(*(describe(one, folder, tables) for one in INTERPRETATIONS), strict=True)
     rows = [row for row in rows if row[1] or row is rows[0]]  # those that were run
     columns = ["interpretation", "tables", "claims_that_hold", "comparisons_that_agree"]
