@@ -193,7 +193,8 @@ def measure(method: str, data: str, fold: str) -> dict[str, Any] | None:
     predictions = fitted.predict(test.X)
     taken = time.process_time() - done
     costs = (done - begun, 1e6 * taken / len(predictions), memory, fitted.size / 1e3)
-    return dict(zip(COST_COLUMNS, (*costs, fitted.n_functions, fitted.n_features), strict=True)) | {
+    sizes = fitted.n_functions, fitted.n_features
+    return dict(zip(COST_COLUMNS, map(float, (*costs, *sizes)), strict=True)) | {
         "chosen": {key: str(value) for key, value in fitted.chosen.items()},
         "ndcg": per_query(test, predictions, ndcg).round(6).tolist(),
     }
