@@ -7,12 +7,14 @@ Calls are recorded by a profiler in this process; code that runs on import is no
 from __future__ import annotations
 
 import ast
-import cProfile
 import io
+import sys
 import tokenize
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -47,13 +49,29 @@ def size_row(title: str, paths: list[Path]) -> list[Any]:
 
 
 def call_row(title: str, function: Callable[[], object]) -> list[Any]:
-    """Return the files and functions of the package that a call runs."""
-    profile = cProfile.Profile()
-    profile.runcall(function)
-    codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
-    ours = [code for code in codes if code.co_filename.startswith(str(PACKAGE))]
-    functions = [code for code in ours if not code.co_name.startswith("<")]  # no <lambda>, ...
-    return [title, len({code.co_filename for code in functions}), len(functions)]
+    """Return the own files, functions and classes that a call runs, and its deepest own frames."""
+    functions: set[tuple[str, str]] = set()
+    deepest = 0
+
+    def is_own(frame: FrameType) -> bool:
+        code = frame.f_code  # neither <module> nor <lambda>, <listcomp>, ...
+        return code.co_filename.startswith(str(PACKAGE)) and not code.co_name.startswith("<")
+
+    def record(frame: FrameType, event: str, _: object) -> None:
+        nonlocal deepest
+        if event == "call" and is_own(frame):
+            functions.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+            deepest = max(deepest, sum(is_own(one) for one, _ in traceback.walk_stack(frame)))
+
+    sys.setprofile(record)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    files = {file for file, _ in functions}
+    heads = {(file, name.split(".")[0]) for file, name in functions if "." in name}
+    classes = [1 for file, name in heads if f"\nclass {name}" in Path(file).read_text()]
+    return [title, len(files), len(functions), len(classes), deepest]
 
 
 def run_demo() -> None:
@@ -79,14 +97,16 @@ def main() -> None:
         "RankingPursuitCV().fit": lambda: chosen.fit(X, y, groups),
         "rp-run demo -j 1 --quiet": run_demo,
     }
-    headers = ["one call passes through", "files", "functions"]
+    headers = ["one call passes through", "files", "functions", "classes", "frames deep"]
     print(tabulate([call_row(*call) for call in calls.items()], headers), end="\n\n")
 
     public = [getattr(rankpursuit, name) for name in rankpursuit.__all__]
     estimators = [x for x in public if isinstance(x, type) and issubclass(x, BaseEstimator)]
-    ours = {x: [c for c in x.__mro__ if c.__module__.startswith("rankpursuit")] for x in estimators}
-    rows = [[kind.__name__, len(classes)] for kind, classes in ours.items()]
-    print(tabulate(rows, ["estimator", "classes of the package in its MRO"]))
+    behind = []
+    for one in estimators:
+        own = [x for x in one.__mro__ if x.__module__.startswith("rankpursuit")]
+        behind.append([one.__name__, len(own)])
+    print(tabulate(behind, ["estimator", "own classes in its MRO"]))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ from benchmarks.harness import Entries, Options, Subject, alternate, load, overr
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import orthogonal_mp
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.svm import SVC
 
 from rankpursuit import RLS, RankingPursuit, RankingPursuitCV, RankRLS, RankSVM
 from rankpursuit.experiments import run_experiment
@@ -51,7 +50,6 @@ def rows(options: Options) -> Entries:
     supervised = load("jester_supervised")
     yield from pursuit_rows(supervised, options)
     yield from least_squares_rows(supervised, few)
-    yield from svm_rows(supervised, few)
     yield from cross_validation_rows(few)
     yield from small_fit_rows(options)
     yield from worker_rows(few)
@@ -67,7 +65,6 @@ class Task:
         self.n, self.n_train = self.problem.n_scored, self.problem.n_train
         self.X, _, self.X_test = np.split(self.problem.features[0], [self.n, self.n_train])
         self.y = self.problem.scores[0, : self.n]
-        self.better, self.worse = np.nonzero(self.y[:, None] > self.y[None, :])
 
     def kernels(self, X: np.ndarray) -> np.ndarray:
         """Return the kernel of points with the scored points at each width."""
@@ -126,32 +123,6 @@ def pursuit_rows(supervised: Experiment, options: Options) -> Entries:
     spec = supervised.algorithms["ranking_pursuit"].model_copy(update={"fitting": "backfit"})
     title = "ranking pursuit / orthogonal_mp"
     yield compare(title, "at least 8", tasks, spec, path, options.rounds)
-
-
-def svm_rows(supervised: Experiment, options: Options) -> Entries:
-    """Compare RankSVM with SVC on a task of median size."""
-    tasks = sorted(holdout_tasks(supervised, 3 if options.small else 40), key=lambda task: task.n)
-    task = tasks[len(tasks) // 2]
-    spec = supervised.algorithms["rank_svm"].model_copy(update={"loss": "hinge"})
-    title = f"RankSVM / SVC on the kernel of pairs, {task.n} points"
-    other = partial(svc_grid, Cs=spec.C)
-    yield compare(title, "at least 40", [task], spec, other, options.rounds)
-
-
-def svc_grid(task: Task, Cs: Sequence[float]) -> None:
-    """Fit SVC to the kernel of the pairs' differences, and predict, for each width and C."""
-    # SVC wants two classes and fits an intercept: every pair in both directions makes it vanish.
-    first, second = np.hstack([[task.better, task.worse], [task.worse, task.better]])
-    labels = np.repeat([1, -1], len(task.better))
-    for kernel, new in zip(task.kernels(task.X), task.kernels(task.X_test), strict=True):
-        differences = kernel[first] - kernel[second]
-        pair_kernel = differences[:, first] - differences[:, second]
-        for C in Cs:
-            model = SVC(C=C / 2, kernel="precomputed").fit(pair_kernel, labels)
-            weights = np.zeros(task.n)
-            np.add.at(weights, first[model.support_], model.dual_coef_[0])
-            np.subtract.at(weights, second[model.support_], model.dual_coef_[0])
-            _ = new @ weights
 
 
 def cross_validation_rows(options: Options) -> Entries:
