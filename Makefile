@@ -63,7 +63,6 @@ by-user: $(READY)  ## the inferred set-up with parameters chosen for each user; 
 	$(BIN)/python scripts/study.py by-user
 
 ablations: $(READY)  ## what is behind the claims that fail; resumable
-	$(BIN)/rp-run configs/ablations/*.yaml --output results/ablations $(OPTIONS)
 	$(BIN)/python scripts/study.py ablations
 
 test: $(DEV)  ## set up and run the tests

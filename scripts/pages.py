@@ -1,37 +1,38 @@
-"""Fill the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
+"""Write the generated parts of the pages in `PAGES`: ``python scripts/pages.py``.
 
-A part stands between ``<!-- NAME -->`` and ``<!-- end -->``. Its numbers come from the files under
-``results/``; a test fails if a page is out of date. Studies and benchmarks write their parts,
-tables and figures with the functions at the end.
+A part stands between ``<!-- NAME -->`` and ``<!-- end -->``, in the guide between ``.. NAME`` and
+``.. end``. Its numbers come from committed files under ``results/``, so that nothing is run; a test
+fails if a page is out of date. Studies write CSV files and figures with the functions at the end,
+and then the pages.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 from typing import get_args
 
 import pandas as pd
 import yaml
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from tabulate import tabulate
 
-from rankpursuit.experiments.methods import METHODS, METRICS
+from rankpursuit.experiments.methods import METHODS
 from rankpursuit.reporting.claims import (
     Outcome,
     Verdict,
+    is_within,
     judge_claims,
     published_tables,
     published_tolerance,
 )
 from rankpursuit.reporting.figures import INK, figure_style
-from rankpursuit.reporting.render import markdown_columns
+from rankpursuit.reporting.render import markdown_columns, signed, to_markdown
 from rankpursuit.reporting.results import Results, load_results
-from rankpursuit.reporting.tables import published_cells
+from rankpursuit.reporting.tables import all_tables, published_cells
 from rankpursuit.text import duration
 from rankpursuit.writing import replacing, write_atomically
 
@@ -44,12 +45,14 @@ EXPERIMENTS = {
     5: "jester_crrp",
 }
 DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
-RESULTS = ROOT / "results"
+RESULTS, CONFIGS = ROOT / "results", ROOT / "configs"
 REFERENCE = RESULTS / "reference"
 INFERRED = REFERENCE / "inferred"
 LOG = REFERENCE / "log.yaml"
-NAMES = ("README.md", "results/README.md", "results/ablations.md", "results/reference/README.md")
-PAGES = tuple(ROOT / name for name in NAMES)
+FILLS = {"user": "all ratings", "items": "items at hand", "set": "items at hand, apart"}
+BOOSTING = "LightGBM"  # what the rankers are compared with
+NAMES = ("README.md", "results/README.md", "results/reproduction.md", "results/reference/README.md")
+PAGES = tuple(ROOT / name for name in (*NAMES, "docs/guide/comparison.rst"))
 
 
 @cache
@@ -103,17 +106,14 @@ def claims() -> str:
     judged = [judge_claims(list(of.values())) for of in (runs(), runs() | inferred)]
     rows = []
     for of_text, of_inferred in zip(*judged, strict=True):
-        row = [str(of_text.claim), *_verdict(of_text)]
         concerned = inferred.keys() & set(of_text.claim.tables)
-        rows.append([*row, *(_verdict(of_inferred) if concerned else ("", ""))])
-    headers = ["the paper says", "as the text has it", "mean difference"]
-    headers += ["as inferred", "mean difference"]
-    return markdown_columns(headers, rows, "l" * len(headers))
+        rows.append([of_text.claim, _verdict(of_text), _verdict(of_inferred) if concerned else ""])
+    return markdown_columns(["the paper says", "as the text has it", "as inferred"], rows, "lll")
 
 
-def _verdict(judged: Verdict) -> tuple[str, str]:
+def _verdict(judged: Verdict) -> str:
     share = judged.reason.removesuffix(" comparisons agree").replace(" of ", "/")
-    return f"{judged.outcome}, {share}. {judged.sentence}", judged.size
+    return f"{judged.outcome}, {share}"
 
 
 def _setups() -> dict[str, dict[int, Results]]:
@@ -122,26 +122,15 @@ def _setups() -> dict[str, dict[int, Results]]:
 
 
 def story() -> str:
-    """Return how much reproduces, the central claim in words, and how good the mean rating is."""
-    lines, central = [], []
+    """Return how much reproduces in each set-up, and how good the mean rating is."""
+    lines = []
     for setup, found in _setups().items():
-        verdicts = judge_claims(list(found.values()))
-        outcomes = Counter(one.outcome for one in verdicts)
-        central += [
-            f"  - *Table {one.claim.tables[0]}, {setup} ({one.outcome}):* {one.sentence}"
-            for one in verdicts
-            if one.claim.id.endswith("-semi-supervised-best")
-        ]
+        outcomes = Counter(one.outcome for one in judge_claims(list(found.values())))
         lines.append(
             f"- **With {setup}** {_count_within(_cells(found.values()))} published figures are "
             f"within tolerance, and {outcomes['holds']} of {outcomes.total()} claims hold "
             f"({outcomes['partly']} partly)."
         )
-    lines += [
-        "- **The central claim**, that semi-supervised (SS) ranking pursuit beats all methods of "
-        "its table (in brackets: groups of users):",
-        *central,
-    ]
     parts = []
     for data, run in (("MovieLens", runs()[3]), ("Jester", runs()[1])):
         errors = _mean_errors(run)
@@ -154,23 +143,26 @@ def story() -> str:
     return "\n".join(lines)
 
 
+def central_claim() -> str:
+    """Return against whom semi-supervised ranking pursuit is better and worse in each set-up."""
+    lines = [
+        "The central claim is that semi-supervised (SS) ranking pursuit beats all methods of its "
+        "table. In brackets: groups of users.",
+        "",
+    ]
+    for setup, found in _setups().items():
+        lines += [
+            f"- *Table {judged.claim.tables[0]}, {setup} ({judged.outcome}):* {judged.sentence}"
+            for judged in judge_claims(list(found.values()))
+            if judged.claim.id.endswith("-semi-supervised-best")
+        ]
+    return "\n".join(lines)
+
+
 def _mean_errors(run: Results) -> pd.Series:
     """Return the mean disagreement error of each algorithm over the groups."""
     rows = run.repeats[run.repeats["metric"] == "disagreement"]
     return rows.groupby("algorithm")["test_error"].mean()
-
-
-def baselines() -> str:
-    """Return the errors of the baselines and of the best method, group by group."""
-    rows = []
-    for number, run in ((number, run) for number, run in runs().items() if number != 5):
-        means = run.repeats.groupby(["algorithm", "group"])["test_error"].mean().unstack()
-        best = means.drop(list(run.baselines)).mean(axis=1).idxmin()
-        for label in (*run.baselines, best):
-            title = run.algorithms[label] + ", the best of the paper's methods" * (label == best)
-            errors = [f"{means.loc[label, group]:.3f}" for group in run.groups]
-            rows.append([published_tables()[number].title, title, *errors])
-    return markdown_columns(["experiment", "", *run.groups], rows, "llrrr")
 
 
 def draw_published(path: Path) -> None:
@@ -198,18 +190,18 @@ def draw_published(path: Path) -> None:
 
 
 def cells() -> str:
-    """Return for each table how many distinct cells are within tolerance, and how far off."""
+    """Return how many distinct cells are within tolerance, and the mean deviation of all."""
+    setups = [_cells(runs(folder).values()) for folder in (REFERENCE, INFERRED)]
     rows = []
-    for setup, folder in (("the text's", REFERENCE), ("inferred", INFERRED)):
-        found = _cells(runs(folder).values())
-        for (number, metric), own in found.groupby(["table", "metric"]):
-            row = [setup, number, metric.replace("_", " "), f"± {published_tolerance(metric):g}"]
-            row += [_count_within(own), f"{own['difference'].mean():+.3f}"]
-            rows.append([*row, f"{own['difference'].abs().mean():.3f}"])
-        rows.append([setup, "all", "", "", _count_within(found), "", ""])
-    headers = ["set-up", "table", "error", "tolerance", "distinct cells within"]
-    headers += ["mean deviation", "mean size of it"]
-    return markdown_columns(headers, rows, "lrlrrrr")
+    for number, metric in dict.fromkeys(zip(setups[0]["table"], setups[0]["metric"], strict=True)):
+        row = [number, metric.replace("_", " "), f"± {published_tolerance(metric):g}"]
+        for setup in setups:
+            cells = setup[(setup["table"] == number) & (setup["metric"] == metric)]
+            row += [_count_within(cells), f"{cells['difference'].mean():+.3f}"]
+        rows.append(row)
+    counts = [word for setup in setups for word in (_count_within(setup), "")]
+    headers = ["table", "error", "tolerance", "the text's", "deviation", "inferred", "deviation"]
+    return markdown_columns(headers, [*rows, ["all", "", "", *counts]], "rlrrrrr")
 
 
 def headline() -> str:
@@ -246,33 +238,186 @@ def stopping() -> str:
     return markdown_columns(headers, rows, "lrrrr")
 
 
-def equal_sizes() -> str:
-    """Return the test errors of chosen and of random basis functions at the same number of them."""
+# Studies, from the CSV files that they wrote
+
+
+def _csv(name: str) -> pd.DataFrame:
+    return pd.read_csv(RESULTS / f"{name}.csv")
+
+
+def inference() -> str:
+    """Return how well each kind of features fits the published tables.
+
+    The rule of the configs tunes lambda on all hold-out users, with a width for each method.
+    """
+    setups = _csv("inference")
+    setups["power"] = setups["power"].astype(object).fillna("tuned")
+    features, rule = ["fill_over", "reference_users"], ["holdout", "power", "shared", "size"]
+    tables = setups.pivot(index=[*features, *rule], columns="table").drop(columns=["data"])
+    configs = (0, "tuned", "none", "holdout")
+    within = tables["within_tolerance"].xs(configs, level=rule).sum(axis=1)
+    chi = tables["chi_square"].assign(both=lambda chi: chi[1] + chi[3])
+    of_configs = chi.xs(configs, level=rule)
+    best, fitted = chi.groupby(features).min(), chi.groupby(features)[3].idxmin()
+    samples = setups.dropna().groupby([*features, "table"])["best_in_samples"].first()
     rows = []
-    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
-        row = [f"{share:.0%}"]
-        for number in (1, 3):
-            curves = runs()[number].curves
-            at = curves[(curves["axis"] == "n_basis") & ((curves["value"] - share).abs() < 1e-9)]
-            means = at.groupby("algorithm")["test_error"].mean()
-            row += [f"{means[label]:.3f}" for label in ("ranking_pursuit", "sparse_rank_rls")]
-        rows.append(row)
-    headers = ["basis functions", "Jester: chosen", "random", "MovieLens: chosen", "random"]
-    return markdown_columns(headers, rows, "rrrrr")
+    for fill, number in of_configs.index:
+        at, row = (fill, number), [number, FILLS[fill]]
+        for table in (1, 3):
+            chi_squares = (of_configs.loc[at, table], best.loc[at, table])
+            row += [*(f"{x:.0f}" for x in chi_squares), f"{samples[*at, table]:.0%}"]
+        chi_squares = of_configs.loc[at, 4], chi.loc[fitted[at], 4], best.loc[at, "both"]
+        rows.append([*row, *(f"{x:.0f}" for x in chi_squares), within[at]])
+    headers = ["reference users", "median over", "Table 1", "best", "in samples"]
+    headers += ["Table 3", "best", "in samples", "Table 4", "by best of 3"]
+    headers += ["Tables 1 and 3, best", "cells, of 102"]
+    return markdown_columns(headers, rows, "rl" + "r" * 10)
 
 
-MAKERS = (matrix, log, claims, story, baselines, cells, headline, stopping, equal_sizes)
+def interpretations() -> str:
+    """Return what each interpretation of the paper changes."""
+    every = _csv("interpretations")
+    off = every["measured"] - every["published"]
+    every = every.assign(off=off, within=is_within(off, every["tolerance"]))
+    ranking, jester = every["metric"] == "disagreement", every["table"].isin([1, 2, 5])
+    kinds = ((ranking & jester, 3), (ranking & ~jester, 3), (~ranking, 1))
+    rows = []
+    for row in _csv("interpretations_claims").fillna("").itertuples():
+        at = every["interpretation"] == row.interpretation
+        counts = [every["within"][at].sum(), row.claims_that_hold, row.comparisons_that_agree]
+        means = [f"{x:+.{n}f}" if abs(x := off[at & of].mean()) < 1e3 else "" for of, n in kinds]
+        tables = "all" if row.tables == "1 2 3 4 5" else row.tables
+        rows.append([row.interpretation, tables, *counts, *means])
+    headers = ["interpretation", "tables", "cells, of 102", "claims, of 19", "comparisons"]
+    headers += ["Jester", "MovieLens", "squared error"]
+    return markdown_columns(headers, rows, "llrrrrrr")
+
+
+def by_user() -> str:
+    """Return how SS ranking pursuit compares if parameters are chosen for each user."""
+    comparisons = _csv("by_user").set_index(["compared_with", "table"])
+    rows = []
+    for label in comparisons.index.unique("compared_with"):
+        rows.append([METHODS[label].title])
+        for table in (4, 2):
+            row = comparisons.loc[label, table]
+            mean, low, high = (signed(row[name], 4) for name in ("difference", "low", "high"))
+            counts = f"{row['groups_ahead']:.0f}, {row['significantly']:.0f}"
+            rows[-1] += [f"{mean} ({low} to {high})", counts]
+    headers = ["SS ranking pursuit minus", "Table 4", "ahead", "Table 2", "ahead"]
+    return markdown_columns(headers, rows, "lrrrr")
+
+
+def ablations() -> str:
+    """Return a table of differences for each section, in bold if the interval excludes zero.
+
+    Questions that differ in what comes before ": " or ", minus " share a row.
+    """
+    answers = _csv("ablations")
+    significant = (answers["low"] > 0) | (answers["high"] < 0)
+    text = answers["difference"].map(partial(signed, decimals=4))
+    answers["text"] = text.where(~significant, "**" + text + "**")
+    tables = []
+    for section, rows in answers.groupby("section", sort=False):
+        split = rows["question"].str.extract(r"^(?:(\d+%): |([\w-]+), minus )?(.*)$")
+        rows = rows.assign(case=split[0].fillna(split[1]).fillna(""), asked=split[2])
+        columns = list(dict.fromkeys(zip(rows["data"], rows["case"], strict=True)))
+        columns.sort(key=lambda column: column[0])
+        cells = rows.pivot(index="asked", columns=["data", "case"], values="text").fillna("")
+        table = cells.loc[rows["asked"].unique(), columns].reset_index().to_numpy()
+        headers = [" ".join([DATA_TITLES[data], case]).strip() for data, case in columns]
+        header = "minus" if split[1].notna().any() else "error of"
+        shown = markdown_columns([header, *headers], table, "l" + "r" * len(headers))
+        tables.append(f"**{section}**\n\n{shown}")
+    return "\n\n".join(tables)
+
+
+def _rst(headers: Sequence[str], rows: Iterable[Sequence[str]], sides: str) -> str:
+    """Return a table in reStructuredText."""
+    align = ["left" if side == "l" else "right" for side in sides]
+    return tabulate(rows, headers, "rst", colalign=align, disable_numparse=True)
+
+
+def _boosting() -> tuple[pd.DataFrame, str]:
+    """Return the rankers next to boosting, defeats first, and the name of ours, nothing set."""
+    fits = _csv("boosting")
+    ours = fits["method"].iloc[0]
+    order = fits[fits["method"] == ours].sort_values("difference")["data"]
+    return fits.set_index(["data", "method"]).loc[list(order)], ours
+
+
+def boosting_verdict() -> str:
+    """Return the data sets on which boosting is ahead, behind and level."""
+    fits, ours = _boosting()
+    fits = fits.xs(ours, level="method")
+    texts = fits.index + fits["difference"].map(" ({:+.3f})".format)
+    ahead, behind = fits["high"] < 0, fits["low"] > 0
+    names = [texts[ahead], texts[behind], fits.index[~ahead & ~behind]]
+    ahead_on, behind_on, level_on = ("; ".join(each) or "none" for each in names)
+    return (
+        f"**{BOOSTING} is ahead** of ``{ours}`` on: {ahead_on}. **It is behind** on: {behind_on}. "
+        f"**Level**, by the intervals: {level_on}."
+    )
+
+
+def boosting_differences() -> str:
+    """Return the differences in NDCG@10 from boosting, and the dictionaries that were chosen."""
+    fits, ours = _boosting()
+    texts = fits[["difference", "low", "high"]].map("{:+.3f}".format)
+    fits["text"] = texts["difference"] + " (" + texts["low"] + " to " + texts["high"] + ")"
+    fits["text"] = fits["text"].str.replace(r" ?\(?\+nan.*", "", regex=True)
+    others, rows = fits.index.unique("method").drop(BOOSTING), []
+    for data, methods in fits.groupby(level="data", sort=False):
+        methods = methods.droplevel("data")
+        row = [data, f"{methods['queries'].iloc[0]:.0f}", f"{methods.loc[BOOSTING, 'ndcg']:.3f}"]
+        rows.append(
+            [*row, *methods["text"].reindex(others, fill_value=""), methods["chosen"][ours]]
+        )
+    return _rst(
+        ["data", "queries", BOOSTING, *others, "chosen in the folds"],
+        rows,
+        "lrr" + "r" * len(others) + "l",
+    )
+
+
+def boosting_costs() -> str:
+    """Return times and sizes of each method on some of the data sets."""
+    costs = _boosting()[0].dropna(subset="fit_seconds").loc[:, "fit_seconds":"features"]
+    headers = ["fit, s", "predict, ms", "memory, MB", "model, kB", "functions or trees", "features"]
+    rows = [[*names, *map("{:.4g}".format, row)] for names, *row in costs.itertuples()]
+    return _rst(["data", "method", *headers], rows, "ll" + "r" * len(headers))
+
+
+def defaults(name: str) -> str:
+    """Return one of the tables behind the defaults: errors."""
+    errors = _csv("defaults").query("table == @name")
+    cells = errors.pivot(index="row", columns="column", values="error")
+    cells = cells.loc[errors["row"].unique(), errors["column"].unique()]
+    rows = cells.map("{:.3f}".format).replace("nan", "").reset_index().to_numpy()
+    return _rst(["with", *cells.columns], rows, "l" + "r" * len(cells.columns))
+
+
+MAKERS = (matrix, log, claims, story, central_claim, cells, headline, stopping)
+MAKERS += (inference, interpretations, by_user, ablations)
+MAKERS += (boosting_verdict, boosting_differences, boosting_costs)
 PARTS: dict[str, Callable[[], str]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
+PARTS |= {name: partial(defaults, name) for name in _csv("defaults")["table"].unique()}
+
+
+# Writing
 
 
 def with_part(text: str, name: str, content: str) -> str:
     """Return a page with one of its generated parts replaced."""
-    part = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", flags=re.DOTALL)
-    return part.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text)
+    for begin, end in ((f"<!-- {name} -->\n", "\n<!-- end -->"), (f".. {name}\n\n", "\n\n.. end")):
+        before, marker, rest = text.partition(begin)
+        if marker:
+            text = f"{before}{begin}{content}{end}{rest.partition(end.strip())[2]}"
+    return text
 
 
 def write_part(page: Path, name: str, content: str) -> None:
-    """Replace a generated part of a page, whose numbers come from runs that are not kept."""
+    """Replace a generated part of a page, whose numbers come from measurements."""
     text = page.read_text(encoding="utf-8")
     write_atomically(page, with_part(text, name, content).encode())
     print(f"wrote {page}")
@@ -290,40 +435,37 @@ def save_figure(figure: Figure, path: Path) -> None:
         figure.savefig(file, format=path.suffix[1:], **options)
 
 
-def draw_panels(
-    path: Path, height: float, xlabel: str, panels: Mapping[str, Callable[[Axes], None]]
-) -> None:
-    """Write a figure of errors, with a panel for each title and one legend.
-
-    Panels whose titles have the same first line share their y-axis.
-    """
-    with figure_style():
-        figure, first = Figure(figsize=(10.5, height)), dict[str, Axes]()
-        all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axes, (title, draw) in zip(all_axes, panels.items(), strict=True):
-            same = first.setdefault(title.split("\n")[0], axes)
-            if same is not axes:
-                axes.sharey(same)
-            draw(axes)
-            axes.set(title=title, xlabel=xlabel)
-        all_axes[0].set_ylabel(METRICS["disagreement"].label.replace(" (", "\n("))
-        all_axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        save_figure(figure, path)
-
-
 def filled(text: str) -> str:
     """Regenerate the parts of a page that come from committed results."""
+    lines = text.splitlines()
     for name, make in PARTS.items():
-        if f"<!-- {name} -->" in text:
+        if f"<!-- {name} -->" in lines or f".. {name}" in lines:
             text = with_part(text, name, make())
     return text
 
 
-def main() -> None:
-    """Write the pages."""
+def looked_at(run: Results, others: Iterable[Results]) -> str:
+    """Return the tables of a run that are kept as Markdown; its CSV files have the others."""
+    tables = all_tables([run], others=list(others), compare=True)
+    kept = ("-errors", "-sparsity", "-claims")
+    return to_markdown([table for table in tables if table.id.endswith(kept)])
+
+
+def write_pages() -> None:
+    """Write the generated parts of all pages."""
     for page in PAGES:
         write_atomically(page, filled(page.read_text(encoding="utf-8")).encode())
         print(f"wrote {page.relative_to(ROOT)}")
+
+
+def main() -> None:
+    """Write the pages, and the tables and the figure of the reference."""
+    write_pages()
+    for folder in (REFERENCE, INFERRED):
+        for run in runs(folder).values():
+            page = run.folder / "tables.md"
+            write_atomically(page, looked_at(run, runs(folder).values()).encode())
+            print(f"wrote {page.relative_to(ROOT)}")
     draw_published(RESULTS / "published.svg")
 
 

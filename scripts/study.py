@@ -1,13 +1,10 @@
-"""Run a study and write its page in ``results/``: ``python scripts/study.py NAME``."""
-
-from __future__ import annotations
+"""Run a study, and write its CSV file in ``results/`` and the pages: ``study.py NAME``."""
 
 import click
-from studies import ablations, defaults, inference, interpretations, letor
+from studies import ablations, boosting, defaults, inference, interpretations
 
-STUDIES = [ablations.main, interpretations.by_user, defaults.main, inference.main]
-STUDIES += [interpretations.main, letor.main]
-main = click.Group(help=__doc__, commands=STUDIES)
+STUDIES = [ablations.main, boosting.main, defaults.main, inference.main, interpretations.main]
+main = click.Group(help=__doc__, commands=[*STUDIES, interpretations.by_user])
 
 if __name__ == "__main__":
     main()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import numpy as np
+import pages
 import pandas as pd
 import pytest
 from small_experiment import run_into, run_of, small_config
@@ -12,23 +12,28 @@ from rankpursuit.experiments.config import load_experiment
 
 ROOT = Path(__file__).parents[1]
 
-CONFIGS = {path.stem: path for path in (ROOT / "configs" / "ablations").glob("*.yaml")}
+CONFIGS = set((ROOT / "configs" / "ablations").glob("*.yaml"))
+RUNS = {name: (config, overrides) for name, config, overrides in ablations.runs()}
 QUESTIONS = [one for questions in ablations.SECTIONS.values() for one in questions]
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-def test_a_config_has_the_algorithms_that_are_asked_about(name):
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_has_the_algorithms_that_are_asked_about(name):
     data, _, run = name.partition("_")
-    experiment = load_experiment(CONFIGS[name])
-    asked = [one for one in QUESTIONS if one[0] == run]
+    experiment = load_experiment(*RUNS[name])
+    asked = [question for question in QUESTIONS if question[0] == run]
     assert asked
-    assert experiment.data.name == data
+    assert (experiment.name, experiment.data.name) == (name, data)
+    if run.startswith("scored_"):
+        assert experiment.protocol.scored_share == int(run[-2:]) / 100
     for _, first, second, _ in asked:
         assert {first, second} <= set(experiment.algorithms)
 
 
-def test_every_question_has_a_config():
-    assert {f"jester_{one[0]}" for one in QUESTIONS} <= set(CONFIGS)
+def test_every_question_has_a_run_and_every_config_is_run():
+    assert {f"jester_{question[0]}" for question in QUESTIONS} <= set(RUNS)
+    assert {config for config, _ in RUNS.values()} == CONFIGS
+    assert len(RUNS) == 17
 
 
 def test_differences_are_paired_over_test_users(tmp_path, monkeypatch):
@@ -47,7 +52,7 @@ def test_differences_are_paired_over_test_users(tmp_path, monkeypatch):
     assert answer["low"] < answer["difference"] < answer["high"]
     own = users[users["algorithm"] == "rank_rls"]
     assert answer["first_share"] == pytest.approx((own["n_basis"] / own["n_points"]).mean())
-    text = ablations.to_markdown(pd.DataFrame([answer]))
-    assert "### a section" in text
+    monkeypatch.setattr(pages, "_csv", lambda name: pd.DataFrame([answer]))
+    text = pages.ablations()
+    assert "**a section**" in text
     assert f"{abs(answer['difference']):.4f}" in text
-    assert np.isfinite(answer["low"])

@@ -128,5 +128,5 @@ def test_the_features_that_made_the_cells_are_found():
         (Features(*features), Rule()): {3: cells_of(3, errors_around(3, shift))}
         for features, shift in shifts.items()
     }
-    found = inference.interval(setups, 3)
+    found = inference.best_in_samples(setups, 3)
     assert found == {("user", 10): 0.0, ("user", 20): 1.0, ("set", 20): 0.0}

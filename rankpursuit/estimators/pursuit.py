@@ -615,8 +615,8 @@ class RankingPursuit(_Pursuit):
     memory may be a memory map, come in blocks (`fit_blocks`, `partial_fit`) or be on a cluster
     (`block_gram`).
 
-    The defaults do well on data of different kinds (results/defaults.md). The pursuit of the
-    paper is ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
+    The defaults do well on data of different kinds (``docs/guide/comparison.rst``). The pursuit of
+    the paper is ``fitting="basic", ridge=0, group_weight="pairs", n_candidates=None``.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.json_schema import GenerateJsonSchema
 
 from rankpursuit.datasets import Ratings, load_named, load_ratings, make_ratings
 from rankpursuit.errors import ConfigError
@@ -354,12 +355,15 @@ def _metric(name: str, info: ValidationInfo) -> str:
     return name
 
 
+_WIDTHS: Any = {"base": 2, "from": -15, "to": 15}
+
+
 class KernelSpec(Section):
     """The Gaussian kernel."""
 
     parameter: WidthParameter = "sigma"
     """Meaning of a width: sigma in exp(-d^2 / (2 sigma^2)), or gamma in exp(-gamma d^2)."""
-    widths: PositiveGrid = expand({"base": 2, "from": -15, "to": 15})
+    widths: PositiveGrid = Field(default=expand(_WIDTHS), json_schema_extra={"default": _WIDTHS})
     """The widths to choose from."""
     shared: Literal["none", "all", "ranking"] = "none"
     """Methods that share one width. none: each method chooses its own; all: the width with the
@@ -553,31 +557,36 @@ def dump_yaml(experiment: Experiment) -> str:
     return yaml.dump(values, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
 
 
+class _SchemaWithoutTitles(GenerateJsonSchema):
+    """A JSON Schema whose keys have no title, which would be the key in title case."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Return that it should not."""
+        return False
+
+
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a config file, for editors.
 
-    No key is required, since a file may inherit it.
+    No key is required, since a file may inherit it; null drops an inherited algorithm.
     """
-    schema = Experiment.model_json_schema(by_alias=True)
+    schema = Experiment.model_json_schema(schema_generator=_SchemaWithoutTitles)
     properties, definitions = schema["properties"], schema["$defs"]
     del schema["required"], definitions[MethodOptions.__name__]
-    specs = {}
+    del properties["protocol"]["default"], properties["kernel"]["default"]
     for name, method in METHODS.items():
-        own = method.options.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
-        definitions |= own.pop("$defs", {})
-        own.pop("required")
-        own["properties"]["method"] = {"const": name, "description": "Name of the method."}
-        definitions[name] = own
-        specs[name] = {"$ref": f"#/$defs/{name}"}
-    dropped = {"type": "null"}
+        options = method.options.model_json_schema(schema_generator=_SchemaWithoutTitles)
+        definitions |= options.pop("$defs", {})
+        options.pop("required")
+        options["properties"]["method"] = {"const": name}
+        definitions[name] = options | {"type": ["object", "null"]}
+    specs = {name: {"$ref": f"#/$defs/{name}"} for name in METHODS}
     properties["algorithms"] = {
         "description": properties["algorithms"]["description"] + " Null drops an inherited one.",
         "type": "object",
         "propertyNames": {"pattern": LABEL},
-        "properties": {method: {"anyOf": [spec, dropped]} for method, spec in specs.items()},
-        "additionalProperties": {
-            "anyOf": [dropped, {"required": ["method"], "anyOf": list(specs.values())}]
-        },
+        "properties": specs,
+        "additionalProperties": {"required": ["method"], "anyOf": list(specs.values())},
     }
     properties["metrics"]["items"] = {"type": "string", "enum": list(METRICS)}
     extends = {

@@ -17,6 +17,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from typing_extensions import TypeAliasType
 
 from rankpursuit.experiments.names import short_key, short_repr, suggestion
 
@@ -152,7 +153,7 @@ def expand(value: Any) -> tuple[Number, ...]:
     (1, 2, 4, 8)
     """
     if isinstance(value, Mapping):
-        numbers = parse_section(_Steps, value).numbers()
+        numbers = parse_section(Steps, value).numbers()
     else:
         numbers = list(value) if isinstance(value, list | tuple) else [value]
         if not numbers or not all(map(is_number, numbers)):
@@ -178,7 +179,7 @@ _Positive = Annotated[
 ]
 
 
-class _Steps(Section):
+class Steps(Section):
     """Numbers ``from``, ``from + step``, ... up to ``to``; with ``base``, its powers."""
 
     low: _Number = Field(alias="from")
@@ -207,7 +208,18 @@ class _Steps(Section):
         return [int(x) if integers else x for x in steps]
 
 
-def _real_grid(kind: str, is_valid: Callable[[Number], bool], **schema: Any) -> Any:
+def _grid(name: str, number: dict[str, Any], parse: Callable[[Any], Any]) -> Any:
+    """Return the type of a grid, which has a definition of its own in the JSON Schema."""
+    single = Annotated[Any, WithJsonSchema({"type": "number", **number})]
+    several = Annotated[
+        list[single],
+        Field(min_length=1, json_schema_extra={"uniqueItems": True}),
+    ]
+    written = BeforeValidator(parse, json_schema_input_type=single | several | Steps)
+    return TypeAliasType(name, Annotated[tuple[Number, ...], written])
+
+
+def _real_grid(name: str, kind: str, is_valid: Callable[[Number], bool], **number: Any) -> Any:
     """Return the type of a grid of floats."""
 
     def parse(value: Any) -> tuple[float, ...]:
@@ -216,13 +228,7 @@ def _real_grid(kind: str, is_valid: Callable[[Number], bool], **schema: Any) -> 
             raise InvalidValue(f"expected a list of {kind}, got {short_repr(value)}")
         return tuple(map(float, numbers))
 
-    return Annotated[tuple[float, ...], BeforeValidator(parse), _schema(kind, schema)]
-
-
-_BASIS = (
-    "counts (integers from 1), or of fractions (numbers with a decimal point, above 0, up to 1.0), "
-    "not both"
-)
+    return _grid(name, number, parse)
 
 
 def _basis_grid(value: Any) -> tuple[Number, ...]:
@@ -230,25 +236,23 @@ def _basis_grid(value: Any) -> tuple[Number, ...]:
     counts = all(isinstance(number, int) and number >= 1 for number in numbers)
     if counts or all(isinstance(number, float) and 0 < number <= 1 for number in numbers):
         return numbers
-    raise InvalidValue(f"expected a list of {_BASIS}, got {short_repr(value)}")
+    raise InvalidValue(
+        "expected a list of counts (integers from 1), or of fractions (numbers with a decimal "
+        f"point, above 0, up to 1.0), not both, got {short_repr(value)}"
+    )
 
 
-def _schema(kind: str, number: dict[str, Any]) -> WithJsonSchema:
-    """Return the JSON Schema of a grid."""
-    number = {"type": "number", **number}
-    several = {"type": "array", "items": number, "minItems": 1, "uniqueItems": True}
-    steps = _Steps.model_json_schema(by_alias=True)
-    description = f"A grid of {kind}: a list, one number, powers or a range."
-    return WithJsonSchema({"description": description, "anyOf": [number, several, steps]})
-
-
-PositiveGrid = _real_grid("positive numbers", lambda number: number > 0, exclusiveMinimum=0)
-WeightGrid = _real_grid("numbers of at least 0", lambda number: number >= 0, minimum=0)
-FractionGrid = _real_grid(
-    "numbers from 0 to 1", lambda number: 0 <= number <= 1, minimum=0, maximum=1
+PositiveGrid = _real_grid(
+    "PositiveGrid", "positive numbers", lambda number: number > 0, exclusiveMinimum=0
 )
-BasisGrid = Annotated[
-    tuple[int, ...] | tuple[float, ...],
-    BeforeValidator(_basis_grid),
-    _schema(_BASIS, {"anyOf": [{"exclusiveMinimum": 0, "maximum": 1}, {"multipleOf": 1}]}),
-]
+WeightGrid = _real_grid(
+    "WeightGrid", "numbers of at least 0", lambda number: number >= 0, minimum=0
+)
+FractionGrid = _real_grid(
+    "FractionGrid", "numbers from 0 to 1", lambda number: 0 <= number <= 1, minimum=0, maximum=1
+)
+BasisGrid = _grid(
+    "BasisGrid",
+    {"anyOf": [{"exclusiveMinimum": 0, "maximum": 1}, {"multipleOf": 1}]},
+    _basis_grid,
+)

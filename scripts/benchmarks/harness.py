@@ -9,12 +9,11 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -31,8 +30,7 @@ Row = list[Any]  # a title, values, the goal, and whether it is met (empty if th
 Entries = Iterator[tuple[tuple[str, ...], Row]]  # rows, each with the headers of its table
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Rounds of timing, whether sizes are small (to try a benchmark), and where the page is."""
 
     rounds: int = 5
@@ -40,14 +38,12 @@ class Options:
     folder: Path | None = None
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A section of the page: its title, a note, its rows, and the name of its figure."""
+class Subject(NamedTuple):
+    """A section of the page: its title, a note and its rows."""
 
     title: str
     note: str
     measure: Callable[[Options], Entries]
-    figure: str = ""
 
 
 def overrides(name: str) -> list[str]:
@@ -84,9 +80,9 @@ def ratio_row(
     return [title, *medians, spread, goal, is_met(goal, medians[2])]
 
 
-def goal_row(title: str, value: float, goal: str, form: str = "") -> Row:
-    """Return a value, as text if it has a format, next to its goal."""
-    return [title, format(value, form) if form else value, goal, is_met(goal, value)]
+def goal_row(title: str, value: float, goal: str) -> Row:
+    """Return a value next to its goal."""
+    return [title, value, goal, is_met(goal, value)]
 
 
 def is_met(goal: str, value: float) -> bool:
@@ -123,8 +119,7 @@ def measure(name: str, subject: Subject, options: Options) -> list[str]:
     print(render(tables, "simple"), flush=True)
     if options.folder:
         made = f"`python scripts/bench.py {name}`, {date.today()}, {environment()}."
-        picture = f"![{subject.title}]({subject.figure})" if subject.figure else ""
-        parts = filter(None, [made, subject.note, picture, render(tables, "pipe")])
+        parts = filter(None, [made, subject.note, render(tables, "pipe")])
         write_part(options.folder / "benchmarks.md", name, "\n\n".join(parts))
     return [row[0] for rows in tables.values() for row in rows if row[-1] is False]
 

@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import sklearn
+from benchmarks.harness import Entries, Options, Subject, alternate, load, overrides, ratio_row
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import orthogonal_mp
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.svm import SVC
 
-from benchmarks import floor
-from benchmarks.harness import Entries, Options, Subject, alternate, goal_row, load, ratio_row
-from benchmarks.runs import CHECK, INSTEAD, worker_rows
-from rankpursuit import (
-    RLS,
-    KernelMatchingPursuit,
-    RankingPursuit,
-    RankingPursuitCV,
-    RankRLS,
-    RankSVM,
-)
+from rankpursuit import RLS, RankingPursuit, RankingPursuitCV, RankRLS, RankSVM
+from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import Experiment, ratings_of
 from rankpursuit.experiments.methods import predict_grid
 from rankpursuit.experiments.problem import Problem
 from rankpursuit.experiments.protocol import build_task, draw_users
-from rankpursuit.kernels import function_values, gamma_from_width, gaussian_stack, squared_distances
-from rankpursuit.preferences import Blend, GroupPreferences
-from rankpursuit.solvers import OrderedPairs, count_basis, rank_svm_path
+from rankpursuit.kernels import gamma_from_width, gaussian_stack, squared_distances
+from rankpursuit.preferences import GroupPreferences
 
+INSTEAD = ("ours / instead", "ours, ms per task", "instead, ms", "ratio", "spread", "goal", "met")
+WAIT = ("wait", "seconds", "import numpy", "ratio", "spread", "goal", "met")
+RP_RUN = "from rankpursuit.cli.run import main; main(prog_name='rp-run')"
+ONE_UNIT = ["demo", "--fresh", "--only", "rls", "--repeats", "1", "--groups", "20-40"]
+ONE_UNIT += ["--set", "protocol.test_users=10", "--set", "protocol.holdout_users=10"]
+WAITS = {
+    "rp-run --help": (["--help"], "at most 2.3"),
+    "rp-run of a mistyped config": (["dmo.yaml"], "at most 3.8"),
+    "rp-run of one algorithm and ten users": (ONE_UNIT, "at most 23"),
+    "rp-run demo": (["demo", "--fresh"], "at most 61"),
+}
+"""Words after ``rp-run``, and the goal: 0.3, 0.5, 3 and 8 s where numpy's import takes 0.13 s."""
 SMALL = ("fit of 50 points", "ms, fastest tenth", "median", "goal", "met")
 NOTE = """\
 Hold-out tasks of the paper's data (synthetic ratings without them), at the full grids; medians over
-alternating rounds; one BLAS thread. Ours and the alternative get one task at a time; the parts of a
-whole are those of units of ten users, as in a run."""
+alternating rounds; one BLAS thread. Ours and the alternative get one task at a time."""
 
 
 def rows(options: Options) -> Entries:
     """Measure everything; what is far above its goal in at most three rounds."""
-    few = replace(options, rounds=min(options.rounds, 3))
+    few = options._replace(rounds=min(options.rounds, 3))
     supervised = load("jester_supervised")
     yield from pursuit_rows(supervised, options)
-    yield from semi_supervised_rows(load("jester_semi_supervised"), few)
-    yield from floor.rows(few)
     yield from least_squares_rows(supervised, few)
-    yield from svm_rows(supervised, few)
     yield from cross_validation_rows(few)
     yield from small_fit_rows(options)
     yield from worker_rows(few)
@@ -65,7 +65,6 @@ class Task:
         self.n, self.n_train = self.problem.n_scored, self.problem.n_train
         self.X, _, self.X_test = np.split(self.problem.features[0], [self.n, self.n_train])
         self.y = self.problem.scores[0, : self.n]
-        self.better, self.worse = np.nonzero(self.y[:, None] > self.y[None, :])
 
     def kernels(self, X: np.ndarray) -> np.ndarray:
         """Return the kernel of points with the scored points at each width."""
@@ -85,43 +84,33 @@ def compare(
     title: str, goal: str, tasks: list[Task], spec: Any, other: Callable[[Task], Any], rounds: int
 ) -> tuple[tuple[str, ...], list[Any]]:
     """Time our grid of a task next to another way to compute it."""
-
-    def ours() -> None:
-        for task in tasks:
-            predict_grid(task.problem, spec, slice(task.n_train, None))
-
-    own, others = alternate(rounds, ours, lambda: [other(task) for task in tasks])
-    return INSTEAD, ratio_row(title, own, others, others / own, 1e3 / len(tasks), goal)
+    ours, others = alternate(
+        rounds,
+        lambda: [predict_grid(task.problem, spec, slice(task.n_train, None)) for task in tasks],
+        lambda: [other(task) for task in tasks],
+    )
+    return INSTEAD, ratio_row(title, ours, others, others / ours, 1e3 / len(tasks), goal)
 
 
 def least_squares_rows(supervised: Experiment, options: Options) -> Entries:
-    """Compare RLS and RankRLS with a kernel ridge regression for each width and lambda."""
-    tasks = holdout_tasks(supervised, 1 if options.small else 3)
-    rls, rank_rls = supervised.algorithms["rls"], supervised.algorithms["rank_rls"]
+    """Compare RLS with a kernel ridge regression for each width and lambda."""
+    spec = supervised.algorithms["rls"]
 
     def ridge(task: Task) -> None:
         for width in task.widths:
-            for weight in rls.lambdas:
+            for weight in spec.lambdas:
                 model = KernelRidge(alpha=weight, kernel="rbf", gamma=gamma_from_width(width))
                 model.fit(task.X, task.y).predict(task.X_test)
 
-    def centred_ridge(task: Task) -> None:
-        centre = np.sqrt(task.n) * (np.eye(task.n) - 1.0 / task.n)
-        for kernel, new in zip(task.kernels(task.X), task.kernels(task.X_test), strict=True):
-            for weight in rank_rls.lambdas:
-                model = KernelRidge(alpha=weight, kernel="precomputed")
-                model.fit(centre @ kernel @ centre, centre @ task.y).predict(new @ centre)
-
-    title = "RankRLS / KernelRidge on centred scores"
-    yield compare("RLS / KernelRidge", "at least 100", tasks, rls, ridge, options.rounds)
-    yield compare(title, "at least 100", tasks, rank_rls, centred_ridge, options.rounds)
+    tasks = holdout_tasks(supervised, 1 if options.small else 3)
+    yield compare("RLS / KernelRidge", "at least 100", tasks, spec, ridge, options.rounds)
 
 
 def pursuit_rows(supervised: Experiment, options: Options) -> Entries:
-    """Compare back-fitted pursuits with the path of scikit-learn's orthogonal matching pursuit."""
+    """Compare back-fitted ranking pursuit with the path of orthogonal matching pursuit."""
 
-    def path(task: Task, make_root: Callable[[int], Callable[..., np.ndarray]]) -> None:
-        root = make_root(task.n)
+    def path(task: Task) -> None:
+        root = GroupPreferences.single(task.n).root
         for kernel, new in zip(task.kernels(task.X), task.kernels(task.X_test), strict=True):
             columns = root(kernel)
             norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
@@ -131,106 +120,9 @@ def pursuit_rows(supervised: Experiment, options: Options) -> Entries:
 
     warnings.simplefilter("ignore", RuntimeWarning)  # of orthogonal_mp, if it ends early
     tasks = holdout_tasks(supervised, 1 if options.small else 3)
-    algorithms, single = load("jester_crrp").algorithms, GroupPreferences.single
-    for title, label, make_root in (
-        ("matching pursuit", "kernel_matching_pursuit", lambda n: np.asarray),
-        ("ranking pursuit", "ranking_pursuit", lambda n: single(n).root),
-        ("CRRP", "combined_ranking_regression_pursuit", lambda n: Blend(single(n), 0.5).root),
-    ):
-        spec = algorithms[label].model_copy(update={"fitting": "backfit"})
-        other = partial(path, make_root=make_root)
-        yield compare(f"{title} / orthogonal_mp", "at least 8", tasks, spec, other, options.rounds)
-
-
-def svm_rows(supervised: Experiment, options: Options) -> Entries:
-    """Compare RankSVM with SVC on the smallest task and on one of median size."""
-    tasks = sorted(holdout_tasks(supervised, 3 if options.small else 40), key=lambda task: task.n)
-    spec = supervised.algorithms["rank_svm"].model_copy(update={"loss": "hinge"})
-    for task in (tasks[0], tasks[len(tasks) // 2])[: 1 if options.small else 2]:
-        title = f"RankSVM / SVC on the kernel of pairs, {task.n} points"
-        other = partial(svc_grid, Cs=spec.C)
-        yield compare(title, "at least 40", [task], spec, other, options.rounds)
-        pairs = OrderedPairs.of_scores(task.y, GroupPreferences.single(task.n).pairs())
-        path = rank_svm_path(task.kernels(task.X), pairs, spec.C, loss="hinge")
-        ours = objectives(task, spec.C, path.coefficients)
-        theirs = objectives(task, spec.C, svc_grid(task, spec.C))
-        difference = float(np.max(np.abs(theirs - ours) / np.minimum(theirs, ours)))
-        check = f"{title}: largest relative difference of the objectives"
-        yield CHECK, goal_row(check, difference, "at most 0.001", ".1e")
-
-
-def svc_grid(task: Task, Cs: Sequence[float]) -> np.ndarray:
-    """Fit SVC to the kernel of the pairs' differences; return coefficients, (widths, C, n)."""
-    # SVC wants two classes and fits an intercept: every pair in both directions makes it vanish.
-    first, second = np.hstack([[task.better, task.worse], [task.worse, task.better]])
-    labels = np.repeat([1, -1], len(task.better))
-    coefficients = np.zeros((len(task.widths), len(Cs), task.n))
-    kernels, news = task.kernels(task.X), task.kernels(task.X_test)
-    for kernel, new, by_C in zip(kernels, news, coefficients, strict=True):
-        differences = kernel[first] - kernel[second]
-        pair_kernel = differences[:, first] - differences[:, second]
-        for weights, C in zip(by_C, Cs, strict=True):
-            model = SVC(C=C / 2, kernel="precomputed").fit(pair_kernel, labels)
-            np.add.at(weights, first[model.support_], model.dual_coef_[0])
-            np.subtract.at(weights, second[model.support_], model.dual_coef_[0])
-            _ = new @ weights
-    return coefficients
-
-
-def objectives(task: Task, Cs: Sequence[float], coefficients: np.ndarray) -> np.ndarray:
-    """Return ``a' K a / 2 + C sum max(0, 1 - (f_i - f_j))`` for a of shape (widths, C, n)."""
-    values = function_values(task.kernels(task.X), coefficients)
-    margins = values[..., task.better] - values[..., task.worse]
-    slack = np.maximum(1.0 - margins, 0.0).sum(axis=2)
-    return 0.5 * np.einsum("wci,wci->wc", coefficients, values) + np.asarray(Cs) * slack
-
-
-def semi_supervised_rows(semi: Experiment, options: Options) -> Entries:
-    """Compare SS ranking pursuit with the paper's 2 x 2 system for every pair, in a loop."""
-    spec = semi.algorithms["semi_supervised_ranking_pursuit"]
-
-    def loop(task: Task) -> None:
-        halves = np.array_split(np.random.default_rng(0).permutation(task.n_train), 2)
-        scored = GroupPreferences.single(task.n).root
-        unscored = GroupPreferences.single(task.n_train - task.n).root
-        n_steps = count_basis(max(spec.n_basis), min(map(len, halves)))
-        for kernel in task.problem.kernel:
-            known = [scored(kernel[: task.n, half]) for half in halves]
-            unknown = [unscored(kernel[task.n : task.n_train, half]) for half in halves]
-            for nu in spec.nu:
-                loop_over_pairs(known, unknown, scored(task.y), nu, n_steps)
-
-    title = "SS ranking pursuit / loop over pairs"
-    yield compare(title, "at least 50", holdout_tasks(semi, 1), spec, loop, options.rounds)
-
-
-def loop_over_pairs(
-    known: list[np.ndarray], unknown: list[np.ndarray], target: np.ndarray, nu: float, n_steps: int
-) -> None:
-    """Add the pair of functions that lowers the joint cost most, step after step."""
-    residues, apart = [target.copy(), target.copy()], np.zeros(len(unknown[0]))
-    left = [list(range(part.shape[1])) for part in known]
-    for _ in range(n_steps):
-        best: tuple[float, Any] = (-np.inf, None)
-        for i in left[0]:
-            for j in left[1]:
-                k, h, p, q = known[0][:, i], known[1][:, j], unknown[0][:, i], unknown[1][:, j]
-                off = -2.0 * nu * (p @ q)
-                system = [[k @ k + 2.0 * nu * (p @ p), off], [off, h @ h + 2.0 * nu * (q @ q)]]
-                right = np.array([k @ residues[0], h @ residues[1]])
-                right += 2.0 * nu * np.array([-(p @ apart), q @ apart])
-                try:
-                    steps = np.linalg.solve(system, right)
-                except np.linalg.LinAlgError:
-                    continue
-                if right @ steps > best[0]:
-                    best = (right @ steps, (i, j, steps))
-        i, j, steps = best[1]
-        left[0].remove(i)
-        left[1].remove(j)
-        residues[0] -= steps[0] * known[0][:, i]
-        residues[1] -= steps[1] * known[1][:, j]
-        apart += steps[0] * unknown[0][:, i] - steps[1] * unknown[1][:, j]
+    spec = supervised.algorithms["ranking_pursuit"].model_copy(update={"fitting": "backfit"})
+    title = "ranking pursuit / orthogonal_mp"
+    yield compare(title, "at least 8", tasks, spec, path, options.rounds)
 
 
 def cross_validation_rows(options: Options) -> Entries:
@@ -249,16 +141,8 @@ def cross_validation_rows(options: Options) -> Entries:
             lambda: ours.fit(X, y, groups),
             lambda: theirs.fit(X, y, groups=groups),
         )
-    means = []
-    for found in (ours.cv_results_, theirs.cv_results_):
-        keys = [np.asarray(found[f"param_{name}"], float) for name in ("n_basis", "ridge", "gamma")]
-        means.append(np.asarray(found["mean_test_score"])[np.lexsort(keys)])
-    title = f"RankingPursuitCV / GridSearchCV, {len(means[0])} models in 5 folds"
+    title = f"RankingPursuitCV / GridSearchCV, {4 * most} models in 5 folds"
     yield INSTEAD, ratio_row(title, own, others, others / own, 1e3, "at least 20")
-    same = ours.best_params_ == theirs.best_params_
-    difference = float(np.abs(means[0] - means[1]).max()) if same else float("inf")
-    check = f"{title}: largest difference of the mean scores, if both choose the same"
-    yield CHECK, goal_row(check, difference, "at most 1e-08", ".1e")
 
 
 def small_fit_rows(options: Options) -> Entries:
@@ -271,10 +155,8 @@ def small_fit_rows(options: Options) -> Entries:
     y = X[:, 0] + np.sin(X[:, 1])
     models = {
         "RLS": RLS(),
-        "RLS, linear": RLS(kernel="linear"),
         "RankRLS": RankRLS(),
         "RankSVM, squared hinge": RankSVM(loss="squared_hinge"),
-        "matching pursuit, basic": KernelMatchingPursuit(fitting="basic", ridge=0.0),
         "ranking pursuit, basic": RankingPursuit(fitting="basic", ridge=0.0),
         "ranking pursuit, back-fitted": RankingPursuit(fitting="backfit", ridge=0.0),
         "ranking pursuit, pre-fitted": RankingPursuit(fitting="prefit", ridge=0.0),
@@ -286,4 +168,36 @@ def small_fit_rows(options: Options) -> Entries:
         yield SMALL, [name, fast, median, "at most 2", fast <= 2.0]
 
 
+def startup_rows(options: Options) -> Entries:
+    """Time what a newcomer waits for next to ``python -c "import numpy"``, in new processes."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def start(*words: str) -> None:
+            command = [sys.executable, "-c", *words]
+            subprocess.run(command, cwd=folder, capture_output=True, check=False)
+
+        for title, (words, goal) in WAITS.items():
+            waits = partial(start, RP_RUN, *words), partial(start, "import numpy")
+            own, numpy = alternate(options.rounds, *waits)
+            yield WAIT, ratio_row(title, own, numpy, own / numpy, 1.0, goal)
+
+
+def worker_rows(options: Options) -> Entries:
+    """Compare a run of about 20 seconds with one worker and with two, started before the clock."""
+    users, repeats = (10, 1) if options.small else (60, 2)
+    settings = [f"protocol.test_users={users}", f"protocol.holdout_users={users}"]
+    settings += [f"repeats={repeats}", *overrides("jester_supervised")]
+
+    def run(n_jobs: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run_experiment("jester_supervised", output=folder, n_jobs=n_jobs, overrides=settings)
+
+    run(2)  # starts two workers
+    one_worker, two = alternate(options.rounds, lambda: run(1), lambda: run(2))
+    scale = 1e3 / (2 * 3 * users * repeats)  # both roles, three groups
+    times = two, one_worker, one_worker / two
+    yield INSTEAD, ratio_row("whole run, two workers / one", *times, scale, "at least 1.9")
+
+
+STARTUP = Subject("Start-up", "", startup_rows)
 SUBJECT = Subject("Speed", NOTE, rows)

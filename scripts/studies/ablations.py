@@ -1,4 +1,4 @@
-"""Answer what is behind the claims that fail, from the runs of ``make ablations``.
+"""Answer what is behind the claims that fail, by runs of ``configs/ablations``.
 
 Every difference is of two algorithms on the same test users, with a 95% bootstrap interval.
 """
@@ -6,26 +6,21 @@ Every difference is of two algorithms on the same test users, with a 95% bootstr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import click
 import pandas as pd
-from matplotlib.axes import Axes
-from pages import DATA_TITLES, RESULTS, ROOT, draw_panels, write_csv, write_part
+from pages import CONFIGS, DATA_TITLES, RESULTS, write_csv, write_pages
 
-from rankpursuit.experiments.store import RunFolder
-from rankpursuit.reporting.claims import small_difference
-from rankpursuit.reporting.render import markdown_columns, signed
+from rankpursuit.experiments import run_experiment
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import compare
 
-SHARES = ("05", "10", "20", "40")
 RP, SS, RLS = "ranking_pursuit", "semi_supervised_ranking_pursuit", "rank_rls"
 RP_RIDGE = "ranking_pursuit_ridge"
-WEIGHTED = "views split the loss: weighted minus mean"
 BASELINES = {
     "rls": "RLS",
     "kernel_matching_pursuit": "matching pursuit",
@@ -74,25 +69,28 @@ SECTIONS: dict[str, list[tuple[str, str, str, str]]] = {
         for other, title in (BASELINES | {plain: "the same without a ridge"}).items()
     ],
     "Equal numbers of basis functions": [
-        ("equal_sizes", f"{first}_{share}", f"{second}_{share}", f"{int(share)}%: {title}")
-        for share in SHARES
+        ("equal_sizes", f"{first}_{share}", second.format(share), f"{int(share)}%: {title}")
         for first, second, title in (
-            ("chosen", "random", "chosen minus random, no ridge"),
-            ("chosen_ridge", "random_ridge", "chosen minus random, with a ridge"),
-            ("chosen_ridge", "chosen", "chosen: with a ridge minus without"),
+            ("chosen", "random_{}", "chosen minus random, no ridge"),
+            ("chosen_ridge", "random_ridge_{}", "chosen minus random, with a ridge"),
+            ("chosen_ridge", "chosen_{}", "chosen: with a ridge minus without"),
+            ("chosen_ridge", RLS, "chosen minus RankRLS"),
         )
-    ]
-    + [
-        ("equal_sizes", f"chosen_ridge_{share}", RLS, f"{int(share)}%: chosen minus RankRLS")
-        for share in SHARES
+        for share in ("05", "10", "20", "40")
     ],
     "Aggregation of M near-optimal solutions": [
-        ("aggregation", f"points_{m}_{how}", f"points_{m}_mean", f"M = {m}: {how} minus mean")
-        for m, how in ((2, "borda"), (3, "median"), (3, "borda"), (5, "median"), (5, "borda"))
-    ]
-    + [
-        ("aggregation", f"loss_{m}_weighted", f"loss_{m}_mean", f"M = {m}, {WEIGHTED}")
-        for m in (2, 3, 5)
+        ("aggregation", f"{views}_{m}_{how}", second.format(m), f"M = {m}{title}: {how} minus mean")
+        for views, second, title, cases in (
+            ("points", "points_{}_mean", "", ((2, "borda"), (3, "median"), (3, "borda"))),
+            ("points", "points_{}_mean", "", ((5, "median"), (5, "borda"))),
+            (
+                "loss",
+                "loss_{}_mean",
+                ", views split the loss",
+                ((m, "weighted") for m in (2, 3, 5)),
+            ),
+        )
+        for m, how in cases
     ]
     + [
         ("aggregation", f"points_{m}_mean", "points_2_mean", f"mean: M = {m} minus M = 2")
@@ -103,10 +101,21 @@ COLUMNS = ("section", "question", "data", "first", "second", "users", "first_err
 COLUMNS += ("second_error", "difference", "low", "high", "first_share")
 
 
-def users_of(folder: Path) -> pd.DataFrame | None:
+def runs() -> Iterator[tuple[str, Path, list[str]]]:
+    """Yield the runs: name, config and overrides; weights of views need no second data set."""
+    questions = dict.fromkeys(run for section in SECTIONS.values() for run, *_ in section)
+    for data, run in product(DATA_TITLES, questions):
+        if (data, run) == ("movielens", "aggregation"):
+            continue
+        kind, _, share = run.partition("scored_")
+        overrides = [f"name={data}_{run}", f"data.name={data}"]
+        overrides += [f"protocol.scored_share=0.{share}"] if share else []
+        config = CONFIGS / "ablations" / f"{kind or 'scored_share'}.yaml"
+        yield f"{data}_{run}", config, overrides
+
+
+def users_of(folder: Path) -> pd.DataFrame:
     """Return errors and fractions of basis functions per test user, one column per algorithm."""
-    if not RunFolder(folder).has_results:
-        return None
     users = load_results(folder).users.query("metric == 'disagreement'")
     users = users.assign(share=users["n_basis"] / users["n_points"])
     keys = ["group", "repeat", "user"]
@@ -118,78 +127,25 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
     read = cache(users_of)
     for section, questions in SECTIONS.items():
         for data, (run, first, second, title) in product(DATA_TITLES, questions):
-            users = read(folder / f"{data}_{run}")
-            if users is None:
+            if not (folder / f"{data}_{run}").is_dir():
                 continue
+            users = read(folder / f"{data}_{run}")
             errors = users["error"][[first, second]].dropna()
             difference = compare(errors[first], errors[second])
             means = errors[first].mean(), errors[second].mean(), difference.mean
             share = users["share"][first].mean()
-            found = [section, title, data, first, second, len(errors), *means]
-            yield dict(zip(COLUMNS, [*found, *difference.interval, share], strict=True))
-
-
-def to_markdown(found: pd.DataFrame) -> str:
-    """Return a table for each section, with significant differences in bold, or marked small."""
-    parts = []
-    texts = {"difference": found.apply(_difference, axis=1)}
-    texts["functions"] = found["first_share"].map("{:.0%}".format)
-    for section, rows in found.assign(**texts).groupby("section", sort=False):
-        cells = rows.pivot(index="question", columns="data", values=list(texts)).fillna("")
-        cells = cells.loc[rows["question"].unique()]
-        headers, columns, users = ["error of"], [cells.index], []
-        for data in (one for one in DATA_TITLES if one in set(rows["data"])):
-            headers += [f"{DATA_TITLES[data]}: difference", "functions"]
-            columns += [cells[name, data] for name in texts]
-            users.append(f"{DATA_TITLES[data]} {rows[rows['data'] == data]['users'].max()}")
-        lines = list(zip(*columns, strict=True))
-        table = markdown_columns(headers, lines, "l" + "r" * (len(headers) - 1))
-        parts.append(f"### {section}\n\n{table}\n\nTest users: {', '.join(users)}.")
-    return "\n\n".join(parts)
-
-
-def _difference(row: pd.Series) -> str:
-    text = f"{signed(row['difference'], 4)} ({signed(row['low'], 4)} to {signed(row['high'], 4)})"
-    if row["low"] > 0 or row["high"] < 0:
-        small = abs(row["difference"]) < small_difference("disagreement")
-        text = f"{text}, small" if small else f"**{text}**"
-    return text
-
-
-def draw_equal_sizes(axes: Axes, means: pd.Series) -> None:
-    """Draw errors against the fraction of basis functions, chosen and random, with ridge or not."""
-    for label, way, color, marker, line in (
-        ("chosen, no ridge", "chosen", "#d1500a", "P", "-"),
-        ("chosen, ridge", "chosen_ridge", "#00906a", "X", "-"),
-        ("random, no ridge", "random", "#c4659b", "v", ":"),
-        ("random, ridge", "random_ridge", "#8a5cb5", "*", ":"),
-    ):
-        shares = [float(share) for share in SHARES]
-        errors = [means[f"{way}_{share}"] for share in SHARES]
-        axes.plot(shares, errors, color=color, marker=marker, ls=line, label=label)
-    axes.axhline(means[RLS], color="#1b74b3", ls="--", label="RankRLS, all points")
+            answer = [section, title, data, first, second, len(errors), *means]
+            yield dict(zip(COLUMNS, [*answer, *difference.interval, share], strict=True))
 
 
 @click.command("ablations")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "ablations")
 def main(folder: Path) -> None:
-    """Answer the questions about the runs of ``make ablations``.
+    """Run the ablations, resuming earlier runs in FOLDER, and answer what they are for.
 
-    Writes results/ablations.md, ablations.csv and basis_functions.svg.
+    Writes results/ablations.csv.
     """
-    found = pd.DataFrame(answers(folder))
-    if found.empty:
-        raise click.ClickException(f"{folder}: no complete runs; make ablations")
-    names = sorted(path.stem for path in (ROOT / "configs" / "ablations").glob("*.yaml"))
-    absent = [name for name in names if not RunFolder(folder / name).has_results]
-    text = to_markdown(found) + (f"\n\nNot run yet: {', '.join(absent)}." if absent else "")
-    click.echo(text)
-    write_part(RESULTS / "ablations.md", "ablations", text)
-    write_csv(RESULTS / "ablations.csv", found)
-    panels = {}
-    for data, title in DATA_TITLES.items():
-        if (users := users_of(folder / f"{data}_equal_sizes")) is not None:
-            panels[title] = partial(draw_equal_sizes, means=users["error"].mean())
-    if panels:
-        xlabel = "basis functions (% of the training points)"
-        draw_panels(RESULTS / "basis_functions.svg", 4.0, xlabel, panels)
+    for _, config, overrides in runs():
+        run_experiment(config, overrides=overrides, output=folder, n_jobs=-1, quiet=False)
+    write_csv(RESULTS / "ablations.csv", pd.DataFrame(answers(folder)))
+    write_pages()

@@ -5,26 +5,24 @@ choosing parameters. It is fitted, for each data set, to its supervised table, a
 others. The chi-square of a cell is the squared difference of measured and published error in
 standard errors, ours and the paper's together.
 
-Runs keep errors over whole grids for units of 50 random users: the hold-out users of one repeat.
-Parameters are chosen on some units and tested on another, so that any rule of choice is judged from
-the same runs.
+Runs keep errors over whole grids for units of 50 random users. Parameters are chosen on some units
+and tested on another, so that any rule of choice is judged from the same runs.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from pages import DATA_TITLES, RESULTS, draw_panels, runs, write_csv, write_part
+from pages import RESULTS, runs, write_csv, write_pages
 
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
@@ -33,8 +31,6 @@ from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import RunFolder, Store
 from rankpursuit.metrics import Array
 from rankpursuit.reporting import claims as paper
-from rankpursuit.reporting.figures import LOOKS
-from rankpursuit.reporting.render import markdown_columns
 
 TABLES = {
     "jester": {1: "jester_supervised", 2: "jester_semi_supervised", 5: "jester_supervised"},
@@ -43,8 +39,6 @@ TABLES = {
 """The run behind each published table; the first table of a data set is fitted."""
 UNIT_USERS, DRAWS = 50, 1000
 PURSUIT, SPARSE = "ranking_pursuit", "sparse_rank_rls"
-FILLS = {"user": "all ratings", "items": "items at hand", "set": "items at hand, apart"}
-WIDTHS = {"none": "own widths", "all": "one width", "ranking": "one width by ranking methods"}
 COMPARISONS = ("outperforms", "comparable")  # rules of claims
 
 Key = tuple[str, str, str]  # metric, group and algorithm
@@ -66,9 +60,6 @@ class Features(NamedTuple):
     fill_over: str
     reference_users: int
 
-    def __str__(self) -> str:
-        return f"{self.reference_users}, {FILLS[self.fill_over]}"
-
 
 class Rule(NamedTuple):
     """A rule of choice."""
@@ -78,14 +69,9 @@ class Rule(NamedTuple):
     shared: str = "none"  # one width for "all" methods, or for all as the "ranking" ones choose it
     size: str = "holdout"  # "pursuit": sparse RankRLS has as many functions as ranking pursuit
 
-    def __str__(self) -> str:
-        users = f"{UNIT_USERS * self.holdout} hold-out users" if self.holdout else "hold-out"
-        lam = "lambda tuned" if self.power is None else f"lambda 2^{self.power}"
-        size = "random subset as large as ranking pursuit's P" if self.size == "pursuit" else ""
-        return ", ".join(filter(None, [users, lam, WIDTHS[self.shared], size]))
-
 
 DEFAULT = Rule()
+WIDTHS = ("none", "all", "ranking")
 POWERS = (None, -4, -2, 0, 2, 4, 6)  # lambda = 1 is RLScore's default
 RULES = [Rule(*one) for one in itertools.product((0, 1), POWERS, WIDTHS, ("holdout", "pursuit"))]
 
@@ -200,21 +186,18 @@ class Cells:
     @property
     def agreeing(self) -> tuple[int, int]:
         """Number of comparisons of the claims about this table that hold by means, and of all."""
-        means = dict(zip(self.keys, self.measured, strict=True))
-        right = total = 0
+        means, agree = dict(zip(self.keys, self.measured, strict=True)), list[bool]()
+        groups = dict.fromkeys(group for _, group, _ in self.keys)
         for claim in paper.published_claims():
-            if claim.tables != (self.table,) or claim.rule not in COMPARISONS:
-                continue
-            metric = claim.options.get("metric", "disagreement")
-            limit = paper.small_difference(metric) if claim.rule == "comparable" else 0.0
-            sides = claim.options["first"], claim.options["second"]
-            groups = dict.fromkeys(group for _, group, _ in self.keys)
-            for group, one, two in itertools.product(groups, *sides):
-                first, second = (means.get((metric, group, label)) for label in (one, two))
-                if first is not None and second is not None:
-                    right += first - second < limit
-                    total += 1
-        return right, total
+            if claim.tables == (self.table,) and claim.rule in COMPARISONS:
+                metric = claim.options.get("metric", "disagreement")
+                limit = paper.small_difference(metric) if claim.rule == "comparable" else 0.0
+                sides = claim.options["first"], claim.options["second"]
+                for group, *labels in itertools.product(groups, *sides):
+                    first, second = (means.get((metric, group, label)) for label in labels)
+                    if first is not None and second is not None:
+                        agree.append(first - second < limit)
+        return sum(agree), len(agree)
 
 
 @cache
@@ -260,18 +243,21 @@ def explore(data: str, folder: Path) -> Setups:
 
 
 def describe(data: str, setups: Setups) -> pd.DataFrame:
-    """Return a row for each set-up and table."""
+    """Return a row for each set-up and table, and how often its features fit best."""
+    fitted = next(iter(TABLES[data]))
+    samples = best_in_samples(setups, fitted)
     names = [*Features._fields, *Rule._fields, "table", "chi_square", "cells", "within_tolerance"]
-    names += ["comparisons_agree", "comparisons", "data"]
+    names += ["comparisons_agree", "comparisons", "data", "best_in_samples"]
     rows = []
     for (features, rule), tables in setups.items():
         for table, cells in tables.items():
-            found = [float(cells.chi_square()), len(cells.keys), cells.within, *cells.agreeing]
-            rows.append([*features, *rule, table, *found, data])
+            row = [*features, *rule, table, float(cells.chi_square()), len(cells.keys)]
+            share = samples[features] if table == fitted else None
+            rows.append([*row, cells.within, *cells.agreeing, data, share])
     return pd.DataFrame(rows, columns=names)
 
 
-def interval(setups: Setups, table: int) -> dict[Features, float]:
+def best_in_samples(setups: Setups, table: int) -> dict[Features, float]:
     """Return how often each kind of features fits best, over draws of the users.
 
     Features fit as well as their best rule of choice does. Users are the same for all, so that
@@ -288,108 +274,18 @@ def interval(setups: Setups, table: int) -> dict[Features, float]:
     return {features: float((best == at).mean()) for at, features in enumerate(lowest)}
 
 
-def compared(setups: Setups, fitted: Collection[int]) -> Iterator[tuple[Features, Rule]]:
-    """Yield, for each kind of features, the default rule and the one that fits some tables best."""
-    chi = {
-        setup: sum(cells[table].chi_square() for table in fitted) for setup, cells in setups.items()
-    }
-    for features in dict.fromkeys(features for features, _ in setups):
-        lowest = min((setup for setup in setups if setup[0] == features), key=chi.__getitem__)
-        yield from dict.fromkeys([(features, DEFAULT), lowest])
-
-
-def report(data: str, setups: Setups) -> str:
-    """Return the chi-square table of a data set, and the features that fit equally well."""
-    tables = list(TABLES[data])
-    best = min(setups, key=lambda setup: setups[setup][tables[0]].chi_square())
-    rows = []
-    for setup in compared(setups, tables[:1]):
-        cells = setups[setup].values()
-        chi = [float(one.chi_square()) for one in cells]
-        row = [*setup[0][::-1], f"{setup[1]}{' (**best**)' * (setup == best)}"]
-        row += [f"{value:.0f}" for value in (*chi, sum(chi))]
-        row += [" ".join(str(one.within) for one in cells)]
-        rows.append([*row, " ".join(str(one.agreeing[0]) for one in cells)])
-    cells = setups[best].values()
-    headers = ["reference users", "fill over", "rule of choice"]
-    headers += [f"chi², {len(one.keys)} cells of Table {one.table}" for one in cells]
-    headers += ["chi² in all", f"cells within tolerance, Tables {' '.join(map(str, tables))}"]
-    headers += [f"comparisons that agree, of {' '.join(str(one.agreeing[1]) for one in cells)}"]
-    shares = interval(setups, tables[0])
-    told = "; ".join(f"{one}: {share:.0%}" for one, share in shares.items() if share > 0)
-    similar = "; ".join(str(one) for one, share in shares.items() if share >= 0.025)
-    n_users = UNIT_USERS * setups[best][tables[0]].units.shape[1]
-    return (
-        f"### {DATA_TITLES[data]}\n\n"
-        f"{markdown_columns(headers, rows, 'rll' + 'r' * (len(headers) - 3))}\n\n"
-        f"{len(setups)} set-ups were tried, with {n_users} users per group, fitted to Table "
-        f"{tables[0]} and judged on the others. Over {DRAWS} bootstrap samples of the users, the "
-        f"best fit has these reference users in this fraction of samples: {told}. Not "
-        f"significantly different: {similar}."
-    )
-
-
-def joint_report(setups: dict[str, Setups]) -> str:
-    """Return the set-ups that fit the supervised tables of both data sets best together.
-
-    The paper describes one protocol for both.
-    """
-    first, second = setups.values()
-    both = {setup: first[setup] | second[setup] for setup in first if setup in second}
-    fitted = [next(iter(tables)) for tables in TABLES.values()]
-    rows = []
-    for features, rule in compared(both, fitted):
-        cells = both[features, rule]
-        chi = {table: float(one.chi_square()) for table, one in cells.items()}
-        shown = [sum(chi[table] for table in fitted), chi[2], chi[4], chi[5]]
-        row = [features.reference_users, FILLS[features.fill_over], rule]
-        row += [f"{value:.0f}" for value in shown]
-        rows.append([*row, sum(one.within for one in cells.values())])
-    headers = ["reference users", "fill over", "rule of choice", "chi², Tables 1 and 3 (fitted)"]
-    headers += ["Table 2", "Table 4", "Table 5", "cells within tolerance, of 102"]
-    return f"### Both data sets\n\n{markdown_columns(headers, rows, 'rllrrrrr')}"
-
-
-def draw_errors(axes: Axes, curves: dict[int, Cells]) -> None:
-    """Draw errors against the number of reference users, with the published levels as lines."""
-    numbers = sorted(curves)
-    first = curves[numbers[0]]
-    for label in dict.fromkeys(key[2] for key in first.keys):
-        look, own = LOOKS[label], [key[2] == label for key in first.keys]
-        values = [curves[number].measured[own].mean() for number in numbers]
-        style = {"color": look.color, "marker": look.marker, "ms": 5}
-        axes.plot(numbers, values, label=METHODS[label].title, **style)
-        axes.axhline(first.published[own].mean(), color=look.color, ls=":", lw=1.2)
-    axes.set_xscale("log")
-    axes.minorticks_off()
-    axes.set_xticks(numbers, list(map(str, numbers)))
-
-
 @click.command("inference")
 @click.argument("folder", type=click.Path(path_type=Path), default=RESULTS / "inference")
 def main(folder: Path) -> None:
     """Infer the paper's set-up from the runs of ``make inference``.
 
-    Writes results/inference.md, inference.csv and reference_users.svg.
+    Writes results/inference.csv.
     """
-    frames, parts, panels, found = [], [], {}, {}
-    for data, tables in TABLES.items():
-        setups = found[data] = explore(data, folder)
+    frames = []
+    for data in TABLES:
+        setups = explore(data, folder)
         if not setups:
             raise click.ClickException(f"{folder}: no complete runs of {data}; make inference")
         frames.append(describe(data, setups))
-        parts.append(report(data, setups))
-        table = next(iter(tables))
-        for fill in ("user", "set"):
-            curves = {
-                features.reference_users: cells[table]
-                for (features, rule), cells in setups.items()
-                if rule == DEFAULT and features.fill_over == fill
-            }
-            title = f"{DATA_TITLES[data]} (Table {table})\n{FILLS[fill]}"
-            panels[title] = partial(draw_errors, curves=curves)
-    parts.append(joint_report(found))
     write_csv(RESULTS / "inference.csv", pd.concat(frames))
-    write_part(RESULTS / "inference.md", "inference", "\n\n".join(parts))
-    draw_panels(RESULTS / "reference_users.svg", 4.4, "reference users", panels)
-    click.echo("\n\n".join(parts))
+    write_pages()

@@ -11,25 +11,23 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pandas as pd
-from pages import EXPERIMENTS, RESULTS, ROOT, write_csv, write_part
+from pages import CONFIGS, EXPERIMENTS, RESULTS, write_csv, write_pages
 
 from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.store import RunFolder
 from rankpursuit.reporting import claims as paper
 from rankpursuit.reporting.claims import judge_claims
-from rankpursuit.reporting.render import markdown_columns, signed
 from rankpursuit.reporting.results import Results, load_results
 from rankpursuit.reporting.statistics import compare, compare_columns, errors_by
 from rankpursuit.reporting.tables import published_cells
 
-CONFIGS = ROOT / "configs"
 KMP, RP = "kernel_matching_pursuit", "ranking_pursuit"
 SS, CRRP = "semi_supervised_ranking_pursuit", "combined_ranking_regression_pursuit"
 
@@ -131,31 +129,16 @@ def results_of(
 def describe(
     interpretation: Interpretation, folder: Path, tables: Collection[int] = EXPERIMENTS
 ) -> tuple[list[Any], pd.DataFrame]:
-    """Return a row of the table of interpretations, and the cells behind it."""
+    """Return what becomes of the claims in an interpretation, and its cells."""
     runs, changed = results_of(interpretation, folder, tables)
-    cells = pd.concat(published_cells(run) for run in runs.values())
-    off, within = cells.pop("difference"), cells.pop("within")
-    ranking, jester = cells["metric"] == "disagreement", cells["table"].isin([1, 2, 5])
     verdicts = judge_claims(list(runs.values()))
-    row = [
-        interpretation.title,
-        " ".join(map(str, sorted(changed))) or "none",
-        int(within.sum()),
-        sum(verdict.outcome == "holds" for verdict in verdicts),
-        sum(one.agrees for verdict in verdicts for one in verdict.evidence),
-        _mean_and_size(off[ranking & jester], 3),
-        _mean_and_size(off[ranking & ~jester], 3),
-        _mean_and_size(off[~ranking], 1),
-    ]
-    tolerance = cells["metric"].map(paper.published_tolerance)
-    return row, cells.assign(tolerance=tolerance, interpretation=interpretation.title)
-
-
-def _mean_and_size(off: pd.Series, digits: int) -> str:
-    if not len(off):
-        return ""
-    size = np.abs(off).mean()
-    return f"{off.mean():+.{digits}f} ({size:.{digits}f})" if size < 1000 else "over 1,000"
+    agreeing = sum(comparison.agrees for verdict in verdicts for comparison in verdict.evidence)
+    holding = sum(verdict.outcome == "holds" for verdict in verdicts)
+    cells = pd.concat(published_cells(run) for run in runs.values())
+    cells = cells.drop(columns=["difference", "within"])
+    cells = cells.assign(tolerance=cells["metric"].map(paper.published_tolerance))
+    row = [interpretation.title, " ".join(map(str, sorted(changed))), holding, agreeing]
+    return row, cells.assign(interpretation=interpretation.title)
 
 
 @click.command("interpretations")
@@ -164,26 +147,22 @@ def _mean_and_size(off: pd.Series, digits: int) -> str:
 def main(folder: Path, tables: tuple[int, ...]) -> None:
     """Run all interpretations of the paper, resuming earlier runs in FOLDER, and compare them.
 
-    Writes results/interpretations.md and interpretations.csv.
+    Writes results/interpretations.csv and interpretations_claims.csv.
     """
     tables = tables or tuple(EXPERIMENTS)
-    common = {"output": folder, "n_jobs": -1, "quiet": False}
-    for number, name in ((number, EXPERIMENTS[number]) for number in tables):
-        run_experiment(CONFIGS / "interpretations" / f"{name}.yaml", **common)
+    run = partial(run_experiment, output=folder, n_jobs=-1, quiet=False)
+    for number in tables:
+        name = f"{EXPERIMENTS[number]}.yaml"
+        run(CONFIGS / "interpretations" / name)
         for one in INTERPRETATIONS:
             if one.run and number in one.tables:
-                config = CONFIGS / f"{name}.yaml"
-                run_experiment(config, overrides=one.overrides(number), **common)
-    described = [describe(one, folder, tables) for one in INTERPRETATIONS]
-    rows = [row for row, _ in described if row[1] != "none" or row is described[0][0]]
-    judged = [one for one in paper.published_claims() if {*one.tables} <= {*tables}]
-    headers = ["interpretation", "tables", f"cells within tolerance, of {len(described[0][1])}"]
-    headers += [f"claims that hold, of {len(judged)}", "comparisons that agree"]
-    headers += ["Jester, ranking", "MovieLens, ranking", "Jester, squared error"]
-    text = markdown_columns(headers, rows, "llrrrrrr")
-    click.echo(text)
-    write_part(RESULTS / "interpretations.md", "interpretations", text)
-    write_csv(RESULTS / "interpretations.csv", pd.concat(cells for _, cells in described))
+                run(CONFIGS / name, overrides=one.overrides(number))
+    rows, cells = zip(*(describe(one, folder, tables) for one in INTERPRETATIONS), strict=True)
+    rows = [row for row in rows if row[1] or row is rows[0]]  # those that were run
+    columns = ["interpretation", "tables", "claims_that_hold", "comparisons_that_agree"]
+    write_csv(RESULTS / "interpretations_claims.csv", pd.DataFrame(rows, columns=columns))
+    write_csv(RESULTS / "interpretations.csv", pd.concat(cells))
+    write_pages()
 
 
 @click.command("by-user")
@@ -191,14 +170,11 @@ def main(folder: Path, tables: tuple[int, ...]) -> None:
 def by_user(folder: Path) -> None:
     """Compare SS ranking pursuit with each method if parameters are chosen for each user.
 
-    Reads the runs of ``make by-user`` and fills a part of results/interpretations.md.
+    Reads the runs of ``make by-user`` and writes results/by_user.csv.
     """
     rows = []
     for number in (4, 2):
-        place = folder / EXPERIMENTS[number]
-        if not RunFolder(place).has_results:
-            continue
-        results = load_results(place)
+        results = load_results(folder / EXPERIMENTS[number])
         errors = [errors_by(results, "disagreement", group, "users") for group in results.groups]
         for label in results.algorithms:
             if label == SS:
@@ -207,16 +183,9 @@ def by_user(folder: Path) -> None:
             ahead = [one for one in groups if one.mean < 0]
             both = pd.concat(errors)[[SS, label]].dropna()
             overall = compare(both[SS], both[label])
-            low, high = (signed(end, 4) for end in overall.interval)
-            counts = len(ahead), sum(one.significant for one in ahead)
-            row = [number, results.algorithms[label]]
-            row += [f"{both[SS].mean():.4f}", f"{both[label].mean():.4f}"]
-            row += [f"{signed(overall.mean, 4)} ({low} to {high})"]
-            rows.append([*row, *(f"{count} of {len(groups)}" for count in counts)])
-    if not rows:
-        raise click.ClickException(f"{folder}: no complete runs; make by-user")
-    headers = ["table", "compared with", "error of SS ranking pursuit", "error of the other"]
-    headers += ["difference", "groups with SS ahead", "of them significantly"]
-    text = markdown_columns(headers, rows, "rlrrrrr")
-    click.echo(text)
-    write_part(RESULTS / "interpretations.md", "by-user", text)
+            row = [number, label, *both.mean(), overall.mean, *overall.interval]
+            rows.append([*row, len(ahead), sum(one.significant for one in ahead), len(groups)])
+    columns = ["table", "compared_with", "error_of_ss", "error", "difference", "low", "high"]
+    columns += ["groups_ahead", "significantly", "groups"]
+    write_csv(RESULTS / "by_user.csv", pd.DataFrame(rows, columns=columns))
+    write_pages()

@@ -359,6 +359,15 @@ def test_the_schema_beside_the_configs_is_up_to_date():
     assert kept == json_schema(), "run rp-run --schema > configs/schema.json"
 
 
+def test_the_schema_defines_each_kind_of_grid_once_and_refers_to_it():
+    schema = json_schema()
+    text = json.dumps(schema)
+    for name in ("PositiveGrid", "WeightGrid", "FractionGrid", "BasisGrid"):
+        assert schema["$defs"][name]["anyOf"][-1] == {"$ref": "#/$defs/Steps"}
+        assert f'"$ref": "#/$defs/{name}"' in text
+    assert text.count('"from": {') == 1
+
+
 def test_the_schema_accepts_resolved_configs():
     for path in EXPERIMENTS:
         resolved = load_experiment(path).resolved()

@@ -1,1 +1,0 @@
-"""Subjects of ``scripts/bench.py``."""

@@ -1,1 +1,0 @@
-"""Studies behind the pages in ``results/``; ``python scripts/study.py`` runs them."""
