@@ -930,8 +930,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         Raises
         ------
         ModelFileError
-            If the file cannot be written, or if a parameter is a custom function, which cannot be
-            saved.
+            If the file cannot be written, or if a parameter is a function or an object of other
+            code than this package and the metrics, kernels and splitters of scikit-learn.
         """
         check_is_fitted(self)
         save_model(self, path)
