@@ -406,12 +406,12 @@ def warn_of_far_values(X: Any, names: Sequence[str] | None = None) -> None:
     differ nowhere but far away.
     """
     far_columns = []
-    centres = np.median(X[evenly(len(X), _CENTRE_ROWS)], axis=0)
+    with np.errstate(over="ignore"):
+        centres = np.median(X[evenly(len(X), _CENTRE_ROWS)], axis=0)
     for place, centre in enumerate(centres):
         column = np.asarray(X[:, place], dtype=np.float64)
-        distance = np.abs(column - centre)
         with np.errstate(over="ignore", invalid="ignore"):
-            deviation = float(column.std())
+            distance, deviation = np.abs(column - centre), float(column.std())
         far, near = distance >= deviation, distance <= deviation / _HIDDEN
         if not (far | near).all() or not 2 <= np.count_nonzero(far) < np.count_nonzero(near):
             continue
