@@ -192,7 +192,9 @@ def ndcg_error(
 
     def errors(gains: Array, stack: Array) -> tuple[Array, Flags]:
         if gain == "exponential":
-            gains = np.exp2(gains) - 1.0
+            # Divided by a power of two, which cancels, where the gains would overflow.
+            shift = np.maximum(gains.max(axis=1, initial=0.0, keepdims=True) - 1000.0, 0.0)
+            gains = np.exp2(gains - shift) - np.exp2(-shift)
         elif gain == "shifted":
             gains = gains - gains.min(axis=1, initial=np.inf, keepdims=True)
         discounts = 1.0 / np.log2(np.arange(2, gains.shape[1] + 2))
@@ -344,7 +346,7 @@ def _check_option(name: str, value: str, options: Any) -> None:
 
 
 def _check_places(k: int | None) -> None:
-    if k is not None and k < 1:
+    if k is not None and (not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1):
         raise ValueError(f"k: expected an integer of at least 1, got {k!r}")
 
 

@@ -476,6 +476,8 @@ def test_nan_predictions_have_a_nan_score(metric):
     ("wrong", "said"),
     [
         ({"k": 0}, "k: expected an integer of at least 1"),
+        ({"k": 1.5}, "k: expected an integer of at least 1, got 1.5"),
+        ({"k": True}, "k: expected an integer of at least 1, got True"),
         ({"empty": "leave_out"}, "could not convert"),
         ({"groups": [0]}, "groups: expected 2 labels"),
     ],
@@ -522,6 +524,15 @@ def test_it_is_one_minus_the_ndcg_of_scikit_learn():
         assert ndcg_error(scores, predictions, k=k) == pytest.approx(expected, abs=1e-12)
 
 
+def test_exponential_gains_of_large_grades_do_not_overflow():
+    grades = np.array([[1, 3, 0, 2], [2001, 2003, 2000, 2002]], dtype=float)
+    # 2^g - 1 is 2^2000 times 2^(g - 2000), without the -1.
+    expected = [by_hand(gains, [1, 2, 3, 4], 4) for gains in ([1, 7, 0, 3], [2, 8, 1, 4])]
+    error = ndcg_error(grades, [[1, 2, 3, 4], [1, 2, 3, 4]], gain="exponential")
+    np.testing.assert_allclose(error, expected)
+    assert ndcg_error([0, 1, 2000], [3, 2, 1], gain="exponential") == pytest.approx(0.5)
+
+
 def test_a_group_is_a_ranking_of_its_own_and_the_mean_counts():
     rng = np.random.default_rng(1)
     scores, predictions = rng.normal(size=12), rng.normal(size=(3, 12))
@@ -552,7 +563,11 @@ def test_nan_predictions_have_a_nan_error():
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"k": 0}, "k: expected"), ({"gain": "cubic"}, "gain: expected 'linear' or 'exponential'")],
+    [
+        ({"k": 0}, "k: expected"),
+        ({"k": 2.0}, "k: expected"),
+        ({"gain": "cubic"}, "gain: expected 'linear' or 'exponential'"),
+    ],
 )
 def test_wrong_options_of_ndcg_are_refused(wrong, said):
     with pytest.raises(ValueError, match=said):

@@ -59,6 +59,11 @@ ASYMMETRIC = 1e-5
 
 _BLOCK = 1 << 22
 """Kernel values in memory at a time during a prediction: 32 MB."""
+_HIDDEN = 30
+"""Part of a standard deviation of a feature in which values are hidden by others far out: with the
+default penalties, a linear model ignores them."""
+_CENTRE_ROWS = 10_000
+"""Rows that medians of features are computed from, evenly spread."""
 _COPIED_ENTRIES = 1 << 20
 """Entries copied at a time to compute a variance: 8 MB."""
 
@@ -387,6 +392,45 @@ def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: In
         )
 
 
+def warn_of_far_values(X: Any, names: Sequence[str] | None = None) -> None:
+    """Warn of columns of `X`, (n, n_features), with a few values so far away that others are lost.
+
+    Such as 1e9 for "missing" in 2% of the rows: in units of the standard deviation, which these
+    values determine, all others are equal. A column is named if it has values within 1/30 standard
+    deviation of the median, which differ, a smaller number of values at least one standard
+    deviation away, none in between, and if those far away repeat. Heavy tails, as of lognormal
+    prices or counts, have values in between, and their largest values do not repeat. Rare flags
+    differ nowhere but far away.
+    """
+    far_columns = []
+    with np.errstate(over="ignore"):
+        centres = np.median(X[evenly(len(X), _CENTRE_ROWS)], axis=0)
+    for place, centre in enumerate(centres):
+        column = np.asarray(X[:, place], dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance, deviation = np.abs(column - centre), float(column.std())
+        far, near = distance >= deviation, distance <= deviation / _HIDDEN
+        if not (far | near).all() or not 2 <= np.count_nonzero(far) < np.count_nonzero(near):
+            continue
+        low, high = np.quantile(column[near], [0.1, 0.9])
+        codes, counts = np.unique(column[far], return_counts=True)
+        if high - low > 1e-14 * deviation and len(codes) <= counts.sum() / 2:  # not by rounding
+            name = place if names is None else repr(names[place])
+            commonest = codes[counts.argmax()]
+            far_columns.append(f"{name} ({far.mean():.2g} of the rows, such as {commonest:g})")
+    if far_columns:
+        listed = ", ".join(far_columns[:3]) + (", ..." if len(far_columns) > 3 else "")
+        warnings.warn(
+            f"X has {len(far_columns)} column(s) with a few values so far from the others that the "
+            f"others are within 1/{_HIDDEN} standard deviation and count little: {listed}; if they "
+            "stand for missing values, replace them, for instance by sklearn.impute.SimpleImputer; "
+            "otherwise use sklearn.preprocessing.QuantileTransformer in a pipeline, or "
+            "dictionary='additive' of a pursuit, whose functions depend on ranks",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
 def evenly(size: int, most: int = 64) -> Indices:
     """Return up to `most` of the numbers 0, ..., size - 1, evenly spread."""
     return np.linspace(0, size - 1, most).astype(np.intp) if size > most else np.arange(size)
@@ -696,6 +740,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _scale_training(self, X: Any, labels: NDArray) -> Any:
         """Return scaled training points, and store the scaler for new ones."""
+        if not (self._precomputed or self._uses_dictionary or sp.issparse(X)):
+            warn_of_far_values(X, getattr(self, "feature_names_in_", None))
         if "scale" not in vars(self):
             return X
         self.scaler_ = None
@@ -704,7 +750,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             return scale_in_groups(X, labels)
         if self.scale and not self._precomputed:
             with np.errstate(over="ignore", invalid="ignore"):
-                self.scaler_ = StandardScaler(with_mean=not self._kernels_of_histograms()).fit(X)
+                scaler = StandardScaler(with_mean=not self._kernels_of_histograms())
+                # Whatever sklearn.set_config(transform_output=...) says, arrays go on from here.
+                self.scaler_ = scaler.set_output(transform="default").fit(X)
             if not np.isfinite(self.scaler_.scale_).all():
                 raise ValueError(
                     "X has features whose variance overflows; divide them by a constant"
@@ -951,8 +999,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         Raises
         ------
         ModelFileError
-            If the file cannot be written, or if a parameter is a custom function, which cannot be
-            saved.
+            If the file cannot be written, or if a parameter is a function or an object of other
+            code than this package and the metrics, kernels and splitters of scikit-learn.
         """
         check_is_fitted(self)
         save_model(self, path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -378,6 +379,8 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
     """Base of the estimators that choose their parameters by cross-validation."""
 
     _not_taken = ("pairs", "weights")
+    dictionary: Any
+    gammas: Numbers | None
     _estimator: ClassVar[Any]
     _grid: ClassVar[Callable[..., dict[str, NDArray[Any]]]]
     """Returns the values of each axis but gamma, from the search, the plain model and the data."""
@@ -457,7 +460,9 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
             if name.startswith("param_") and column[row] == column[row]  # not NaN
         }
         model = clone(plain).set_params(**self.best_params_)
-        model.fit(data.X, data.y, data.labels, sample_weight=data.weights)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"X has \d+ column\(s\)")  # given for the search
+            model.fit(data.X, data.y, data.labels, sample_weight=data.weights)
         self.best_estimator_ = model
         self.basis_, self.coef_, self.X_basis_ = model.basis_, model.coef_, model.X_basis_
         if self.scaler_ is not None and model._in_features:
@@ -482,6 +487,21 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
             generator = random_generator(shared["random_state"])
             shared["random_state"] = int(generator.choice(1 << 31))
         return self._estimator(**shared)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        fixed = self._uses_dictionary and not self._is_auto()
+        if self.gammas is not None and (fixed or not self._has_gamma()):
+            kernels = "the kernel " + " and ".join(map(repr, self._kernels_in_use()))
+            what = f"dictionary={self.dictionary!r}" if fixed else kernels
+            raise ValueError(
+                f"gammas must be None with {what}, which has no gamma; got {list(self.gammas)}: "
+                f"leave it out, or choose one of the kernels {', '.join(WITH_GAMMA)}"
+            )
+
+    def _has_gamma(self) -> bool:
+        kernels = self._kernels_in_use()
+        return any(isinstance(kernel, str) and kernel in WITH_GAMMA for kernel in kernels)
 
     def _is_auto(self) -> bool:
         return getattr(self, "dictionary", None) == "auto"
@@ -522,7 +542,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
 
     def _gamma_grid(self, X: Array) -> NDArray[Any]:
         """Return the gammas to try; one None if no kernel has a gamma."""
-        if not any(isinstance(one, str) and one in WITH_GAMMA for one in self._kernels_in_use()):
+        if not self._has_gamma():
             return np.array([None])
         if self.gammas is not None:
             return np.asarray(self.gammas, dtype=np.float64)

@@ -33,6 +33,7 @@ from rankpursuit.estimators._base import (
     integer,
     resolve_gamma,
     several,
+    warn_of_far_values,
 )
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
@@ -269,6 +270,7 @@ class KernelDictionary(BaseEstimator):
         """Draw the points from `X`, (n, n_features)."""
         _check(self, n_points=[integer(1), NONE], widths=[several(*POSITIVE)])
         X = validate_data(self, X, dtype=_DTYPES)
+        warn_of_far_values(X)
         rows = draw_candidates(len(X), self.n_points, self.random_state)
         self.points_ = np.asarray(X[rows], dtype=np.float64)
         self.gammas_ = np.asarray(self.widths) * resolve_gamma("rbf", "scale", X)

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from all_estimators import ALL, CROSS_VALIDATED, PURSUITS, RANK_ONLY, id_of, made
@@ -17,9 +18,13 @@ import rankpursuit
 from rankpursuit import (
     RLS,
     CombinedRankingRegressionPursuit,
+    KernelDictionary,
     KernelMatchingPursuit,
+    PairDictionary,
     RankingPursuit,
+    RankingPursuitCV,
     RankRLS,
+    RankRLSCV,
     RankSVM,
     SparseRankRLS,
     group_scorer,
@@ -302,3 +307,95 @@ def test_every_public_name_is_listed_for_completion():
 def test_checks_and_expansions_are_not_public():
     for model in ALL:
         assert not {"constraints", "expansions"} & set(dir(model))
+
+
+SETTINGS = [
+    {"transform_output": "pandas"},
+    {"transform_output": "polars"},
+    {"assume_finite": True},
+    {"enable_metadata_routing": True},
+    {"skip_parameter_validation": True},
+    {"print_changed_only": False},
+    {"display": "text"},
+    {"working_memory": 1},
+    {"pairwise_dist_chunk_size": 1},
+    {"enable_cython_pairwise_dist": False},
+    {"array_api_dispatch": True},
+]
+UNDER_SETTINGS = [
+    *ALL,
+    *(clone(search).set_params(cv=2) for search in CROSS_VALIDATED),
+    RankRLSCV(kernel="linear", cv=2),
+    RankingPursuit(n_basis=4, dictionary="additive", scale=True),
+    RankingPursuitCV(n_basis=3, dictionary=PairDictionary(3), cv=2),
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_no_global_setting_of_scikit_learn_changes_a_model(data, setting, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X, y, groups = data
+    X = pd.DataFrame(X, columns=["a", "b", "c"])
+    for estimator in UNDER_SETTINGS:
+        expected = clone(estimator).fit(X, y, groups)
+        with sklearn.config_context(**setting):
+            model = clone(estimator).fit(X, y, groups)
+            np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+            assert model.score(X, y, groups) == expected.score(X, y, groups)
+            assert type(model).__name__ in repr(model)
+            if hasattr(model, "explain"):
+                pd.testing.assert_frame_equal(model.explain(X[:1]), expected.explain(X[:1]))
+
+
+SCALED = [
+    RankRLS(kernel="linear"),
+    RankSVM(),
+    RankRLSCV(cv=2),
+    RankingPursuit(n_basis=5, scale=True),
+    RankingPursuitCV(n_basis=5, dictionary="kernel", cv=2),
+]
+
+
+@pytest.mark.filterwarnings("error", "ignore:nearly all values of the kernel")
+@pytest.mark.parametrize("estimator", SCALED, ids=id_of)
+def test_a_code_far_from_the_other_values_of_a_column_is_warned_of_once(estimator):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["age", "price", "size"])
+    y = X["age"] + 0.5 * X["price"]
+    clone(estimator).fit(X, y)
+    for code in (1e9, -9999.0):
+        X.loc[3:6, "price"] = code
+        with pytest.warns(UserWarning, match="1 column.*'price' .0.02 of the rows") as warned:
+            clone(estimator).fit(X, y)
+        assert sum("column(s)" in str(warning.message) for warning in warned) == 1
+    for robust in ("additive", "auto"):
+        RankingPursuitCV(n_basis=3, dictionary=robust, cv=2).fit(X, y)
+
+
+def test_a_dictionary_of_kernels_warns_of_far_values_too():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[:4, 1] = 1e9
+    with pytest.warns(UserWarning, match=r"1 column\(s\).*: 1 \(0.02 of the rows, such as 1e\+09"):
+        KernelDictionary(20).fit(X)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_points", [50, 1000])
+def test_heavy_tails_counts_and_flags_are_not_taken_for_codes(n_points):
+    rng, shape = np.random.default_rng(0), (n_points, 40)
+    prices = rng.lognormal(0.0, 2.0, shape)
+    columns = [
+        prices,
+        prices * (rng.random(shape) < 0.2),
+        rng.standard_cauchy(shape),
+        rng.poisson(0.1, shape),
+        rng.negative_binomial(0.1, 0.01, shape),
+        rng.zipf(2.0, shape),
+        rng.random(shape) < 0.02,
+        rng.random(shape) < 0.5,
+        (rng.random(shape) < 0.4) * 0.1 + 0.2,
+        np.where(prices > 10.0, 10.0, prices),
+        np.full(shape, 3.0),
+    ]
+    X = np.hstack(columns).astype(float)
+    RankRLS(kernel="linear").fit(X, prices.sum(axis=1))

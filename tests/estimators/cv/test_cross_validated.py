@@ -282,6 +282,16 @@ TOO_MANY = [
         "shared_basis must be False with views",
     ),
     ("SemiSupervisedRankingPursuitCV", {"views": ["rbf"]}, "views holds 1 kernels"),
+    *(
+        (name, {**parameters, "gammas": [0.1, 1.0]}, f"gammas must be None with {said}, which has")
+        for name, parameters, said in [
+            ("RankRLSCV", {"kernel": "linear"}, "the kernel 'linear'"),
+            ("RLSCV", {"kernel": "precomputed"}, "the kernel 'precomputed'"),
+            ("RankingPursuitCV", {"kernel": "cosine"}, "the kernel 'cosine'"),
+            ("RankingPursuitCV", {"dictionary": "pairs"}, "dictionary='pairs'"),
+            ("SemiSupervisedRankingPursuitCV", {"views": ["linear", "cosine"]}, "the .*'cosine'"),
+        ]
+    ),
 ]
 
 

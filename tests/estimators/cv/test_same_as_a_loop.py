@@ -57,7 +57,8 @@ def searched(name, *told, **parameters):
         shared |= {"n_candidates": None, "fitting": "backfit"}
     if name.startswith("S"):
         shared["random_state"] = 3
-    grid = {"gammas": [0.05, 0.4], **CASES[name]}
+    has_gamma = parameters.get("kernel", "rbf") not in ("linear", "precomputed")
+    grid = {"gammas": [0.05, 0.4] if has_gamma else None, **CASES[name]}
     model = getattr(rankpursuit, name + "CV")(**grid, **shared, **parameters).fit(*told)
     return model, lambda params: getattr(rankpursuit, name)(**params, **shared)
 
