@@ -420,14 +420,13 @@ def warn_of_far_values(X: Any, names: Sequence[str] | None = None) -> None:
             far_columns.append(f"{name} ({far.mean():.2g} of the rows, such as {commonest:g})")
     if far_columns:
         listed = ", ".join(far_columns[:3]) + (", ..." if len(far_columns) > 3 else "")
-        warnings.warn(
+        warn_caller(
             f"X has {len(far_columns)} column(s) with a few values so far from the others that the "
             f"others are within 1/{_HIDDEN} standard deviation and count little: {listed}; if they "
             "stand for missing values, replace them, for instance by sklearn.impute.SimpleImputer; "
             "otherwise use sklearn.preprocessing.QuantileTransformer in a pipeline, or "
             "dictionary='additive' of a pursuit, whose functions depend on ranks",
             UserWarning,
-            stacklevel=4,
         )
 
 

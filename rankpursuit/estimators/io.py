@@ -155,14 +155,14 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
         if isinstance(cls, type) and hasattr(cls, "split")
     ]
     measures: list[Any] = [*filter(isfunction, map(vars(metrics).get, metrics.__all__))]
-    measures += [scorers._score, scorers._agreement, scorers.ndcg]
+    measures += [scorers._agreement, scorers.ndcg]
     measures += [get_scorer(name)._score_func for name in get_scorer_names()]
     kinds = (np.bool_, np.integer, np.floating, np.str_)
     scalars = [kind for kind in np.sctypeDict.values() if issubclass(kind, kinds)]
     by_loader = {
         "ObjectNode": [
             *(*estimators, *splitters, *_REQUESTS),
-            *(StandardScaler, type(get_scorer("r2"))),
+            *(StandardScaler, scorers._Scorer, type(get_scorer("r2"))),
         ],
         "FunctionNode": [*measures, *kernel_metrics().values()],
         "NdArrayNode": [np.ndarray, *scalars],
