@@ -21,20 +21,20 @@ SMALL = ROOT / "tests" / "small.yaml"
 OF_THE_PAPER = tuple(EXPERIMENTS.values())
 USERS = 24
 """Number of test users, and of hold-out users, per group in the paper's experiments."""
-KERNELS = {"OPENBLAS_CORETYPE": "Haswell"}
+KERNELS = "Haswell"
 """BLAS kernels that any processor with AVX2 supports; kernels differ in rounding."""
 
 
-def run(name: str, output: Path) -> Path:
+def run(name: str, output: Path, kernels: str = KERNELS, n_users: int = USERS) -> Path:
     """Run the small experiment, or a few users of one of the paper's; return its repeats."""
     config, few = SMALL, ["repeats=2"]
     if name != "small":
         config = ROOT / "configs" / f"{name}.yaml"
-        few = [f"protocol.test_users={USERS}", f"protocol.holdout_users={USERS}", "repeats=1"]
+        few = [f"protocol.test_users={n_users}", f"protocol.holdout_users={n_users}", "repeats=1"]
     options = [word for override in few for word in ("--set", override)]
     command = [sys.executable, "-m", "rankpursuit", "run", str(config), *options, "--n-jobs", "1"]
     command += ["--quiet", "--output", str(output)]
-    subprocess.run(command, check=True, env=os.environ | KERNELS)
+    subprocess.run(command, check=True, env=os.environ | {"OPENBLAS_CORETYPE": kernels})
     return output / name / "repeats.csv"
 
 
