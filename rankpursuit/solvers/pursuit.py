@@ -235,8 +235,8 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
     cost = np.empty((n_problems, n_steps + 1))
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
-    # Columns that cannot be chosen get infinite length, and so no gain; "prefit" computes lengths
-    # anew after each step, and they get it again as dependent ones.
+    # Columns that cannot be chosen get infinite length, and so no gain. That of a refit is found
+    # anew after each step.
     lengths, usable = form.left if fitting == "prefit" else norms.copy(), nonzero_columns(norms)
     lengths[~usable] = np.inf
     dependent = np.where(usable, form.independent * norms, np.inf)
