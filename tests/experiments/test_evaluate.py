@@ -1,4 +1,6 @@
+import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from rankpursuit.experiments.evaluate import (
     joint_error,
     tasks_of,
 )
+from rankpursuit.experiments.problem import in_stacks
 from rankpursuit.experiments.registry import METHODS, grid_axes, predict_grid
 from rankpursuit.metrics import disagreement_error
 
@@ -114,12 +117,13 @@ def lowest_by_width(errors):
     return errors.reshape(len(errors), -1).min(axis=1)
 
 
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shared", ["all", "ranking"])
-def test_a_shared_width_is_the_best_for_the_methods_that_choose_it(shared):
+def test_a_shared_width_is_the_best_for_the_methods_that_choose_it(shared, seed):
     config = small_config(metrics=["disagreement"])
     config["kernel"] = config["kernel"] | {"shared": shared}
     experiment = parse_experiment(config)
-    errors = grid_errors(experiment)
+    errors = grid_errors(experiment, seed)
     deciding = [
         lowest_by_width(errors[label]["disagreement"])
         for label in errors
@@ -176,6 +180,18 @@ def test_hold_out_errors_are_those_of_fits_by_hand_on_the_test_items():
     for task in tasks_of(run.experiment, unit):
         expected += [[error_of(task, width, lam) for lam in lambdas] for width in (4, 16)]
     np.testing.assert_allclose(errors["disagreement"], expected, atol=1e-9)
+
+
+def test_seconds_are_those_of_all_stacks_of_users(monkeypatch):
+    run = run_of(small_config(), only=["rls"])
+    unit = run.plan.units[run.plan.cells[0], "holdout"][0]
+    n_widths = len(run.experiment.kernel.widths)
+    n_stacks = len(list(in_stacks(tasks_of(run.experiment, unit), n_widths)))
+    assert n_stacks > 1
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)  # a second between two looks
+    monkeypatch.setattr(evaluate, "time", clock)
+    found = evaluate_unit(run.experiment, unit, ("rls",), {}).results["rls"].seconds
+    assert found == n_stacks
 
 
 @pytest.mark.parametrize("offset", ["raw", "training_mean"])

@@ -249,6 +249,20 @@ def test_test_points_as_far_from_all_training_points_are_alike():
     assert problem.alike.tolist() == [expected.tolist()]
 
 
+def test_a_kernel_that_is_an_identity_is_1_for_all_equal_points():
+    task = task_of(parse_experiment(small_config()), 0)
+    features = task.features.copy()
+    features[task.test[2]], features[task.train[1]] = (
+        features[task.train[0]],
+        features[task.train[4]],
+    )
+    problem = Problem.of([replace(task, features=features)], (1e-9, 8.0), "sigma")
+    points = problem.features[0]
+    equal = (points[:, None] == points[: problem.n_train]).all(axis=2)
+    assert problem.identity.tolist() == [True, False]
+    np.testing.assert_array_equal(problem.kernel[0], equal)
+
+
 def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
     experiment = parse_experiment(small_config())
     problem = problem_of(experiment, 0)

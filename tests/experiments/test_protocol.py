@@ -245,10 +245,11 @@ def test_fewer_users_are_the_first_of_more(role, field):
     assert fewer.tolist() == more[:7].tolist()
 
 
-def test_the_number_of_hold_out_users_does_not_change_the_test_users():
-    with_few = changed(PROTOCOL, holdout_users=1)
-    expected = draw_users(TABLE, PROTOCOL, **KEY).tolist()
-    assert draw_users(TABLE, with_few, **KEY).tolist() == expected
+@pytest.mark.parametrize(("role", "other"), [("test", "holdout_users"), ("holdout", "test_users")])
+def test_the_number_of_users_of_one_role_does_not_change_those_of_the_other(role, other):
+    key = KEY | {"role": role}
+    expected = draw_users(TABLE, PROTOCOL, **key).tolist()
+    assert draw_users(TABLE, changed(PROTOCOL, **{other: 1}), **key).tolist() == expected
 
 
 def test_a_task_does_not_depend_on_the_order_or_on_the_other_groups():

@@ -281,6 +281,9 @@ LABELS = ("rls", "rank_rls", "ranking_pursuit")
 ALGORITHMS = {label: small_config()["algorithms"][label] for label in LABELS}
 
 
+SHARED_WIDTH = {"widths": [4, 16], "shared": "all"}
+
+
 def shared(*metrics, **changes):
     return small_config(metrics=list(metrics), algorithms=ALGORITHMS, repeats=1) | changes
 
@@ -312,10 +315,25 @@ def test_units_that_a_run_lacks_are_computed_next_to_reused_ones(tmp_path):
 
 def test_nothing_is_reused_if_choices_depend_on_other_algorithms():
     wide, narrow = (
-        parse_experiment(shared(*metrics, kernel={"widths": [4, 16], "shared": "all"}))
+        parse_experiment(shared(*metrics, kernel=SHARED_WIDTH))
         for metrics in (["disagreement", "squared_error"], ["disagreement"])
     )
     assert not can_reuse(narrow, wide, "rls")
+
+
+def test_a_shared_width_is_not_chosen_while_an_algorithm_lacks_its_hold_out_errors(
+    tmp_path, monkeypatch
+):
+    run, predict_grid = run_of(shared("disagreement", kernel=SHARED_WIDTH)), evaluate.predict_grid
+
+    def broken(problem, options, rows):
+        assert options.method != "rank_rls"
+        return predict_grid(problem, options, rows)
+
+    monkeypatch.setattr(evaluate, "predict_grid", broken)
+    failures = run_into(run, tmp_path)
+    assert failures and all("rank_rls failed" in line and "holdout" in line for line in failures)
+    assert not (tmp_path / "repeats.csv").exists()
 
 
 def test_results_that_cannot_be_reused_are_computed(tmp_path):

@@ -148,6 +148,12 @@ def test_means_that_are_lower_by_chance_prove_nothing(tmp_path, noise, outcome):
     assert ("do not differ significantly" in found.sentence) == (outcome != "holds")
 
 
+def test_means_that_are_higher_by_chance_are_comparable(tmp_path):
+    errors = ALIKE | {"ranking_pursuit": 0.41}
+    found = verdict(tmp_path / "a", "jester-pursuit-comparable", errors=errors, noise=0.05)
+    assert found.outcome == "holds"
+
+
 def with_savings(folder, savings):
     """Return the verdict on 30% fewer basis functions with these savings in turn over repeats."""
     results = load_results(write_results(folder))

@@ -2,10 +2,17 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 from rankpursuit.experiments.registry import METHODS
-from rankpursuit.reporting.claims import RULES, published_claims, published_size, published_tables
+from rankpursuit.reporting.claims import (
+    RULES,
+    published_claims,
+    published_size,
+    published_tables,
+    published_tolerance,
+)
 
 SUPERVISED = [
     "rls",
@@ -105,3 +112,12 @@ def _words(options):
     if isinstance(options, str | float):
         return {options}
     return {word for option in options for word in _words(option)}
+
+
+@pytest.mark.parametrize(
+    ("metric", "decimals", "spread"),
+    [("disagreement", 3, (0.053, 0.081)), ("squared_error", 1, (16.5, 16.5))],
+)
+def test_a_tolerance_is_three_standard_errors_of_two_means_of_3000_users(metric, decimals, spread):
+    low, high = (3.0 * np.sqrt(2 / 3000) * x + 0.5 * 10.0**-decimals for x in spread)
+    assert low <= published_tolerance(metric) <= np.ceil(high * 10**decimals) / 10**decimals

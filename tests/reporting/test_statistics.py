@@ -81,6 +81,11 @@ def test_ten_repeats_bound_p_from_below():
     assert signed_rank_p(np.arange(1, 11)) == pytest.approx(2 / 2**10)
 
 
+def test_an_interval_of_skewed_differences_is_that_of_the_resampled_means():
+    low, high = bootstrap_interval([0.0] * 9 + [10.0])
+    assert 0.0 <= low < 1.0 < 2.0 < high  # mirrored at the mean it would be -1 to 2
+
+
 def test_holm_by_hand():
     # sorted: 4 x 0.005, 3 x 0.01, 2 x 0.03, then 0.04, which may not fall below the one before
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])

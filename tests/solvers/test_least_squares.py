@@ -1,5 +1,7 @@
 """Least squares against the dense equations."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,82 +41,55 @@ def sparse_rls_path(columns, subset, *others):
     return nested_rls_path(columns, subset, [subset.shape[2]], *others)[:, 0]
 
 
-def dense_rls(kernel, scores, laplacian, lam):
-    """``(L K + lambda I) a = L s``."""
-    return np.linalg.solve(laplacian @ kernel + lam * np.eye(len(scores)), laplacian @ scores)
+def forms(groups):
+    """Preferences of all kinds with their dense forms."""
+    n_points = len(groups)
+    rng = np.random.default_rng(1)
+    pairs = rng.permutation(GroupPreferences.single(n_points).pairs())[: 3 * n_points]
+    weights = rng.random(len(pairs))
+    graph = dense_laplacian(group_graph(groups))
+    yield Pointwise(n_points), np.eye(n_points)
+    yield GroupPreferences(groups), graph
+    yield Blend(GroupPreferences(groups), 0.3), 0.3 * np.eye(n_points) + 0.7 * graph
+    for n_pairs in (0, 5, len(pairs)):
+        listed = pairs[:n_pairs], weights[:n_pairs]
+        explicit = dense_laplacian(pair_graph(n_points, *listed))
+        yield PairPreferences(n_points, *listed), explicit
 
 
-def assert_solves(coefficients, kernel, scores, laplacian, lambdas):
-    assert coefficients.shape == (len(kernel), len(lambdas), len(scores))
-    for i in range(len(kernel)):
-        for c, lam in enumerate(lambdas):
-            expected = dense_rls(kernel[i], scores, laplacian, lam)
-            scale = 1e-8 * max(np.abs(scores).max(), np.abs(expected).max())
-            np.testing.assert_allclose(coefficients[i, c], expected, atol=scale)
+def assert_solves(coefficients, problem, form):
+    """The coefficients of all lambdas solve ``(L K + lambda I) a = L s``."""
+    assert coefficients.shape == (len(problem.kernel), len(LAMBDAS), len(problem.scores))
+    for (i, kernel), (c, lam) in itertools.product(enumerate(problem.kernel), enumerate(LAMBDAS)):
+        system = form @ kernel + lam * np.eye(len(form))
+        expected = np.linalg.solve(system, form @ problem.scores)
+        scale = 1e-8 * max(np.abs(problem.scores).max(), np.abs(expected).max())
+        np.testing.assert_allclose(coefficients[i, c], expected, atol=scale)
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])
-def test_rankrls_solves_its_equations_for_all_lambdas(n_groups):
+def test_equations_are_solved_for_all_lambdas_and_preferences(n_groups):
     problem = generic_problem(0, n_groups=n_groups)
-    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
-    assert_solves(coefficients, problem.kernel, problem.scores, problem.laplacian, LAMBDAS)
-
-
-def test_rls_solves_its_equations_for_all_lambdas():
-    problem = generic_problem(1)
-    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, Pointwise(12))
-    assert_solves(coefficients, problem.kernel, problem.scores, np.eye(12), LAMBDAS)
-
-
-@pytest.mark.parametrize("n_pairs", [0, 5, 60])
-def test_rankrls_of_explicit_weighted_pairs_solves_its_equations(n_pairs):
-    problem = generic_problem(2)
-    rng = np.random.default_rng(0)
-    pairs = rng.permutation(GroupPreferences.single(12).pairs())[:n_pairs]
-    weights = rng.random(n_pairs)
-    preferences = PairPreferences(12, pairs, weights)
-    laplacian = dense_laplacian(pair_graph(12, pairs, weights))
-    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, preferences)
-    assert_solves(coefficients, problem.kernel, problem.scores, laplacian, LAMBDAS)
-
-
-def test_all_pairs_given_one_by_one_are_one_group():
-    problem = generic_problem(3)
-    listed = PairPreferences(12, GroupPreferences.single(12).pairs())
-    grouped, explicit = (
-        rls_path(problem.kernel, problem.scores, LAMBDAS, preferences)
-        for preferences in (problem.preferences, listed)
-    )
-    np.testing.assert_allclose(explicit, grouped, atol=1e-9 * np.abs(grouped).max())
+    for preferences, form in forms(problem.groups):
+        solved = rls_path(problem.kernel, problem.scores, LAMBDAS, preferences)
+        assert_solves(solved, problem, form)
 
 
 @SMALL
 @given(ranking_problems())
-def test_rankrls_of_any_problem_solves_its_equations(problem):
-    coefficients = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
-    assert_solves(coefficients, problem.kernel, problem.scores, problem.laplacian, LAMBDAS)
+def test_equations_of_any_problem_are_solved(problem):
+    solved = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
+    assert_solves(solved, problem, problem.laplacian)
 
 
-def test_rls_interpolates_as_lambda_vanishes():
-    problem = generic_problem(4, gammas=(1.0, 2.0))
-    coefficients = rls_path(problem.kernel, problem.scores, [1e-10], Pointwise(12))
-    fit = function_values(problem.kernel, coefficients)[:, 0]
-    np.testing.assert_allclose(fit, np.broadcast_to(problem.scores, fit.shape), atol=1e-6)
-
-
-def test_rankrls_interpolates_the_differences_as_lambda_vanishes():
+def test_scores_or_their_differences_are_interpolated_as_lambda_vanishes():
     problem = generic_problem(5, n_groups=2, gammas=(1.0, 2.0))
-    coefficients = rls_path(problem.kernel, problem.scores, [1e-10], problem.preferences)
-    left = problem.scores - function_values(problem.kernel, coefficients)
-    for group in range(2):
-        assert np.ptp(left[..., problem.groups == group], axis=2).max() < 1e-6
-
-
-def test_great_lambda_leaves_nothing_but_the_shrunken_gradient():
-    problem = generic_problem(6)
-    coefficients = rls_path(problem.kernel, problem.scores, [1e9], problem.preferences)
-    expected = problem.laplacian @ problem.scores / 1e9
-    np.testing.assert_allclose(coefficients[0, 0], expected, rtol=1e-6)
+    for preferences in (Pointwise(12), problem.preferences):
+        coefficients = rls_path(problem.kernel, problem.scores, [1e-10], preferences)
+        left = preferences.root_vectors(
+            problem.scores - function_values(problem.kernel, coefficients)
+        )
+        assert np.abs(left).max() < 1e-5
 
 
 @pytest.mark.parametrize("explicit", [False, True])
@@ -138,58 +113,23 @@ def test_constant_added_to_the_scores_of_a_group_changes_nothing(explicit, spars
     np.testing.assert_allclose(after, before, atol=1e-7 * np.abs(before).max())
 
 
-def test_permuting_the_points_permutes_the_solution():
-    problem = generic_problem(8, n_groups=2)
-    order = np.random.default_rng(1).permutation(12)
-    before = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
-    kernel = problem.kernel[:, order][:, :, order]
-    groups = GroupPreferences(problem.groups[order])
-    after = rls_path(kernel, problem.scores[order], LAMBDAS, groups)
-    np.testing.assert_allclose(after, before[..., order], rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("size", [1, 4, 9])
 @pytest.mark.parametrize("n_groups", [1, 3])
-def test_sparse_rankrls_solves_its_normal_equations(size, n_groups):
+@pytest.mark.parametrize(("size", "zero_diagonal"), [(1, False), (4, False), (9, False), (4, True)])
+def test_sparse_rankrls_solves_its_normal_equations(size, n_groups, zero_diagonal):
     problem = generic_problem(9, n_groups=n_groups)
+    kernel = np.log(problem.kernel) if zero_diagonal else problem.kernel  # squared distances
     subset = np.random.default_rng(2).permutation(12)[:size]
-    columns, inner = problem.kernel[:, :, subset], problem.kernel[:, subset][:, :, subset]
-    sizes = [size, 1]
-    coefficients = nested_rls_path(
-        columns, inner, sizes, problem.scores, LAMBDAS, problem.preferences
-    )
-    assert coefficients.shape == (2, 2, len(LAMBDAS), size)
-    for i in range(2):
-        for own, r in zip(coefficients[i], sizes, strict=True):
-            first = columns[i, :, :r]
-            for c, lam in enumerate(LAMBDAS):
-                gram = first.T @ problem.laplacian @ first + lam * inner[i, :r, :r]
-                expected = np.linalg.solve(gram, first.T @ problem.laplacian @ problem.scores)
-                np.testing.assert_allclose(own[c, :r], expected, rtol=1e-6, atol=1e-9)
-            assert not own[:, r:].any()
-
-
-def test_sparse_rankrls_of_a_kernel_with_a_zero_diagonal_solves_its_normal_equations():
-    problem = generic_problem(9)
-    kernel = np.log(problem.kernel)  # minus squared distances
-    columns, inner = kernel[:, :, :4], kernel[:, :4, :4]
-    found = nested_rls_path(columns, inner, [4, 2], problem.scores, [0.1], problem.preferences)
-    for i in range(2):
-        for s, r in enumerate([4, 2]):
-            first = columns[i, :, :r]
-            gram = first.T @ problem.laplacian @ first + 0.1 * inner[i, :r, :r]
-            expected = np.linalg.solve(gram, first.T @ problem.laplacian @ problem.scores)
-            np.testing.assert_allclose(found[i, s, 0, :r], expected, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("regression", [False, True])
-def test_sparse_rankrls_with_all_points_is_rankrls(regression):
-    problem = generic_problem(10, gammas=(0.5, 2.0))
-    preferences = Pointwise(12) if regression else problem.preferences
-    kernel, scores = problem.kernel, problem.scores
-    full = rls_path(kernel, scores, LAMBDAS, preferences)
-    sparse = sparse_rls_path(kernel, kernel, scores, LAMBDAS, preferences)
-    np.testing.assert_allclose(sparse, full, atol=1e-7 * np.abs(full).max())
+    columns, inner = kernel[:, :, subset], kernel[:, subset][:, :, subset]
+    form, sizes = problem.laplacian, [size, 1]
+    solved = nested_rls_path(columns, inner, sizes, problem.scores, LAMBDAS, problem.preferences)
+    assert solved.shape == (2, 2, len(LAMBDAS), size)
+    for i, place, c in np.ndindex(solved.shape[:3]):
+        r = sizes[place]
+        first = columns[i, :, :r]
+        system = first.T @ form @ first + LAMBDAS[c] * inner[i, :r, :r]
+        expected = np.linalg.solve(system, first.T @ form @ problem.scores)
+        np.testing.assert_allclose(solved[i, place, c, :r], expected, rtol=1e-6, atol=1e-9)
+        assert not solved[i, place, c, r:].any()
 
 
 def test_points_of_the_subset_that_are_there_already_get_no_weight():
@@ -269,22 +209,6 @@ def points(n_points=30, n_features=4, seed=0):
     return X, rng.normal(size=n_points), rng.integers(3, size=n_points)
 
 
-def forms(groups):
-    """Preferences of all kinds with their dense forms."""
-    n_points = len(groups)
-    rng = np.random.default_rng(1)
-    pairs = rng.permutation(GroupPreferences.single(n_points).pairs())[: 3 * n_points]
-    weights = rng.random(len(pairs))
-    graph = dense_laplacian(group_graph(groups))
-    yield Pointwise(n_points), np.eye(n_points)
-    yield GroupPreferences(groups), graph
-    yield Blend(GroupPreferences(groups), 0.3), 0.3 * np.eye(n_points) + 0.7 * graph
-    yield (
-        PairPreferences(n_points, pairs, weights),
-        dense_laplacian(pair_graph(n_points, pairs, weights)),
-    )
-
-
 @EACH_LAMBDA
 @pytest.mark.parametrize("n_features", [4, 50])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -341,14 +265,6 @@ def test_a_subset_that_lacks_a_direction_leaves_it_out():
     X[:10, 3] = 0.0
     weights = sparse_rls_weights(X, np.arange(10), scores, 0.1, Pointwise(30))
     assert weights[3] == 0.0
-
-
-@EACH_LAMBDA
-def test_weights_are_those_of_the_kernel_form(lam):
-    X, scores, groups = points()
-    preferences = GroupPreferences(groups, "equal")
-    a = rls_path((X @ X.T)[None], scores, [lam], preferences)[0, 0]
-    np.testing.assert_allclose(rls_weights(X, scores, lam, preferences), X.T @ a, atol=1e-9)
 
 
 @st.composite
