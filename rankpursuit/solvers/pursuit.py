@@ -241,12 +241,11 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
     cost = np.empty((n_problems, n_steps + 1))
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
-    # Columns that cannot be chosen get infinite length, and so no gain.
-    lengths = form.left if fitting == "prefit" else norms.copy()
-    nonzero = nonzero_columns(norms)
-    lengths[~nonzero] = np.inf
-    # "prefit" computes `left` anew in each step, so that zero columns are excluded in each.
-    dependent = np.where(nonzero, form.independent * norms, np.inf)
+    # Columns that cannot be chosen get infinite length, and so no gain. That of a refit is found
+    # anew after each step.
+    lengths, usable = form.left if fitting == "prefit" else norms.copy(), nonzero_columns(norms)
+    lengths[~usable] = np.inf
+    dependent = np.where(usable, form.independent * norms, np.inf)
     active = np.ones(n_problems, dtype=bool)
     starts = np.arange(0, norms.size, n_columns)
     gain = np.empty_like(norms)
