@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from rankpursuit.experiments.grids import (
@@ -31,7 +30,6 @@ from rankpursuit.experiments.registry import (
     N_BASIS,
     NU,
     RIDGE,
-    Array,
     Axis,
     C,
     GridPredictions,
