@@ -20,7 +20,7 @@ import yaml
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from rankpursuit.experiments.methods import METHODS
+from rankpursuit.experiments.registry import METHODS
 from rankpursuit.reporting.claims import (
     Outcome,
     Verdict,

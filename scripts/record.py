@@ -15,7 +15,7 @@ import click
 import yaml
 from pages import INFERRED, LOG, REFERENCE, ROOT, runs
 
-from rankpursuit.experiments.methods import METRICS
+from rankpursuit.experiments.registry import METRICS
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.results import Results
 from rankpursuit.reporting.tables import published_cells

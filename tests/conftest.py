@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from rankpursuit.datasets import Ratings, load_named
 from rankpursuit.datasets import fetch as locate
@@ -27,6 +27,10 @@ settings.register_profile(
     max_examples=100_000 // 7,
     print_blob=True,
     suppress_health_check=list(HealthCheck),
+)
+# scripts/mutate.py wants to know that a test fails, not the smallest example.
+settings.register_profile(
+    "unshrunk", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile("suite")
 

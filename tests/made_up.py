@@ -6,7 +6,7 @@ import json
 
 import yaml
 
-from rankpursuit.experiments.methods import METHODS
+from rankpursuit.experiments.registry import METHODS
 from rankpursuit.experiments.store import write_csv
 from rankpursuit.reporting.claims import published_tables
 

@@ -59,13 +59,15 @@ def is_part(name: str) -> bool:
     return name in MAY_IMPORT or (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
-_DECLARED = {"names", "grids", "protocol", "problem", "methods"}
+_DECLARED = {"names", "grids", "protocol", "problem", "registry", "methods", "plugins"}
 ROOMS = {
     "names": set(),
     "grids": {"names"},
     "protocol": {"names", "grids"},
     "problem": {"protocol"},
-    "methods": {"names", "grids", "problem"},
+    "registry": {"grids", "problem"},
+    "methods": {"grids", "problem", "registry"},
+    "plugins": {"names", "grids", "problem", "registry", "methods"},
     "config": _DECLARED,
     "evaluate": _DECLARED | {"config"},
     "store": {"protocol", "evaluate"},

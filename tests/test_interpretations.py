@@ -6,7 +6,7 @@ import pytest
 from studies import interpretations
 
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.methods import METHODS
+from rankpursuit.experiments.registry import METHODS
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = ROOT / "configs"

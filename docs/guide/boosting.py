@@ -3,7 +3,7 @@
 import numpy as np
 from lightgbm import LGBMRanker
 
-from rankpursuit.experiments.methods import register_estimator
+from rankpursuit.experiments.registry import register_estimator
 
 
 @register_estimator

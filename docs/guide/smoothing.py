@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankpursuit.experiments.grids import PositiveGrid
-from rankpursuit.experiments.methods import Axis, MethodOptions, register_method, register_metric
+from rankpursuit.experiments.registry import Axis, MethodOptions, register_method, register_metric
 
 
 class Options(MethodOptions):

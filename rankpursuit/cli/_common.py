@@ -191,8 +191,8 @@ def load_inferred() -> list[Results]:
 def _own_or_reference(own: Path, reference: Path) -> list[Results]:
     """Load each run in `reference`, or the one of the same name in `own` if complete."""
     from rankpursuit.experiments.store import RunFolder
+    from rankpursuit.reporting.notes import config_changes, is_full_size, missing_notes
     from rankpursuit.reporting.results import load_results
-    from rankpursuit.reporting.tables import config_changes, is_full_size, missing_notes
 
     kept = [load_results(run.path) for run in RunFolder.below(reference)]
     runs = []

@@ -145,7 +145,7 @@ def _run_all(configs: tuple[Path, ...], options: dict[str, Any]) -> bool:
     from tqdm import tqdm
 
     from rankpursuit.experiments.backends import make_backend
-    from rankpursuit.experiments.methods import load_plugins
+    from rankpursuit.experiments.plugins import load_plugins
     from rankpursuit.experiments.run import open_store
 
     backend = make_backend(

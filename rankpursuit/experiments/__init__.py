@@ -74,7 +74,7 @@ def run_experiment(
     from rankpursuit.errors import ConfigError, RunError
     from rankpursuit.experiments.backends import make_backend
     from rankpursuit.experiments.config import load_experiment, mapped_experiment
-    from rankpursuit.experiments.methods import load_plugins
+    from rankpursuit.experiments.plugins import load_plugins
     from rankpursuit.experiments.run import Run, run_session
     from rankpursuit.experiments.store import RunFolder
 

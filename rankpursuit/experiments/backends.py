@@ -47,7 +47,7 @@ from rankpursuit.experiments.evaluate import (
     evaluate_unit,
     threadpools,
 )
-from rankpursuit.experiments.methods import install_plugins, plugin_sources, short_digest
+from rankpursuit.experiments.plugins import install_plugins, plugin_sources, short_digest
 from rankpursuit.experiments.store import blas
 
 Job = tuple[Unit, tuple[str, ...], dict[str, dict[str, Choice]]]

@@ -38,20 +38,6 @@ from rankpursuit.experiments.grids import (
     parse_kind,
     parse_section,
 )
-from rankpursuit.experiments.methods import (
-    METHODS,
-    METRICS,
-    N_BASIS,
-    MethodOptions,
-    MissingOptions,
-    is_of_plugin,
-    known,
-    plugin_digests,
-    plugin_modules,
-    register_missing,
-    short_digest,
-    used_plugins,
-)
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -59,8 +45,24 @@ from rankpursuit.experiments.names import (
     short_repr,
     suggestion,
 )
+from rankpursuit.experiments.plugins import (
+    plugin_digests,
+    plugin_modules,
+    short_digest,
+    used_plugins,
+)
 from rankpursuit.experiments.problem import WidthParameter
 from rankpursuit.experiments.protocol import Protocol
+from rankpursuit.experiments.registry import (
+    METHODS,
+    METRICS,
+    N_BASIS,
+    MethodOptions,
+    MissingOptions,
+    is_of_plugin,
+    known,
+    register_missing,
+)
 from rankpursuit.metrics import Ties
 from rankpursuit.text import cut, visible
 

@@ -24,7 +24,10 @@ from threadpoolctl import ThreadpoolController
 
 from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
 from rankpursuit.experiments.grids import is_number
-from rankpursuit.experiments.methods import (
+from rankpursuit.experiments.plugins import error_line
+from rankpursuit.experiments.problem import Problem, in_stacks
+from rankpursuit.experiments.protocol import Group, Role, Task, build_task
+from rankpursuit.experiments.registry import (
     METHODS,
     METRICS,
     N_BASIS,
@@ -32,13 +35,10 @@ from rankpursuit.experiments.methods import (
     GridPredictions,
     GridValues,
     MethodOptions,
-    error_line,
     find_axis,
     grid_axes,
     predict_grid,
 )
-from rankpursuit.experiments.problem import Problem, in_stacks
-from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 from rankpursuit.metrics import merge_near_ties
 
 Array = NDArray[np.float64]

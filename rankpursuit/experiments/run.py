@@ -32,9 +32,9 @@ from rankpursuit.experiments.evaluate import (
     evaluate_unit,
 )
 from rankpursuit.experiments.grids import is_number
-from rankpursuit.experiments.methods import AXES, N_BASIS, find_axis, grid_axes
 from rankpursuit.experiments.names import suggestion
 from rankpursuit.experiments.protocol import Group, Role, draw_users, group_name, too_few_users
+from rankpursuit.experiments.registry import AXES, N_BASIS, find_axis, grid_axes
 from rankpursuit.experiments.store import Identity, Row, RunFolder, Store, provenance, write_csv
 from rankpursuit.writing import remove_leftovers, write_atomically
 

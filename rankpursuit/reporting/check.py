@@ -28,8 +28,8 @@ from tabulate import tabulate
 from rankpursuit.errors import DataNotFoundError, ResultsError, RunError
 from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import load_experiment, ratings_of
-from rankpursuit.experiments.methods import AXES, METRICS, WIDTH, find_axis, grid_axes
 from rankpursuit.experiments.names import shipped_folder, suggestion
+from rankpursuit.experiments.registry import AXES, METRICS, WIDTH, find_axis, grid_axes
 from rankpursuit.experiments.store import provenance
 from rankpursuit.reporting.claims import (
     Outcome,
@@ -39,8 +39,9 @@ from rankpursuit.reporting.claims import (
     published_tables,
     published_tolerance,
 )
+from rankpursuit.reporting.notes import is_full_size, size_note
 from rankpursuit.reporting.results import KEY, Results, load_results, title_of
-from rankpursuit.reporting.tables import CELL, is_full_size, published_cells, size_note
+from rankpursuit.reporting.tables import CELL, published_cells
 
 ROUNDING = 1e-6
 """Relative difference of errors that rounding explains: 1e-9 is usual."""

@@ -25,7 +25,7 @@ import yaml
 from numpy.typing import ArrayLike
 from pydantic import BaseModel
 
-from rankpursuit.experiments.methods import METRICS
+from rankpursuit.experiments.registry import METRICS
 from rankpursuit.reporting.render import signed
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.reporting.statistics import (

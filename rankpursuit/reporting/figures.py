@@ -16,10 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rankpursuit.experiments.methods import METRICS, N_BASIS, Axis
-from rankpursuit.experiments.methods import WIDTH as KERNEL_WIDTH
+from rankpursuit.experiments.registry import METRICS, N_BASIS, Axis
+from rankpursuit.experiments.registry import WIDTH as KERNEL_WIDTH
+from rankpursuit.reporting.notes import SYNTHETIC_NOTE
 from rankpursuit.reporting.results import Results
-from rankpursuit.reporting.tables import SYNTHETIC_NOTE
 from rankpursuit.writing import replacing
 
 # Style. The colours are distinguishable with the common colour-vision deficiencies; markers and

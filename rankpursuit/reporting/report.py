@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from rankpursuit import __version__
-from rankpursuit.experiments.methods import METRICS
+from rankpursuit.experiments.registry import METRICS
 from rankpursuit.reporting import figures as fig
+from rankpursuit.reporting import notes
 from rankpursuit.reporting import tables as tab
 from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
 from rankpursuit.reporting.results import Results, title_of
@@ -93,7 +94,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"drawing": inline_svg, "powers": _powers}
-    environment.globals |= {"marks": MARKS, "tables": tab, "finding": finding}
+    environment.globals |= {"marks": MARKS, "notes": notes, "tables": tab, "finding": finding}
     return environment
 
 
@@ -115,13 +116,13 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
             others.append(run)
     setups = []
     if by_table:
-        changed = any(tab.config_changes(run) for run in by_table.values())
+        changed = any(notes.config_changes(run) for run in by_table.values())
         title = "These runs" if changed else "The text's set-up"
         setups.append(tab.SetUp(title, list(by_table.values())))
         if inferred:
             setups.append(tab.SetUp("The inferred set-up", inferred))
     of_data = {run.experiment.data.name: run for run in reversed(by_table.values())}
-    lowest = sorted((tab.data_title(run), run) for run in of_data.values())
+    lowest = sorted((notes.data_title(run), run) for run in of_data.values())
     return Summary(
         setups=setups,
         highlights=[
@@ -129,7 +130,7 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
             *_lowest_errors([*lowest, *((run.name, run) for run in others)]),
         ],
         inferred_changes=sorted(
-            {key.split(".")[-1] for run in inferred for key in tab.config_changes(run)}
+            {key.split(".")[-1] for run in inferred for key in notes.config_changes(run)}
         ),
     )
 

@@ -12,9 +12,9 @@ import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
 from rankpursuit.experiments.config import Experiment, parse_experiment, read_file
-from rankpursuit.experiments.methods import AXES, METHODS
 from rankpursuit.experiments.names import short_repr
 from rankpursuit.experiments.protocol import group_name
+from rankpursuit.experiments.registry import AXES, METHODS
 from rankpursuit.experiments.store import RunFolder
 
 NOTHING_COMPLETE = (

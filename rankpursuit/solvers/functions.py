@@ -40,14 +40,19 @@ class FunctionGram:
     products : ndarray of shape (m, 2)
         The two functions of each product; products are numbered after the functions.
     form : Preferences
+    scores : ndarray of shape (n,)
 
     Attributes
     ----------
     norms : ndarray of shape (N + m,)
         The diagonal; zero for functions that are constant or have too few effective rows.
+    correlation : ndarray of shape (N + m,)
+        The products of all functions with the scores, in the quadratic form.
+    square : float
+        The quadratic form of the scores.
     """
 
-    def __init__(self, values: Values, products: Indices, form: Preferences) -> None:
+    def __init__(self, values: Values, products: Indices, form: Preferences, scores: Array) -> None:
         self.values, self.form = values, form
         self.products = products
         factors = np.unique(products)
@@ -64,6 +69,8 @@ class FunctionGram:
         rounding = 1e4 * np.finfo(values.dtype).eps * squares
         norms[(norms <= rounding) | (np.square(norms) < fewest * fourths)] = 0.0
         self.norms = norms
+        rooted = form.root(scores)
+        self.correlation, self.square = self.correlate(scores), float(rooted @ rooted)
         self._rows: dict[int, Array] = {}
 
     def column(self, number: int) -> Array:
@@ -98,24 +105,22 @@ class FunctionGram:
 
 def pursue_functions(
     gram: FunctionGram,
-    target: Array,
     penalties: Sequence[float] | Array,
     n_steps: int,
     *,
     fitting: Fitting = "basic",
     repeat: bool = False,
 ) -> PursuitPath:
-    """Approximate a target (n,) by a growing sum of functions, for each of b ridges.
+    """Approximate the scores by a growing sum of functions, for each of b ridges.
 
     A ridge penalises the squared coefficients of functions scaled to equal norms: it multiplies the
     diagonal of the Gram matrix by ``1 + ridge``. The result has b paths.
     """
     n_steps = _most_steps(n_steps, len(gram.norms), fitting, repeat)
-    products, rooted = gram.correlate(target), gram.form.root(target)
     paths = []
     for penalty in penalties:
-        form = _RowsOfGram(gram, products, penalty, n_steps, fitting != "basic")
-        form.cost[:] = rooted @ rooted
+        form = _RowsOfGram(gram, gram.correlation, penalty, n_steps, fitting != "basic")
+        form.cost[:] = gram.square
         paths.append(_follow(form, n_steps, fitting, repeat))
     parts = {one.name: [getattr(path, one.name) for path in paths] for one in fields(PursuitPath)}
     if fitting == "basic":
@@ -123,10 +128,10 @@ def pursue_functions(
     return replace(paths[0], **{name: np.concatenate(part) for name, part in parts.items()})
 
 
-def predict_chosen(path: PursuitPath, columns: Array) -> Array:
-    """Return the predictions (b, P, m) of every prefix from the columns (b, m, P) chosen."""
+def predict_chosen(path: PursuitPath, columns: Array, steps: Indices | None = None) -> Array:
+    """Return the result of :meth:`PursuitPath.predict` from the columns (b, m, P) chosen."""
     places = np.arange(path.selected.shape[1])
-    return replace(path, selected=np.where(path.selected < 0, -1, places)).predict(columns)
+    return replace(path, selected=np.where(path.selected < 0, -1, places)).predict(columns, steps)
 
 
 class _RowsOfGram:

@@ -124,12 +124,18 @@ class PursuitPath:
     def predict(self, kernel: Array, steps: Indices | None = None) -> Array:
         """Return the predictions (b, P, m) of every prefix, or (b, s, m) of some.
 
-        `kernel`, (b, m, N), has the values of the dictionary functions at m points, and `steps`,
-        (s,), the numbers of steps of the prefixes, from 1 to P.
+        `kernel`, (w, m, N), has the values of the dictionary functions at m points; every b / w
+        paths next to each other share a dictionary. `steps`, (s,), are the numbers of steps of the
+        prefixes, from 1 to P.
         """
-        n_steps = self.selected.shape[1]
+        n_paths, n_steps = self.selected.shape
         steps = np.arange(1, n_steps + 1) if steps is None else steps
-        chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
+        dictionaries = np.arange(n_paths) // (n_paths // len(kernel))
+        chosen = kernel[
+            dictionaries[:, None, None],
+            np.arange(kernel.shape[1])[:, None],
+            np.maximum(self.selected, 0)[:, None, :],
+        ]
         if self.directions is None:
             lengths = self.weights[:, None, :] * (np.arange(n_steps) < steps[:, None])
             return np.matmul(lengths, chosen.swapaxes(1, 2))
@@ -235,10 +241,11 @@ def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitP
     cost = np.empty((n_problems, n_steps + 1))
     cost[:, 0] = form.cost
     floor = form.nothing_left * cost[:, 0]
-    # Columns that cannot be chosen get infinite length, and so no gain.
-    lengths = form.left if fitting == "prefit" else norms.copy()
-    lengths[~nonzero_columns(norms)] = np.inf
-    dependent = form.independent * norms
+    # Columns that cannot be chosen get infinite length, and so no gain. That of a refit is found
+    # anew after each step.
+    lengths, usable = form.left if fitting == "prefit" else norms.copy(), nonzero_columns(norms)
+    lengths[~usable] = np.inf
+    dependent = np.where(usable, form.independent * norms, np.inf)
     active = np.ones(n_problems, dtype=bool)
     starts = np.arange(0, norms.size, n_columns)
     gain = np.empty_like(norms)
@@ -406,19 +413,20 @@ class _Gram:
 
 
 def ridge_rows(
-    dictionary: Array, target: Array, kernel: Array, ridges: ArrayLike
+    dictionary: Array, target: Array, kernel: Array | None, ridges: ArrayLike
 ) -> tuple[Array, Array]:
     """Append rows that add the penalty ``ridge * a' K a`` to the cost.
 
     For b dictionaries (b, m, N) and r ridges, return dictionaries (b * r, m + N, N) and targets,
     with the ridges of a dictionary next to each other. `kernel`, (b, N, N), is that of the
-    dictionary points; its negative eigenvalues count as 0. If all ridges are 0, no rows are added.
+    dictionary points; its negative eigenvalues count as 0. If all ridges are 0, it may be None, and
+    no rows are added.
     """
     ridges = np.asarray(ridges, dtype=np.float64)
     n_stack, n_rows, n_columns = dictionary.shape
     rows = np.broadcast_to(target, (n_stack, n_rows))
-    if not ridges.any():
-        return _repeated(dictionary, len(ridges)), _repeated(rows, len(ridges))
+    if kernel is None or not ridges.any():
+        return repeat_each(dictionary, len(ridges)), repeat_each(rows, len(ridges))
     longer = np.empty((n_stack, len(ridges), n_rows + n_columns, n_columns))
     longer[:, :, :n_rows] = dictionary[:, None]
     longer[:, :, n_rows:] = np.sqrt(ridges)[:, None, None] * _root(kernel)[:, None]
@@ -445,8 +453,8 @@ def ridge_gram(
     n_ridges = len(ridges)
     return (
         penalised.reshape(-1, *gram.shape[1:]),
-        _repeated(products, n_ridges),
-        _repeated(square, n_ridges),
+        repeat_each(products, n_ridges),
+        repeat_each(square, n_ridges),
     )
 
 
@@ -471,7 +479,8 @@ def ridge_paths(
     return pursue_gram(gram, products, square, n_steps, fitting=fitting, repeat=repeat)
 
 
-def _repeated(stack: Array, times: int) -> Array:
+def repeat_each(stack: Array, times: int) -> Array:
+    """Repeat each problem of a stack, copies next to each other."""
     return stack if times == 1 else np.repeat(stack, times, axis=0)
 
 

@@ -20,9 +20,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from rankpursuit import RLS, RankingPursuit, RankingPursuitCV, RankRLS, RankSVM
 from rankpursuit.experiments import run_experiment
 from rankpursuit.experiments.config import Experiment, ratings_of
-from rankpursuit.experiments.methods import predict_grid
 from rankpursuit.experiments.problem import Problem
 from rankpursuit.experiments.protocol import build_task, draw_users
+from rankpursuit.experiments.registry import predict_grid
 from rankpursuit.kernels import gamma_from_width, gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences
 

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from pages import RESULTS, runs, write_csv, write_pages
 
 from rankpursuit.experiments.config import load_experiment
-from rankpursuit.experiments.methods import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.protocol import group_name
+from rankpursuit.experiments.registry import METHODS, METRICS, grid_axes
 from rankpursuit.experiments.run import Run
 from rankpursuit.experiments.store import RunFolder, Store
 from rankpursuit.metrics import Array

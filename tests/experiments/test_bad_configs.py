@@ -8,7 +8,7 @@ import yaml
 
 from rankpursuit.errors import ConfigError
 from rankpursuit.experiments.config import json_schema, load_experiment
-from rankpursuit.experiments.methods import METHODS as REGISTERED
+from rankpursuit.experiments.registry import METHODS as REGISTERED
 
 GOOD = """\
 name: good

@@ -19,9 +19,10 @@ from rankpursuit.experiments.config import (
     parse_experiment,
     ratings_of,
 )
-from rankpursuit.experiments.methods import METHODS, LeastSquaresOptions, PursuitOptions
+from rankpursuit.experiments.methods import LeastSquaresOptions, PursuitOptions
 from rankpursuit.experiments.names import SCHEMA, SCHEMA_LINE
 from rankpursuit.experiments.protocol import Protocol, build_task, draw_users
+from rankpursuit.experiments.registry import METHODS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EXPERIMENTS = sorted(CONFIGS.glob("*.yaml"))

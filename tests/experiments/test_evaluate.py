@@ -17,7 +17,7 @@ from rankpursuit.experiments.evaluate import (
     joint_error,
     tasks_of,
 )
-from rankpursuit.experiments.methods import METHODS, grid_axes, predict_grid
+from rankpursuit.experiments.registry import METHODS, grid_axes, predict_grid
 from rankpursuit.metrics import disagreement_error
 
 AXES = {"width": (1.0, 2.0, 4.0), "n_basis": (0.1, 0.5, 1.0)}

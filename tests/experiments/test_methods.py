@@ -13,9 +13,9 @@ from rankpursuit.errors import ConfigError
 from rankpursuit.experiments import evaluate, methods
 from rankpursuit.experiments import problem as problem_module
 from rankpursuit.experiments.config import parse_experiment, ratings_of
-from rankpursuit.experiments.methods import AXES, METHODS, METRICS, Metric, predict_grid
 from rankpursuit.experiments.problem import Problem, view_skills
 from rankpursuit.experiments.protocol import build_task, draw_users
+from rankpursuit.experiments.registry import AXES, METHODS, METRICS, Metric, predict_grid
 from rankpursuit.metrics import disagreement_error, squared_error
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.reporting.figures import draw_figures

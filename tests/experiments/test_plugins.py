@@ -14,7 +14,7 @@ from sklearn.kernel_ridge import KernelRidge
 from small_experiment import run_into, run_of, small_config
 
 from rankpursuit.errors import ConfigError, RunError, StoreError
-from rankpursuit.experiments import methods
+from rankpursuit.experiments import methods, plugins
 from rankpursuit.experiments.backends import experiment_from
 from rankpursuit.experiments.config import (
     Experiment,
@@ -23,17 +23,16 @@ from rankpursuit.experiments.config import (
     parse_experiment,
 )
 from rankpursuit.experiments.evaluate import choose_parameters, evaluate_unit, tasks_of
-from rankpursuit.experiments.methods import (
+from rankpursuit.experiments.plugins import install_plugins, load_plugins, plugin_sources
+from rankpursuit.experiments.problem import Problem
+from rankpursuit.experiments.protocol import Protocol
+from rankpursuit.experiments.registry import (
+    ESTIMATORS,
     METHODS,
     METRICS,
     MethodOptions,
-    install_plugins,
-    load_plugins,
-    plugin_sources,
     predict_grid,
 )
-from rankpursuit.experiments.problem import Problem
-from rankpursuit.experiments.protocol import Protocol
 from rankpursuit.reporting.figures import draw_figures
 from rankpursuit.reporting.render import to_markdown
 from rankpursuit.reporting.results import load_results
@@ -45,9 +44,9 @@ KERNEL_RIDGE = {"method": "estimator", "class": "sklearn.kernel_ridge.KernelRidg
 
 @pytest.fixture(autouse=True)
 def no_plugin_stays():
-    before = dict(METHODS), dict(METRICS), dict(methods._ESTIMATORS), dict(methods._PLUGINS)
+    before = dict(METHODS), dict(METRICS), dict(ESTIMATORS), dict(plugins._PLUGINS)
     yield
-    now = METHODS, METRICS, methods._ESTIMATORS, methods._PLUGINS
+    now = METHODS, METRICS, ESTIMATORS, plugins._PLUGINS
     for registry, kept in zip(now, before, strict=True):
         registry.clear()
         registry.update(kept)
@@ -88,7 +87,7 @@ def write(tmp_path, text, name="mine.py"):
 
 
 PLAIN = """
-from rankpursuit.experiments.methods import register_method
+from rankpursuit.experiments.registry import register_method
 @register_method("{name}", title="Plain", has_width=False)
 def predict_grid(problem, options, rows):
     return {factor} * problem.features[:, rows].mean(axis=-1)
@@ -142,7 +141,7 @@ def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
 
 
 IMPORTING = """
-from rankpursuit.experiments.methods import register_method
+from rankpursuit.experiments.registry import register_method
 @register_method("plain", title="Plain", has_width=False)
 def predict_grid(problem, options, rows):
     from helping import factor
@@ -258,7 +257,7 @@ def test_an_installed_plug_in_is_loaded_by_name_only_when_asked_for(tmp_path, mo
 
 FAILING = """
 from helping import divided
-from rankpursuit.experiments.methods import register_method
+from rankpursuit.experiments.registry import register_method
 @register_method("plain", title="Plain", has_width=False)
 def predict_grid(problem, options, rows):
     return deeper(problem)
@@ -293,7 +292,7 @@ def test_an_estimator_that_cannot_be_created_is_one_error(tmp_path):
 
 
 IN_PLACE = """
-from rankpursuit.experiments.methods import register_method, register_metric
+from rankpursuit.experiments.registry import register_method, register_metric
 @register_method("plain", title="Plain")
 def predict_grid(problem, options, rows):
     {statement}
@@ -337,7 +336,7 @@ def test_a_plug_in_may_return_a_part_of_the_problem(tmp_path):
 THREADED = """
 import numpy as np
 from sklearn.base import BaseEstimator
-from rankpursuit.experiments.methods import register_estimator
+from rankpursuit.experiments.registry import register_estimator
 @register_estimator
 class Ranker(BaseEstimator):
     def __init__(self, inner=None, n_jobs=None):
@@ -498,7 +497,7 @@ def test_lightgbm_s_ranker_of_the_guide_runs_through_a_plug_in():
 RANKER = """
 import numpy as np
 from sklearn.base import BaseEstimator
-from rankpursuit.experiments.methods import register_estimator
+from rankpursuit.experiments.registry import register_estimator
 @register_estimator
 class Ranker(BaseEstimator):
     def fit(self, X, y, group):
@@ -551,8 +550,8 @@ def test_results_of_a_plug_in_are_read_without_it(tmp_path):
     config = config_of(smoothing={"power": [1, 2, 4]}, ranker=ranker, rls={"lambda": 1})
     config["metrics"] = ["root", "disagreement"]
     assert run_into(run_of(config), tmp_path / "run") == []
-    del METHODS["smoothing"], METRICS["root"], methods._ESTIMATORS["mine.Ranker"]
-    methods._PLUGINS.clear()
+    del METHODS["smoothing"], METRICS["root"], ESTIMATORS["mine.Ranker"]
+    plugins._PLUGINS.clear()
     results = load_results(tmp_path / "run")
     assert results.algorithms == {"rls": "RLS", "ranker": "ranker", "smoothing": "smoothing"}
     text = to_markdown(all_tables([results]))

@@ -8,7 +8,7 @@ import pytest
 from made_up_runs import write_run
 from matplotlib.colors import to_rgb
 
-from rankpursuit.experiments.methods import METHODS
+from rankpursuit.experiments.registry import METHODS
 from rankpursuit.reporting.figures import (
     WIDTH,
     draw_figures,

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from rankpursuit.experiments.methods import METHODS
+from rankpursuit.experiments.registry import METHODS
 from rankpursuit.reporting.claims import RULES, published_claims, published_size, published_tables
 
 SUPERVISED = [

@@ -17,9 +17,9 @@ from rankpursuit.experiments.config import load_experiment
 from rankpursuit.reporting import report as module
 from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
 from rankpursuit.reporting.figures import GRID, INK
+from rankpursuit.reporting.notes import size_note
 from rankpursuit.reporting.report import finding, inline_svg, summarise, write_report
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.tables import size_note
 
 TEMPLATES = Path(module.__file__).parent / "templates"
 VOID = {"meta", "link", "br", "img", "hr", "input"}

@@ -7,23 +7,25 @@ from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.figures import draw_figures
+from rankpursuit.reporting.notes import (
+    SYNTHETIC_NOTE,
+    config_changes,
+    is_full_size,
+    measured_size,
+    missing_notes,
+    size_note,
+)
 from rankpursuit.reporting.render import to_latex, to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import savings
 from rankpursuit.reporting.tables import (
-    SYNTHETIC_NOTE,
     all_tables,
     claims_table,
-    config_changes,
     error_summary,
     error_table,
-    is_full_size,
-    measured_size,
-    missing_notes,
     parameter_table,
     significance_table,
     significance_tables,
-    size_note,
     sparsity_table,
 )
 
