@@ -275,7 +275,8 @@ def test_sparsity_is_the_share_of_zeros():
         (([[1, 2]] * 2, [[1, 2]] * 3), {}, r"shape \(2, ..., 2\).*got shape \(3, 2\)"),
         (([[[1, 2]]], [[[1, 2]]]), {}, "predictions: expected"),
         (([1, 2], [1, 2], [0]), {}, "groups: expected 2 labels"),
-        (([1, np.nan], [1, 2]), {}, "scores: 1 of 2 are NaN; drop those points"),
+        (([1, np.nan], [1, 2]), {}, "scores: 1 of 2 are NaN or infinite; drop those points"),
+        (([1, np.inf], [1, 2]), {}, "scores: 1 of 2 are NaN or infinite; drop those points"),
     ],
 )
 def test_bad_arguments_are_named(arguments, options, message):

@@ -46,7 +46,6 @@ from rankpursuit.estimators._base import (
     integer,
     random_generator,
     resolve_gamma,
-    resolve_groups,
     several,
 )
 from rankpursuit.estimators.dictionaries import (
@@ -429,7 +428,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         self
         """
         X, y = self._check_data(X, y, min_samples=2)
-        labels = resolve_groups(groups, qid, group, len(X))
+        labels = self._labels(groups, qid, group, len(X))
         plain = self._plain()
         plain._check_parameters()
         _check_learnable(plain, X, y, labels)

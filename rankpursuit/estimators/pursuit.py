@@ -32,6 +32,7 @@ from rankpursuit.estimators._base import (
     evenly,
     resolve_gamma,
     warn_if_flat,
+    warn_of_far_values,
 )
 from rankpursuit.estimators.blocks import (
     BlockGram,
@@ -459,6 +460,7 @@ class _Pursuit(KernelEstimator):
             )
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._pursue(gram.sums, n_steps, self._penalty(dictionary))
+        warn_of_far_values(dictionary.points, names)
         self._warn_if_flat(dictionary)
         self._keep_path(dictionary, path, n_steps)
         self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]

@@ -235,6 +235,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self._refuse(**unsupported)
         X, y = self._check_data(X, y)
         labels = resolve_groups(groups, qid, group, len(X))
+        X = self._scale_training(X, labels)
         setup = self._set_up(X, ~np.isnan(y), labels)
         gammas = [
             resolve_gamma(self._kernel_of(view), self.gamma, X[:, own])
