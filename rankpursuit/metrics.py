@@ -365,8 +365,8 @@ def _rows_and_stack(
             f"predictions: expected shape {shape}, one value per score; got shape "
             f"{predictions.shape}"
         )
-    if n_missing := np.count_nonzero(np.isnan(scores)):
-        raise ValueError(f"scores: {n_missing} of {scores.size} are NaN; drop those points")
+    if n_bad := np.count_nonzero(~np.isfinite(scores)):
+        raise ValueError(f"scores: {n_bad} of {scores.size} are NaN or infinite; drop those points")
     n_predictions = math.prod(predictions.shape[len(own) : -1])
     rows = np.atleast_2d(scores)
     stack = predictions.reshape(len(rows), n_predictions, rows.shape[1])

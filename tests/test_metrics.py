@@ -117,7 +117,10 @@ PAIR = [1, 2], [1, 2]
         (disagreement_error, ([[1, 2]] * 2, [1, 2]), {}, r"expected shape \(2, ..., 2\)"),
         (disagreement_error, ([[1, 2]] * 2, [[1, 2]] * 3), {}, r"got shape \(3, 2\)"),
         (disagreement_error, ([[[1, 2]]], [[[1, 2]]]), {}, "predictions: expected"),
-        (disagreement_error, ([1, np.nan], [1, 2]), {}, "scores: 1 of 2 are NaN; drop those"),
+        *(
+            (disagreement_error, ([1, x], [1, 2]), {}, "scores: 1 of 2 are NaN or infinite; drop")
+            for x in (np.nan, np.inf)
+        ),
         (disagreement_error, (*PAIR, [1, "1"]), {}, "groups: labels have different types"),
         *((metric, (*PAIR, [0]), {}, "groups: expected 2 labels") for metric in ALL),
         *(

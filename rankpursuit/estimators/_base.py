@@ -392,7 +392,7 @@ def warn_if_flat(kernel: Kernel, gamma: float | None, values: Array, columns: In
         )
 
 
-def warn_of_far_values(X: Any, names: Sequence[str] | None = None) -> None:
+def warn_of_far_values(X: Any, names: Any = None) -> None:
     """Warn of columns of `X`, (n, n_features), with a few values so far away that others are lost.
 
     Such as 1e9 for "missing" in 2% of the rows: in units of the standard deviation, which these
@@ -737,6 +737,17 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 f"{apart:.3g} for training points; a pursuit with ridge=0 accepts such a kernel"
             )
 
+    def _labels(self, groups: Any, qid: Any, group: Any, n_points: int) -> NDArray:
+        """Return the labels of the training points, which a scale within groups requires."""
+        given = any(value is not None for value in (groups, qid, group))
+        if isinstance(vars(self).get("scale"), str) and not given:
+            raise ValueError(
+                "scale='group' needs the groups of the training points; pass groups= to fit, with "
+                "scikit-learn's tools after sklearn.set_config(enable_metadata_routing=True), or "
+                "use scale=True; if all points are of one group, pass one label for all of them"
+            )
+        return resolve_groups(groups, qid, group, n_points)
+
     def _scale_training(self, X: Any, labels: NDArray) -> Any:
         """Return scaled training points, and store the scaler for new ones."""
         if not (self._precomputed or self._uses_dictionary or sp.issparse(X)):
@@ -834,7 +845,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self._refuse(pairs=pairs, weights=weights)
         if pairs is None and weights is None:
             X, y = self._check_data(X, y)
-            labels = resolve_groups(groups, qid, group, len(y))
+            labels = self._labels(groups, qid, group, len(y))
             own = self._check_sample_weight(sample_weight, len(y))
             preferences = self._preferences(labels, own)
             if self._ranks:

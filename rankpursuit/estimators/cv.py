@@ -46,7 +46,6 @@ from rankpursuit.estimators._base import (
     integer,
     random_generator,
     resolve_gamma,
-    resolve_groups,
     several,
 )
 from rankpursuit.estimators.dictionaries import (
@@ -62,23 +61,24 @@ from rankpursuit.estimators.pursuit import (
     KernelMatchingPursuit,
     NoUsableFunctionError,
     RankingPursuit,
+    function_gram,
 )
 from rankpursuit.estimators.scorers import ndcg
 from rankpursuit.estimators.semi_supervised import (
     SemiSupervisedRankingPursuit,
     ViewSetup,
 )
-from rankpursuit.kernels import function_values, gaussian_stack, squared_distances
+from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences, Preferences
 from rankpursuit.solvers import (
     MAX_BASIS,
     Agreement,
     Fitting,
-    FunctionGram,
     GramSums,
     JointFitting,
-    nested_rls_path,
-    predict_chosen,
+    least_squares_grid,
+    pursuit_grid,
+    subset_grid,
 )
 
 try:
@@ -428,7 +428,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
         self
         """
         X, y = self._check_data(X, y, min_samples=2)
-        labels = resolve_groups(groups, qid, group, len(X))
+        labels = self._labels(groups, qid, group, len(X))
         plain = self._plain()
         plain._check_parameters()
         _check_learnable(plain, X, y, labels)
@@ -648,11 +648,11 @@ def _alpha_paths(
     kernels = None if plain._in_features else search._stack(X, every, every, gammas)
     for train, test in data.splits:
         if kernels is None:
-            columns, new = X[train], X[None, test]
+            columns, new = X[train], X[test]
         else:
             columns, new = kernels[:, train[:, None], train], kernels[:, test[:, None], train]
         form = data.form(plain, train)
-        yield function_values(new, plain._path(columns, data.y[train], form, axes["alpha"]))
+        yield least_squares_grid(columns, data.y[train], form, axes).predict(new)
 
 
 def _subset_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
@@ -668,16 +668,14 @@ def _subset_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
     """Solve nested subsets of each training set, in one random order."""
-    sizes = axes["n_basis"].tolist()
     for train, test in data.splits:
         order = train[random_generator(plain.random_state).permutation(len(train))]
-        subset = order[: max(sizes)]
+        subset = order[: max(axes["n_basis"])]
         columns, among, new = (
             search._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
         )
         form = data.form(plain, train)
-        coef = nested_rls_path(columns, among, sizes, data.y[train], axes["alpha"], form)
-        yield function_values(new, coef)
+        yield subset_grid(columns, among, data.y[train], form, axes).predict(new)
 
 
 def _pursuit_grid(search: Any, plain: Any, data: Data) -> dict[str, NDArray[Any]]:
@@ -700,44 +698,44 @@ def _pursuit_paths(
     if betas is not None:
         models = [clone(plain).set_params(beta=float(beta)) for beta in betas]
     paths = _function_paths if plain._uses_dictionary else _kernel_paths
-    for values in paths(search, models, data, gammas, axes["ridge"], len(axes["n_basis"])):
+    for values in paths(search, models, data, gammas, axes):
         yield values[:, 0] if betas is None else values
 
 
 def _kernel_paths(
-    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], ridges: Array, n_steps: int
+    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
-    """Yield predictions (len(gammas), len(models), len(ridges), n_steps, m) of each fold."""
+    """Yield predictions (len(gammas), len(models), ridges, n_basis, m) of each fold."""
     candidates = _candidates(models[0], data)
     columns = search._stack(data.X, np.arange(len(data.y)), candidates, gammas)
     grams = [_training_grams(model, columns, data) for model in models]
     for (train, test), *found in zip(data.splits, *grams, strict=True):
         own = np.flatnonzero(np.isin(candidates, train))
         among = columns[:, candidates[own][:, None], own]
-        new = np.repeat(columns[:, test[:, None], own], len(ridges), axis=0)
+        new = columns[:, test[:, None], own]
         values = []
         for model, sums in zip(models, found, strict=True):
-            staged = model._path(sums.select(own), among, ridges, n_steps).predict(new)
-            values.append(staged.reshape(len(columns), len(ridges), n_steps, len(test)))
+            options = {"fitting": model.fitting, "repeat": model.repeat}
+            values.append(
+                pursuit_grid(sums.select(own), axes, kernel=among, **options).predict(new)
+            )
         yield np.stack(values, axis=1)
 
 
 def _function_paths(
-    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], ridges: Array, n_steps: int
+    search: Any, models: list[Any], data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
     """Yield the same for the functions of a dictionary, which have no gamma."""
     dictionary = make_dictionary(models[0].dictionary).fit(data.X)
     columns = dictionary_values(dictionary, data.X)
     for train, test in data.splits:
-        values = np.empty((1, len(models), len(ridges), n_steps, len(test)))
-        for place, model in enumerate(models):
-            gram = FunctionGram(columns[train], products_of(dictionary), data.form(model, train))
-            path = model._function_path(gram, data.y[train], ridges, n_steps)
-            chosen = [dictionary.columns(data.X[test], np.maximum(own, 0)) for own in path.selected]
-            staged = predict_chosen(path, np.stack(chosen))
-            missing = n_steps - staged.shape[1]  # there are fewer functions
-            values[0, place] = np.pad(staged, ((0, 0), (0, missing), (0, 0)), "edge")
-        yield values
+        values = []
+        for model in models:
+            form = data.form(model, train)
+            gram = function_gram(columns[train], products_of(dictionary), form, data.y[train])
+            paths = pursuit_grid(gram, axes, fitting=model.fitting, repeat=model.repeat)
+            values.append(paths.predict(partial(dictionary.columns, data.X[test])))
+        yield np.stack(values, axis=1)
 
 
 def _candidates(plain: Any, data: Data) -> Indices:
@@ -777,17 +775,14 @@ def _view_paths(
     search: Any, plain: Any, data: Data, gammas: NDArray[Any], axes: Grid
 ) -> Iterator[Array]:
     """Follow the joint paths of each training set, each with its own views."""
-    ridges, nus, n_basis = axes["ridge"], axes["nu"], axes["n_basis"]
     for train, test in data.splits:
         setup = _view_setup(plain, data, train)
         kernels = []
         for view, (own, features) in enumerate(zip(setup.points, setup.features, strict=True)):
             stack = [plain._view_kernel(data.X, own, features, gamma, view) for gamma in gammas]
             kernels.append(np.stack(stack))
-        path = plain._path(kernels, data.y, data.labels, setup, ridges, nus, len(n_basis))
-        new = [np.repeat(kernel[:, test], len(ridges), axis=0) for kernel in kernels]
-        values = path.predict_mean(new, n_basis)
-        yield values.reshape(len(gammas), len(ridges), *values.shape[1:])
+        path = plain._joint_grid(kernels, data.y, data.labels, setup, axes)
+        yield path.predict([kernel[:, test] for kernel in kernels])
 
 
 def _view_setup(plain: Any, data: Data, train: Indices) -> ViewSetup:

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.metrics.pairwise import kernel_metrics
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.fixes import parse_version
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankpursuit import metrics
@@ -26,6 +27,8 @@ from rankpursuit.writing import write_atomically
 
 _LEFT_OUT = ("_blocks", "_skl_callbacks", "_skl_callbacks_to_teardown")
 """Attributes that a file does not hold: what only `partial_fit` needs, and progress bars."""
+_SKOPS = "0.15"
+"""Oldest version of skops that checks what `_known_nodes` cannot see: names of bit generators."""
 _REQUESTS = (MetadataRequest, type(MetadataRequest(owner=None).fit))
 """Requests for metadata of an object, and of one of its methods."""
 
@@ -184,10 +187,12 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
 
 
 def _skops() -> ModuleType:
+    remedy = "models are saved and loaded by skops: pip install 'rankpursuit[skops]'"
     try:
         import skops.io
     except ImportError as error:
-        raise ImportError(
-            "models are saved and loaded by skops: pip install 'rankpursuit[skops]'"
-        ) from error
+        raise ImportError(remedy) from error
+    # Before, a file could name any function of numpy.random as its bit generator, to be called.
+    if parse_version(skops.__version__) < parse_version(_SKOPS):
+        raise ImportError(f"skops {skops.__version__} is older than {_SKOPS}; {remedy}")
     return skops.io

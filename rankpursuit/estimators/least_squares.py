@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,11 +20,9 @@ from rankpursuit.estimators._base import (
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     count_basis,
-    nested_rls_path,
-    rls_path,
-    rls_solution,
-    rls_weights,
+    least_squares_grid,
     sparse_rls_weights,
+    subset_grid,
 )
 
 
@@ -45,28 +43,12 @@ class _LeastSquares(KernelEstimator):
     ) -> None:
         self._set_parameters(locals())
 
-    def _path(
-        self, columns: Any, scores: Array, preferences: Preferences, alphas: Sequence[float]
-    ) -> Array:
-        """Return the coefficients (w, k, n) for a stack of kernels (w, n, n) and k alphas.
-
-        With a linear kernel `columns` are the features, (n, d), and the weights have the shape (1,
-        k, d).
-        """
-        if self._in_features:
-            return np.stack([rls_weights(columns, scores, a, preferences) for a in alphas])[None]
-        if len(columns) == len(alphas) == 1:
-            return rls_solution(columns[0], scores, alphas[0], preferences)[None, None]
-        return rls_path(columns, scores, alphas, preferences)
-
     def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
-        alphas = [float(self.alpha)]
-        if self._in_features:
-            return self._keep_weights(self._path(X, scores, preferences, alphas)[0, 0])
-        basis = np.arange(len(X))
-        kernel = self._training_kernel(X, basis)
-        coef = self._path(kernel[None], scores, preferences, alphas)[0, 0]
-        return self._keep(X, basis, coef)
+        every = np.arange(X.shape[0])
+        columns = X if self._in_features else self._training_kernel(X, every)[None]
+        path = least_squares_grid(columns, scores, preferences, {"alpha": [self.alpha]})
+        basis, coef = path.coefficients((0, 0))
+        return self._keep_weights(coef) if self._in_features else self._keep(X, basis, coef)
 
 
 class RLS(_LeastSquares):
@@ -251,6 +233,6 @@ class SparseRankRLS(KernelEstimator):
             weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
             return self._keep_weights(weights)
         columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
-        alphas = [float(self.alpha)]
-        coef = nested_rls_path(columns, columns[:, subset], [size], scores, alphas, form)
-        return self._keep(X, subset, coef[0, 0, 0])
+        grid = {"n_basis": [size], "alpha": [self.alpha]}
+        path = subset_grid(columns, columns[:, subset], scores, form, grid)
+        return self._keep(X, subset, path.coefficients((0, 0, 0))[1])

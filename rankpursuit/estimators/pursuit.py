@@ -7,7 +7,7 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -32,6 +32,7 @@ from rankpursuit.estimators._base import (
     evenly,
     resolve_gamma,
     warn_if_flat,
+    warn_of_far_values,
 )
 from rankpursuit.estimators.blocks import (
     BlockGram,
@@ -56,13 +57,11 @@ from rankpursuit.solvers import (
     FunctionGram,
     GramSums,
     PursuitPath,
+    Rows,
     choose_form,
     count_basis,
     is_exact,
-    pursue,
-    pursue_functions,
-    ridge_paths,
-    ridge_rows,
+    pursuit_grid,
     sum_rows,
 )
 
@@ -72,6 +71,19 @@ if TYPE_CHECKING:
 
 class NoUsableFunctionError(ValueError):
     """A dictionary has no function that may be chosen."""
+
+
+def function_gram(
+    values: NDArray[np.floating], products: Indices, preferences: Preferences, scores: Array
+) -> FunctionGram:
+    """Return the Gram matrix of a dictionary; raise an error if no function may be chosen."""
+    gram = FunctionGram(values, products, preferences, scores)
+    if not gram.norms.any():
+        raise NoUsableFunctionError(
+            "dictionary has no usable function: each one is constant, within groups if there "
+            "are any, or varies on too few rows; pass other features or more rows"
+        )
+    return gram
 
 
 class _Pursuit(KernelEstimator):
@@ -114,11 +126,13 @@ class _Pursuit(KernelEstimator):
                 "on; use dictionary='kernel'"
             )
 
-    def _path(
-        self, sums: GramSums, among: Array | None, ridges: Sequence[float] | Array, n_steps: int
+    def _pursue(
+        self, problem: Rows | GramSums | FunctionGram, n_steps: int, kernel: Array | None = None
     ) -> PursuitPath:
-        """Follow the paths of w Gram matrices and r ridges; see :func:`ridge_paths`."""
-        return ridge_paths(sums, among, ridges, n_steps, fitting=self.fitting, repeat=self.repeat)
+        """Follow the path of one problem, with the kernel of its candidates."""
+        grid = {"ridge": [self.ridge], "n_basis": [n_steps]}
+        options = {"fitting": self.fitting, "repeat": self.repeat}
+        return pursuit_grid(problem, grid, kernel=kernel, **options).path
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         if self._uses_dictionary:
@@ -130,17 +144,16 @@ class _Pursuit(KernelEstimator):
             points = np.asarray(X[candidates], dtype=np.float64)
             dictionary = Candidates(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
             sums = self._sum(dictionary, X, scores, preferences)
-            path = self._path(sums, self._penalty(dictionary), [self.ridge], n_steps)
+            path = self._pursue(sums, n_steps, self._penalty(dictionary))
             if form == "sums" or is_exact(path):
                 self._warn_if_flat(dictionary)
                 return self._keep_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
         kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
         rooted = preferences.smallest_root(len(candidates))
-        rows = rooted.root(kernel), rooted.root(scores)
-        if self.ridge > 0.0:
-            rows = ridge_rows(*rows, kernel[:, candidates], [self.ridge])
-        path = pursue(*rows, n_steps, fitting=self.fitting, repeat=self.repeat)
+        rows = Rows(rooted.root(kernel), rooted.root(scores))
+        among = kernel[:, candidates] if self.ridge > 0.0 else None
+        path = self._pursue(rows, n_steps, among)
         dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
         return self._keep_path(dictionary, path, n_steps)
 
@@ -150,24 +163,11 @@ class _Pursuit(KernelEstimator):
         """Pursue the functions of a dictionary object."""
         self.dictionary_ = make_dictionary(self.dictionary).fit(X)
         values = dictionary_values(self.dictionary_, X)
-        gram = FunctionGram(values, products_of(self.dictionary_), preferences)
+        gram = function_gram(values, products_of(self.dictionary_), preferences, scores)
         n_steps = count_basis(self.n_basis, int(np.count_nonzero(gram.norms)))
-        path = self._function_path(gram, scores, [self.ridge], n_steps)
-        basis = self._end_path(path, n_steps)
+        basis = self._end_path(self._pursue(gram, n_steps), n_steps)
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
         return self
-
-    def _function_path(
-        self, gram: FunctionGram, scores: Array, ridges: Sequence[float] | Array, n_steps: int
-    ) -> PursuitPath:
-        if not gram.norms.any():
-            raise NoUsableFunctionError(
-                "dictionary has no usable function: each one is constant, within groups if there "
-                "are any, or varies on too few rows; pass other features or more rows"
-            )
-        return pursue_functions(
-            gram, scores, ridges, n_steps, fitting=self.fitting, repeat=self.repeat
-        )
 
     def _basis_values(self, X: Array) -> Array:
         if self._uses_dictionary:
@@ -459,7 +459,8 @@ class _Pursuit(KernelEstimator):
                 "least one group two samples, or wait for a block that has them"
             )
         n_steps = count_basis(self.n_basis, len(dictionary.points))
-        path = self._path(gram.sums, self._penalty(dictionary), [self.ridge], n_steps)
+        path = self._pursue(gram.sums, n_steps, self._penalty(dictionary))
+        warn_of_far_values(dictionary.points, names)
         self._warn_if_flat(dictionary)
         self._keep_path(dictionary, path, n_steps)
         self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]

@@ -23,8 +23,7 @@ from rankpursuit.solvers import (
     OrderedPairs,
     add_up_ordered,
     linear_kernel,
-    rank_svm_path,
-    rank_svm_weights,
+    rank_svm_grid,
 )
 
 _FEWEST_POINTS, _FEW_POINTS = 200, 1000
@@ -172,22 +171,20 @@ class RankSVM(KernelEstimator):
         return self._in_features and not few
 
     def _fit_pairs(self, X: Any, pairs: Any) -> Self:
-        options: dict[str, Any] = {"loss": self.loss, "tol": self.tol}
         if self._in_weights(X):
-            weights, _, self.duality_gap_ = rank_svm_weights(X, pairs, float(self.C), **options)
-            self._keep_weights(weights)
+            columns = X
+        elif self._in_features:
+            columns = linear_kernel(X, X)[None]
         else:
-            if self._in_features:
-                kernel = linear_kernel(X, X)
-            else:
-                kernel = self._training_kernel(X, np.arange(len(X)))
-            path = rank_svm_path(kernel[None], pairs, [float(self.C)], **options)
-            coef, self.duality_gap_ = path.coefficients[0, 0], float(path.gap[0, 0])
-            support = np.flatnonzero(coef)
-            if self._in_features:
-                self._keep_weights(X.T @ coef)
-            else:
-                self._keep(X, support, coef[support])
+            columns = self._training_kernel(X, np.arange(len(X)))[None]
+        path = rank_svm_grid(columns, pairs, {"C": [self.C]}, loss=self.loss, tol=self.tol)
+        self.duality_gap_ = float(path.gap[0, 0])
+        if columns is X:
+            self._keep_weights(path.coef[0, 0])
+        elif self._in_features:
+            self._keep_weights(X.T @ path.coef[0, 0])
+        else:
+            self._keep(X, *path.coefficients((0, 0)))
         if not abs(self.duality_gap_) <= self.tol:
             warn_caller(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "

@@ -157,7 +157,7 @@ def _scorer(metric: Callable[..., Any], grouped: bool, **options: Any) -> _Score
     return _Scorer(metric, grouped, options)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Scorer:
     """Scorer by a function of scores, predictions and groups, with its options.
 

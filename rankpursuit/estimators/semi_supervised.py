@@ -35,11 +35,11 @@ from rankpursuit.estimators.pursuit import warn_early_end
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import (
     Agreement,
-    CoregularisedPath,
     JointFitting,
-    coregularised_pursuit,
+    JointGrid,
+    View,
     count_basis,
-    ridge_rows,
+    joint_grid,
     split_features,
     split_points,
 )
@@ -235,6 +235,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self._refuse(**unsupported)
         X, y = self._check_data(X, y)
         labels = resolve_groups(groups, qid, group, len(X))
+        X = self._scale_training(X, labels)
         setup = self._set_up(X, ~np.isnan(y), labels)
         gammas = [
             resolve_gamma(self._kernel_of(view), self.gamma, X[:, own])
@@ -248,59 +249,44 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
             warn_if_flat(self._kernel_of(view), gammas[view], kernel, own)
             kernels.append(kernel[None])
         n_steps = count_basis(self.n_basis, min(map(len, setup.points)))
-        path = self._path(kernels, y, labels, setup, [self.ridge], [self.nu], n_steps)
-        reached = int(path.n_steps[0, 0])
+        grid = {"ridge": [self.ridge], "nu": [self.nu], "n_basis": [n_steps]}
+        joint = self._joint_grid(kernels, y, labels, setup, grid)
+        views = joint.coefficients((0, 0, 0, 0))
+        reached = len(views[0][0])
         if reached < n_steps:
             warn_early_end(reached, n_steps)
-        staged = [
-            np.array(path.coefficients(view)[0, 0, :reached, :reached], order="C")
-            for view in range(self.n_views)
-        ]
+        staged = [np.array(coef, order="C") for _, coef in views]
         check_finite(*staged)
-        chosen = path.selected[0, 0, :reached]
         self.n_groups_ = len(np.unique(labels))
         self.view_features_, self.gamma_, self.staged_coef_ = setup.features, gammas, staged
         self.coef_ = [own[-1] if reached else np.empty(0) for own in staged]
-        self.basis_ = [own[chosen[:, view]] for view, own in enumerate(setup.points)]
+        self.basis_ = [
+            points[chosen] for points, (chosen, _) in zip(setup.points, views, strict=True)
+        ]
         self.X_basis_ = None
         if not self._precomputed:
             self.X_basis_ = [np.array(X[basis], order="C") for basis in self.basis_]
-        self.cost_ = np.array(path.cost[0, 0, : reached + 1])
+        self.cost_ = np.array(joint.path.cost[0, 0, : reached + 1])
         return self
 
-    def _path(
+    def _joint_grid(
         self,
         kernels: Sequence[Array],
         scores: Array,
         labels: NDArray,
         setup: ViewSetup,
-        ridges: Sequence[float] | Array,
-        nus: Sequence[float] | Array,
-        n_steps: int,
-    ) -> CoregularisedPath:
-        """Follow the joint paths of w kernels with r ridges each, and of k nus.
-
-        `kernels` has for each view those of the n points with its dictionary, (w, n, N_v).
-        """
-        dictionaries, targets = [], []
-        for kernel, own, loss in zip(kernels, setup.points, setup.losses, strict=True):
+        grid: Mapping[str, Any],
+    ) -> JointGrid:
+        """Follow the joint paths of w kernels of each view, (w, n, N_v), of all n points."""
+        common = self._preferences(labels[setup.agreeing])
+        views = []
+        for kernel, points, loss in zip(kernels, setup.points, setup.losses, strict=True):
             form = self._preferences(labels[loss])
             rows, target = form.root(kernel[:, loss]), form.root(scores[loss])
-            rows, target = ridge_rows(rows, target, kernel[:, own], ridges)
-            dictionaries.append(rows)
-            targets.append(target)
-        common = self._preferences(labels[setup.agreeing])
-        agreeing = [common.root(kernel[:, setup.agreeing]) for kernel in kernels]
-        return coregularised_pursuit(
-            dictionaries,
-            [np.repeat(rows, len(ridges), axis=0) for rows in agreeing],
-            targets,
-            nus,
-            n_steps,
-            fitting=self.fitting,
-            agreement=self.agreement,
-            shared=self.shared_basis,
-        )
+            agreeing = common.root(kernel[:, setup.agreeing])
+            views.append(View(rows, target, agreeing, kernel[:, points]))
+        options = {"fitting": self.fitting, "agreement": self.agreement}
+        return joint_grid(views, grid, shared=self.shared_basis, **options)
 
     def _set_up(self, X: Array, scored: NDArray[np.bool_], labels: NDArray) -> ViewSetup:
         """Draw the candidates, and split points, losses or features among the views."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from rankpursuit.experiments.grids import (
@@ -31,14 +30,12 @@ from rankpursuit.experiments.registry import (
     N_BASIS,
     NU,
     RIDGE,
-    Array,
     Axis,
     C,
     GridPredictions,
     MethodOptions,
     register_method,
 )
-from rankpursuit.kernels import function_values
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise, Preferences
 from rankpursuit.solvers import (
     AGGREGATIONS,
@@ -46,14 +43,15 @@ from rankpursuit.solvers import (
     Agreement,
     JointFitting,
     OrderedPairs,
+    Rows,
+    View,
     Views,
-    coregularised_pursuit,
     count_basis,
-    nested_rls_path,
-    pursue_stack,
-    rank_svm_path,
-    ridge_rows,
-    rls_path,
+    joint_grid,
+    least_squares_grid,
+    pursuit_grid,
+    rank_svm_grid,
+    subset_grid,
     weighted_mean,
 )
 from rankpursuit.solvers.pursuit import Fitting
@@ -177,10 +175,13 @@ def _for_each(key: str, function: Callable[..., GridPredictions]) -> Any:
 
 
 def _least_squares(problem: Problem, options: LeastSquaresOptions, rows: slice) -> GridPredictions:
-    form = _form(problem, options)
-    coef = rls_path(problem.scored_kernel, problem.scored_scores, options.lambdas, form)
-    values = function_values(problem.kernel[:, rows, : problem.n_scored], coef)
-    return GridPredictions(values, np.array(problem.n_scored), problem.n_scored)
+    kernel, form = problem.scored_kernel, _form(problem, options)
+    path = least_squares_grid(kernel, problem.scored_scores, form, {"alpha": options.lambdas})
+    return _predicted(path, problem.kernel[:, rows, : problem.n_scored], problem.n_scored)
+
+
+def _predicted(path: Any, new_kernels: Any, n_points: int) -> GridPredictions:
+    return GridPredictions(path.predict(new_kernels), path.n_basis, n_points)
 
 
 def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
@@ -188,9 +189,8 @@ def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPre
     comparable = GroupPreferences.single(n_scored).pairs()
     task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
     pairs = [task_pairs[task] for task in problem.task_index]
-    path = rank_svm_path(problem.scored_kernel, pairs, options.C, loss=options.loss)
-    values = function_values(problem.kernel[:, rows, :n_scored], path.coefficients)
-    return GridPredictions(values, np.count_nonzero(path.coefficients, axis=2), n_scored)
+    path = rank_svm_grid(problem.scored_kernel, pairs, {"C": options.C}, loss=options.loss)
+    return _predicted(path, problem.kernel[:, rows, :n_scored], n_scored)
 
 
 def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> GridPredictions:
@@ -200,36 +200,31 @@ def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> G
     orders = [task.generator("subset").permutation(n_points) for task in problem.tasks]
     subset = np.stack(orders)[problem.task_index, : max(sizes)]
     subset_rows = np.take_along_axis(problem.scored_kernel, subset[:, :, None], axis=1)
-    coef = nested_rls_path(
+    path = subset_grid(
         subset_rows.swapaxes(1, 2),
         np.take_along_axis(subset_rows, subset[:, None], axis=2),
-        sizes,
         problem.scored_scores,
-        options.lambdas,
         GroupPreferences.single(n_points),
+        {"n_basis": sizes, "alpha": options.lambdas},
     )
-    new = np.take_along_axis(problem.kernel[:, rows], subset[:, None], axis=2)
-    return GridPredictions(function_values(new, coef), np.array(sizes)[:, None], n_points)
+    new_kernels = np.take_along_axis(problem.kernel[:, rows], subset[:, None], axis=2)
+    return _predicted(path, new_kernels, n_points)
 
 
 def _pursuit(problem: Problem, options: PursuitOptions, rows: slice) -> GridPredictions:
-    form, kernel = _form(problem, options), problem.scored_kernel
-    dictionary, target = ridge_rows(
-        form.root(kernel), form.root_vectors(problem.scored_scores), kernel, options.ridge
+    form, kernel, n_scored = _form(problem, options), problem.scored_kernel, problem.n_scored
+    path = pursuit_grid(
+        Rows(form.root(kernel), form.root_vectors(problem.scored_scores), small=True),
+        {"ridge": options.ridge, "n_basis": _sizes(options, n_scored)},
+        kernel=kernel,
+        fitting=options.fitting,
+        repeat=options.repeat,
     )
-    steps, grid = _distinct_steps(options, problem.n_scored)
-    path = pursue_stack(
-        dictionary, target, steps[-1], fitting=options.fitting, repeat=options.repeat
-    )
-    reached = np.minimum(steps, path.selected.shape[1])
-    values = path.predict(problem.kernel[:, rows, : problem.n_scored], reached)
-    n_basis = np.minimum(steps, path.n_steps[:, None])
-    return GridPredictions(values[:, grid], n_basis[:, grid], problem.n_scored)
+    return _predicted(path, problem.kernel[:, rows, :n_scored], n_scored)
 
 
-def _distinct_steps(options: Any, n_points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct numbers of steps, ascending, and the index of each ``n_basis``."""
-    return np.unique([count_basis(size, n_points) for size in options.n_basis], return_inverse=True)
+def _sizes(options: Any, n_points: int) -> list[int]:
+    return [count_basis(size, n_points) for size in options.n_basis]
 
 
 def _semi_supervised(
@@ -251,44 +246,35 @@ def _semi_supervised(
         kernels = [functions[stack[:, None], part].swapaxes(1, 2) for part in points]
     # Scored points come first; their number is the same in all tasks.
     own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
-    penalised = []
-    for kernel, part, fitted in zip(kernels, points, own, strict=True):
+    common = GroupPreferences.single(agreed.stop - agreed.start)
+    views = []
+    for kernel, dictionary, fitted in zip(kernels, points, own, strict=True):
         # Contiguous by point, so that means over points are summed in a fixed order.
         scored, target = np.ascontiguousarray(kernel[:, :n_scored]), problem.scored_scores
         if options.views == "loss":
             scored = np.take_along_axis(scored, fitted[:, :, None], axis=1)
             target = np.take_along_axis(target, fitted, axis=1)
-        among = np.take_along_axis(kernel, part[:, :, None], axis=1)
+        among = np.take_along_axis(kernel, dictionary[:, :, None], axis=1)
+        agreeing = common.root(np.ascontiguousarray(kernel[:, agreed]))
         form = GroupPreferences.single(scored.shape[1])
-        rows_of_view = form.root(scored), form.root_vectors(target)
-        penalised.append(ridge_rows(*rows_of_view, among, options.ridge))
-    size = min(kernel.shape[2] for kernel in kernels)
-    steps, grid = _distinct_steps(options, size)
-    common = GroupPreferences.single(agreed.stop - agreed.start)
-    path = coregularised_pursuit(
-        [dictionary for dictionary, _ in penalised],
-        [common.root(np.ascontiguousarray(kernel[:, agreed])) for kernel in kernels],
-        [target for _, target in penalised],
-        options.nu,
-        steps[-1],
+        views.append(View(form.root(scored), form.root_vectors(target), agreeing, among))
+    sizes = _sizes(options, min(kernel.shape[2] for kernel in kernels))
+    path = joint_grid(
+        views,
+        {"ridge": options.ridge, "nu": options.nu, "n_basis": sizes},
         fitting=options.fitting,
         agreement=options.agreement,
     )
-    reached = np.minimum(steps, size)
-
-    def predicted(at: slice) -> list[Array]:
-        new = [kernel[:, at] for kernel in kernels]
-        return [path.predict(k, view)[:, :, reached - 1] for view, k in enumerate(new)]
-
+    new_kernels = [kernel[:, rows] for kernel in kernels]
     if options.aggregation == "mean":
-        values = path.predict_mean([kernel[:, rows] for kernel in kernels], reached)
-    elif options.aggregation == "weighted":
-        skills = view_skills(problem, own, predicted(slice(0, n_scored)))
-        values = weighted_mean(predicted(rows), skills)
+        return _predicted(path, new_kernels, n_dictionary)
+    values = path.predict_views(new_kernels)
+    if options.aggregation == "weighted":
+        at_scored = path.predict_views([kernel[:, :n_scored] for kernel in kernels])
+        combined = weighted_mean(values, view_skills(problem, own, at_scored))
     else:
-        values = AGGREGATIONS[options.aggregation](predicted(rows))
-    n_basis = n_views * np.minimum(steps, path.n_steps[..., None])
-    return GridPredictions(values[:, :, grid], n_basis[..., grid], n_dictionary)
+        combined = AGGREGATIONS[options.aggregation](values)
+    return GridPredictions(combined, path.n_basis, n_dictionary)
 
 
 def _register(
@@ -300,10 +286,9 @@ def _register(
 
 
 _SQUARED, _BOTH = ("squared_error",), ("disagreement", "squared_error")
-_RIDGED = _for_each("ridge", _pursuit)
-_PURSUIT = _RIDGED, PursuitOptions, RIDGE, N_BASIS
-_SEMI = _for_each("ridge", _semi_supervised), SemiSupervisedOptions, RIDGE, NU, N_BASIS
-_CRRP = _for_each("beta", _RIDGED), CombinedOptions, BETA, RIDGE, N_BASIS
+_PURSUIT = _pursuit, PursuitOptions, RIDGE, N_BASIS
+_SEMI = _semi_supervised, SemiSupervisedOptions, RIDGE, NU, N_BASIS
+_CRRP = _for_each("beta", _pursuit), CombinedOptions, BETA, RIDGE, N_BASIS
 _register("rls", "RLS", _least_squares, LeastSquaresOptions, LAMBDA, own=_SQUARED)
 _register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, own=_SQUARED)
 _register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, C)

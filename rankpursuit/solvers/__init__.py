@@ -4,7 +4,8 @@
 :mod:`~rankpursuit.solvers.functions` its dictionaries of functions and their products,
 :mod:`~rankpursuit.solvers.coregularised` the engine with one function per view,
 :mod:`~rankpursuit.solvers.least_squares` RLS and RankRLS, and
-:mod:`~rankpursuit.solvers.rank_svm` RankSVM.
+:mod:`~rankpursuit.solvers.rank_svm` RankSVM. :mod:`~rankpursuit.solvers.paths` has one function for
+each method, with its whole grid.
 """
 
 # ruff: noqa: F401
@@ -34,6 +35,19 @@ from rankpursuit.solvers.least_squares import (
     rls_solution,
     rls_weights,
     sparse_rls_weights,
+)
+from rankpursuit.solvers.paths import (
+    CoefficientGrid,
+    JointGrid,
+    PursuitGrid,
+    RankSVMGrid,
+    Rows,
+    View,
+    joint_grid,
+    least_squares_grid,
+    pursuit_grid,
+    rank_svm_grid,
+    subset_grid,
 )
 from rankpursuit.solvers.pursuit import (
     MAX_BASIS,

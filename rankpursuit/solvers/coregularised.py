@@ -129,7 +129,8 @@ class CoregularisedPath:
     def predict(self, kernel: Array, view: int) -> Array:
         """Return the predictions (b, k, P, m) of one view for every prefix.
 
-        `kernel`, (b, m, N), has the values of the view's dictionary functions at m points.
+        `kernel`, (w, m, N), has the values of the view's dictionary functions at m points; every
+        b / w paths next to each other share them.
         """
         own = slice(view, None, self.selected.shape[3])
         return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
@@ -137,7 +138,7 @@ class CoregularisedPath:
     def predict_mean(self, kernels: Sequence[Array], steps: Indices) -> Array:
         """Return the mean predictions (b, k, s, m) of all views for some prefixes.
 
-        `kernels` has, for each view, the values (b, m, N_v) of its dictionary functions at m
+        `kernels` has, for each view, the values (w, m, N_v) of its dictionary functions at m
         points, and `steps`, (s,), the numbers of steps of the prefixes, from 1 to P.
         """
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
@@ -149,8 +150,9 @@ class CoregularisedPath:
     def _staged(self, functions: Array, selected: Indices, part: slice) -> Array:
         """Return the values (b, k, P, m) of part of the chosen functions for every prefix."""
         # Summed term by term, so that points where the functions are equal have equal values.
-        dictionaries = np.arange(len(functions))[:, None, None]
-        terms = functions[dictionaries, selected]
+        n_paths = len(selected)
+        dictionaries = np.arange(n_paths) // (n_paths // len(functions))
+        terms = functions[dictionaries[:, None, None], selected]
         weights = self.weights[..., None]
         if self.directions is None:
             terms *= weights[:, :, part]

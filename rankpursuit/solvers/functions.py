@@ -9,20 +9,20 @@ blocks of rows. The engine is that of :mod:`rankpursuit.solvers.pursuit`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
 from rankpursuit.preferences import Factors, Preferences, Values, iter_slices, weighted_gram
 from rankpursuit.solvers.pursuit import (
-    NOTHING_LEFT,
     Array,
     Fitting,
-    Flags,
+    GramForm,
     Indices,
     PursuitPath,
-    _follow,
-    _most_steps,
+    follow,
+    join_paths,
+    most_steps,
 )
 
 FEWEST_ROWS = 20.0
@@ -40,14 +40,19 @@ class FunctionGram:
     products : ndarray of shape (m, 2)
         The two functions of each product; products are numbered after the functions.
     form : Preferences
+    scores : ndarray of shape (n,)
 
     Attributes
     ----------
     norms : ndarray of shape (N + m,)
         The diagonal; zero for functions that are constant or have too few effective rows.
+    correlation : ndarray of shape (N + m,)
+        The products of all functions with the scores, in the quadratic form.
+    square : float
+        The quadratic form of the scores.
     """
 
-    def __init__(self, values: Values, products: Indices, form: Preferences) -> None:
+    def __init__(self, values: Values, products: Indices, form: Preferences, scores: Array) -> None:
         self.values, self.form = values, form
         self.products = products
         factors = np.unique(products)
@@ -64,6 +69,8 @@ class FunctionGram:
         rounding = 1e4 * np.finfo(values.dtype).eps * squares
         norms[(norms <= rounding) | (np.square(norms) < fewest * fourths)] = 0.0
         self.norms = norms
+        rooted = form.root(scores)
+        self.correlation, self.square = self.correlate(scores), float(rooted @ rooted)
         self._rows: dict[int, Array] = {}
 
     def column(self, number: int) -> Array:
@@ -98,77 +105,33 @@ class FunctionGram:
 
 def pursue_functions(
     gram: FunctionGram,
-    target: Array,
-    penalties: Sequence[float] | Array,
+    ridges: Sequence[float] | Array,
     n_steps: int,
     *,
     fitting: Fitting = "basic",
     repeat: bool = False,
 ) -> PursuitPath:
-    """Approximate a target (n,) by a growing sum of functions, for each of b ridges.
+    """Approximate the scores by a growing sum of functions, for each of b ridges.
 
     A ridge penalises the squared coefficients of functions scaled to equal norms: it multiplies the
     diagonal of the Gram matrix by ``1 + ridge``. The result has b paths.
     """
-    n_steps = _most_steps(n_steps, len(gram.norms), fitting, repeat)
-    products, rooted = gram.correlate(target), gram.form.root(target)
-    paths = []
-    for penalty in penalties:
-        form = _RowsOfGram(gram, products, penalty, n_steps, fitting != "basic")
-        form.cost[:] = rooted @ rooted
-        paths.append(_follow(form, n_steps, fitting, repeat))
-    parts = {one.name: [getattr(path, one.name) for path in paths] for one in fields(PursuitPath)}
-    if fitting == "basic":
-        del parts["directions"]
-    return replace(paths[0], **{name: np.concatenate(part) for name, part in parts.items()})
+    n_steps = most_steps(n_steps, len(gram.norms), fitting, repeat)
+    single, paths = gram.values.dtype == np.float32, []
+    for ridge in ridges:
+
+        def row(best: Indices, ridge: float = ridge) -> Array:
+            values = gram.row(int(best[0]))[None].copy()
+            values[0, best] += ridge * gram.norms[best]
+            return values
+
+        norms, products = gram.norms[None] * (1.0 + ridge), gram.correlation[None]
+        form = GramForm(row, norms, products, [gram.square], n_steps, fitting, single=single)
+        paths.append(follow(form, n_steps, fitting, repeat))
+    return join_paths(paths)
 
 
-def predict_chosen(path: PursuitPath, columns: Array) -> Array:
-    """Return the predictions (b, P, m) of every prefix from the columns (b, m, P) chosen."""
+def predict_chosen(path: PursuitPath, columns: Array, steps: Indices | None = None) -> Array:
+    """Return the result of :meth:`PursuitPath.predict` from the columns (b, m, P) chosen."""
     places = np.arange(path.selected.shape[1])
-    return replace(path, selected=np.where(path.selected < 0, -1, places)).predict(columns)
-
-
-class _RowsOfGram:
-    """The problem of one ridge, given by the rows of the Gram matrix that its path needs.
-
-    It has the interface of the forms in :mod:`rankpursuit.solvers.pursuit`, for a batch of one.
-    """
-
-    def __init__(
-        self, gram: FunctionGram, products: Array, penalty: float, n_steps: int, refit: bool
-    ) -> None:
-        single = gram.values.dtype == np.float32
-        self.independent = 1e-5 if single else 1e-10
-        self.nothing_left = 1e-10 if single else 1e-14 if refit else NOTHING_LEFT**2
-        self._gram, self._penalty = gram, penalty
-        self._chosen: list[int] = []
-        self._rows = np.empty((n_steps if refit else 1, len(gram.norms)))
-        self.norms = gram.norms[None] * (1.0 + penalty)
-        self.left = self.norms.copy()
-        self.correlation, self.cost = products[None].copy(), np.zeros(1)
-        self.directions = np.zeros((1, n_steps, n_steps)) if refit else None
-
-    def take(self, best: Indices, active: Flags) -> Array:
-        """Append the best function; return the length of the step, (1,)."""
-        number, p = int(best[0]), len(self._chosen)
-        norm, row = self.norms[0, number], self._rows[0 if self.directions is None else p]
-        row[:] = self._gram.row(number)
-        row[number] += self._penalty * self._gram.norms[number]  # the ridge is on the diagonal
-        if self.directions is None:
-            length = self.correlation[:, number] / norm
-            self.correlation -= length * row
-            self.cost = self.cost - np.square(length) * norm
-            return length
-        earlier = self.directions[0, :p, :p]
-        along = row[self._chosen] @ earlier
-        left = np.sqrt(max(norm - along @ along, self.independent * norm))
-        coefficients = np.append(earlier @ -along, 1.0) / left
-        unit = coefficients @ self._rows[: p + 1]
-        length = self.correlation[:, number] / left
-        self.correlation -= length * unit
-        self.cost = self.cost - np.square(length)
-        self.left -= np.square(unit)
-        self.directions[0, : p + 1, p] = coefficients
-        self._chosen.append(number)
-        return length
+    return replace(path, selected=np.where(path.selected < 0, -1, places)).predict(columns, steps)

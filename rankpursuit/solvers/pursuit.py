@@ -12,8 +12,8 @@ memory. Both give the same path; :func:`choose_form` decides between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -124,12 +124,18 @@ class PursuitPath:
     def predict(self, kernel: Array, steps: Indices | None = None) -> Array:
         """Return the predictions (b, P, m) of every prefix, or (b, s, m) of some.
 
-        `kernel`, (b, m, N), has the values of the dictionary functions at m points, and `steps`,
-        (s,), the numbers of steps of the prefixes, from 1 to P.
+        `kernel`, (w, m, N), has the values of the dictionary functions at m points; every b / w
+        paths next to each other share a dictionary. `steps`, (s,), are the numbers of steps of the
+        prefixes, from 1 to P.
         """
-        n_steps = self.selected.shape[1]
+        n_paths, n_steps = self.selected.shape
         steps = np.arange(1, n_steps + 1) if steps is None else steps
-        chosen = np.take_along_axis(kernel, np.maximum(self.selected, 0)[:, None, :], axis=2)
+        dictionaries = np.arange(n_paths) // (n_paths // len(kernel))
+        chosen = kernel[
+            dictionaries[:, None, None],
+            np.arange(kernel.shape[1])[:, None],
+            np.maximum(self.selected, 0)[:, None, :],
+        ]
         if self.directions is None:
             lengths = self.weights[:, None, :] * (np.arange(n_steps) < steps[:, None])
             return np.matmul(lengths, chosen.swapaxes(1, 2))
@@ -138,6 +144,17 @@ class PursuitPath:
         values = np.matmul(chosen, self.directions)
         values *= self.weights[:, None, :]
         return np.cumsum(values, axis=2, out=values)[:, :, steps - 1].swapaxes(1, 2)
+
+
+def join_paths(paths: Sequence[PursuitPath]) -> PursuitPath:
+    """Return the batch of all paths of several batches, of the same number of steps."""
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(path, name) for path in paths])
+
+    names = [field.name for field in fields(PursuitPath) if field.name != "directions"]
+    directions = None if paths[0].directions is None else joined("directions")
+    return PursuitPath(directions=directions, **{name: joined(name) for name in names})
 
 
 # The engine
@@ -170,8 +187,8 @@ def pursue(
     repeat : bool
         Whether "basic" may choose a column again, which is useless after a refit.
     """
-    n_steps = _most_steps(n_steps, dictionary.shape[2], fitting, repeat)
-    return _follow(_Rows(dictionary, target, n_steps, fitting), n_steps, fitting, repeat)
+    n_steps = most_steps(n_steps, dictionary.shape[2], fitting, repeat)
+    return follow(_Rows(dictionary, target, n_steps, fitting), n_steps, fitting, repeat)
 
 
 def pursue_gram(
@@ -189,9 +206,13 @@ def pursue_gram(
     `square`, (b,), ``y'y``. Rounding errors are larger than those of rows: a column counts as
     dependent if less than 1e-5 of its norm is outside the span of the chosen ones.
     """
-    n_steps = _most_steps(n_steps, products.shape[1], fitting, repeat)
-    form = _Gram(gram, products, square, n_steps, fitting != "basic")
-    return _follow(form, n_steps, fitting, repeat)
+    n_steps = most_steps(n_steps, products.shape[1], fitting, repeat)
+    rows, first = gram.reshape(-1, gram.shape[2]), np.arange(len(gram)) * gram.shape[2]
+    norms = np.ascontiguousarray(np.einsum("bnn->bn", gram))
+    form = GramForm(
+        lambda best: rows.take(first + best, axis=0), norms, products, square, n_steps, fitting
+    )
+    return follow(form, n_steps, fitting, repeat)
 
 
 def pursue_stack(
@@ -222,12 +243,13 @@ def pursue_stack(
     )
 
 
-def _most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) -> int:
+def most_steps(n_steps: int, n_columns: int, fitting: Fitting, repeat: bool) -> int:
+    """Return the maximum number of steps of a pursuit over some columns."""
     return n_steps if repeat and fitting == "basic" else min(n_steps, n_columns)
 
 
-def _follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
-    """Run the greedy steps on a form such as :class:`_Rows` or :class:`_Gram`."""
+def follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPath:
+    """Run the greedy steps on a form such as :class:`_Rows` or :class:`GramForm`."""
     norms, refit = form.norms, fitting != "basic"
     n_problems, n_columns = norms.shape
     selected = np.full((n_problems, n_steps), -1, dtype=np.intp)
@@ -331,27 +353,36 @@ class _Rows:
         return length
 
 
-class _Gram:
-    """The same problems given by their Gram matrices, without the rows.
+class GramForm:
+    """The same problems given by the rows of their Gram matrices that the path needs.
+
+    `row` returns new arrays (b, N) with the rows of the columns that are appended. `norms`, (b, N),
+    is the diagonal, `products`, (b, N), and `square`, (b,), are the products with the target.
 
     Sums over many rows have a relative error of about 1e-14, and squared norms outside the span are
-    differences of such sums: fractions below 1e-10 keep fewer than four digits, and count as zero.
-    Without a refit there are no such differences: products with the residue are as accurate as
-    those of rows, and a path ends at the same step.
+    differences of such sums: fractions below 1e-10 keep fewer than four digits, and count as zero;
+    those of `single` precision below 1e-5. Without a refit there are no such differences: products
+    with the residue are as accurate as those of rows, and a path ends at the same step.
     """
 
-    independent = 1e-10
-
     def __init__(
-        self, gram: Array, products: Array, square: Array, n_steps: int, refit: bool
+        self,
+        row: Callable[[Indices], Array],
+        norms: Array,
+        products: Array,
+        square: ArrayLike,
+        n_steps: int,
+        fitting: Fitting,
+        *,
+        single: bool = False,
     ) -> None:
+        refit = fitting != "basic"
         n_problems, n_columns = products.shape
-        self._gram, self._problems = gram.reshape(-1, n_columns), np.arange(n_problems)
-        self._first = self._problems * n_columns  # first row of each Gram matrix
-        self.nothing_left = 1e-14 if refit else NOTHING_LEFT**2
-        self.norms = np.ascontiguousarray(np.einsum("bnn->bn", gram))
-        self.left = self.norms.copy()
-        self._divisors = np.where(nonzero_columns(self.norms), self.norms, 1.0)
+        self._row, self._problems = row, np.arange(n_problems)
+        self.independent = 1e-5 if single else 1e-10
+        self.nothing_left = 1e-10 if single else 1e-14 if refit else NOTHING_LEFT**2
+        self.norms, self.left = norms, norms.copy()
+        self._divisors = np.where(nonzero_columns(norms), norms, 1.0)
         self.correlation = np.array(products, dtype=np.float64)
         self.cost = np.array(square, dtype=np.float64)
         self._size = 0
@@ -361,7 +392,7 @@ class _Gram:
 
     def take(self, best: Indices, active: Flags) -> Array:
         """Append the best columns by their rows of the Gram matrices; return the lengths, (b,)."""
-        row = self._gram.take(self._first + best, axis=0)
+        row = self._row(best)
         at = self.correlation[self._problems, best]
         if self.directions is None:
             length = at / self._divisors[self._problems, best] * active
@@ -407,19 +438,20 @@ class _Gram:
 
 
 def ridge_rows(
-    dictionary: Array, target: Array, kernel: Array, ridges: ArrayLike
+    dictionary: Array, target: Array, kernel: Array | None, ridges: ArrayLike
 ) -> tuple[Array, Array]:
     """Append rows that add the penalty ``ridge * a' K a`` to the cost.
 
     For b dictionaries (b, m, N) and r ridges, return dictionaries (b * r, m + N, N) and targets,
     with the ridges of a dictionary next to each other. `kernel`, (b, N, N), is that of the
-    dictionary points; its negative eigenvalues count as 0. If all ridges are 0, no rows are added.
+    dictionary points; its negative eigenvalues count as 0. If all ridges are 0, it may be None, and
+    no rows are added.
     """
     ridges = np.asarray(ridges, dtype=np.float64)
     n_stack, n_rows, n_columns = dictionary.shape
     rows = np.broadcast_to(target, (n_stack, n_rows))
-    if not ridges.any():
-        return _repeated(dictionary, len(ridges)), _repeated(rows, len(ridges))
+    if kernel is None or not ridges.any():
+        return repeat_each(dictionary, len(ridges)), repeat_each(rows, len(ridges))
     longer = np.empty((n_stack, len(ridges), n_rows + n_columns, n_columns))
     longer[:, :, :n_rows] = dictionary[:, None]
     longer[:, :, n_rows:] = np.sqrt(ridges)[:, None, None] * _root(kernel)[:, None]
@@ -446,8 +478,8 @@ def ridge_gram(
     n_ridges = len(ridges)
     return (
         penalised.reshape(-1, *gram.shape[1:]),
-        _repeated(products, n_ridges),
-        _repeated(square, n_ridges),
+        repeat_each(products, n_ridges),
+        repeat_each(square, n_ridges),
     )
 
 
@@ -472,7 +504,8 @@ def ridge_paths(
     return pursue_gram(gram, products, square, n_steps, fitting=fitting, repeat=repeat)
 
 
-def _repeated(stack: Array, times: int) -> Array:
+def repeat_each(stack: Array, times: int) -> Array:
+    """Repeat each problem of a stack, copies next to each other."""
     return stack if times == 1 else np.repeat(stack, times, axis=0)
 
 

@@ -245,7 +245,10 @@ def test_scaling_in_groups_requires_them_for_every_prediction(estimator):
     with pytest.raises(ValueError, match=message):
         FunctionsDisplay.from_estimator(model, SHIFTED)
     assert len(model.predict(SHIFTED[:5], np.zeros(5))) == 5
-    assert np.isfinite(model.fit(SHIFTED, Y).predict(SHIFTED)).all()  # one group
+    model.fit(SHIFTED, Y, np.zeros(len(Y)))  # one group
+    assert np.isfinite(model.predict(SHIFTED)).all()
+    with pytest.raises(ValueError, match=r"needs the groups of the training points; pass groups="):
+        model.fit(SHIFTED, Y)
 
 
 def test_what_cannot_be_scaled_in_groups():

@@ -26,6 +26,7 @@ from rankpursuit import (
     RankRLS,
     RankRLSCV,
     RankSVM,
+    SemiSupervisedRankingPursuit,
     SparseRankRLS,
     group_scorer,
 )
@@ -353,6 +354,7 @@ SCALED = [
     RankRLSCV(cv=2),
     RankingPursuit(n_basis=5, scale=True),
     RankingPursuitCV(n_basis=5, dictionary="kernel", cv=2),
+    SemiSupervisedRankingPursuit(n_basis=5, kernel="linear"),
 ]
 
 
@@ -370,6 +372,14 @@ def test_a_code_far_from_the_other_values_of_a_column_is_warned_of_once(estimato
         assert sum("column(s)" in str(warning.message) for warning in warned) == 1
     for robust in ("additive", "auto"):
         RankingPursuitCV(n_basis=3, dictionary=robust, cv=2).fit(X, y)
+
+
+def test_blocks_with_far_values_are_warned_of():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["age", "price"])
+    y, model = X["age"], RankingPursuit(n_basis=2, kernel="linear")
+    X.loc[3:6, "price"] = 1e9
+    with pytest.warns(UserWarning, match=r"1 column\(s\).*'price' .0.02 of the rows"):
+        model.fit_blocks([(X, y)], candidates=X)
 
 
 def test_a_dictionary_of_kernels_warns_of_far_values_too():

@@ -371,15 +371,71 @@ CRAFTED = {
 }
 
 
-@pytest.mark.parametrize("kind", CRAFTED)
-def test_a_crafted_file_is_refused_and_nothing_in_it_runs(kind, tmp_path):
-    path, marker = tmp_path / "model", tmp_path / "marker"
-    schema = CRAFTED[kind](marker)
+def generator(bit_generator, **others):
+    content = {"bit_generator": attributes(bit_generator=plain(bit_generator), **others)}
+    content["seed_seq"] = attributes()
+    return node("RandomGeneratorNode", "numpy.random._generator.Generator", content=content)
+
+
+CRAFTED |= {
+    "a listed function as a constructor": lambda path: calls(
+        "rankpursuit.metrics.kendall_tau", plain(str(path))
+    ),
+    "the method of a model": lambda path: keyed(
+        node("MethodNode", MODEL, content={"func": "save", "obj": node("ObjectNode", MODEL)}), path
+    ),
+    "a name that the package imports": lambda path: node(
+        "SetNode", "rankpursuit.estimators.io.Path", content=[plain(str(path))]
+    ),
+    "joblib": lambda path: keyed(node("TypeNode", "joblib.numpy_pickle.load"), path),
+    "a data set of scikit-learn": lambda path: keyed(
+        node("FunctionNode", "sklearn.datasets._base.clear_data_home"), path
+    ),
+    "numpy.save": lambda path: keyed(
+        partial_node(node("FunctionNode", "numpy.save"), plain(str(path))), "1"
+    ),
+    "an array of objects": lambda path: node(
+        "NdArrayNode",
+        "numpy.ndarray",
+        type="json",
+        content=[written(path)],
+        shape=sequence(plain(1), kind="Tuple"),
+    ),
+    "a function as bit generator": lambda path: generator("test"),
+}
+
+
+def test_a_function_in_place_of_a_bit_generator_is_not_called(tmp_path, monkeypatch):
+    called, path = [], tmp_path / "model"
+    monkeypatch.setattr(np.random, "test", lambda *arguments: called.append(arguments))
+    write_crafted(path, generator("test"))
+    with pytest.raises(ModelFileError, match="not a model"):
+        rankpursuit.load_model(path)
+    assert not called
+
+
+def test_versions_of_skops_that_call_such_functions_are_refused(tmp_path, monkeypatch):
+    X, y, _ = data()
+    model = rankpursuit.RankRLS().fit(X, y)
+    monkeypatch.setattr(skops, "__version__", "0.14.0")
+    with pytest.raises(ImportError, match=r"skops 0\.14\.0 is older than 0\.15.*pip install"):
+        model.save(tmp_path / "model")
+    with pytest.raises(ImportError, match="older"):
+        rankpursuit.load_model(tmp_path / "model")
+
+
+def write_crafted(path, schema):
     if isinstance(schema, dict):
         schema = {"protocol": 2, "_skops_version": "0.16", **schema}
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("schema.json", json.dumps(schema))
         file.writestr("b", b"written")
+
+
+@pytest.mark.parametrize("kind", CRAFTED)
+def test_a_crafted_file_is_refused_and_nothing_in_it_runs(kind, tmp_path):
+    path, marker = tmp_path / "model", tmp_path / "marker"
+    write_crafted(path, CRAFTED[kind](marker))
     with pytest.raises(ModelFileError, match=r"model: (holds|not a model)") as refused:
         rankpursuit.load_model(path)
     assert "\n" not in str(refused.value)

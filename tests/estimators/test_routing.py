@@ -149,6 +149,13 @@ def test_scorers_and_pipelines_pass_groups_to_predict(routing, data, name):
         cross_val_predict(model, X, y, cv=GroupKFold(2), params={"groups": groups})
 
 
+def test_groups_for_splitting_only_do_not_scale_in_groups(data):
+    X, y, groups = data
+    model = RankingPursuit(4, scale="group")
+    with pytest.raises(ValueError, match=r"needs the groups .*enable_metadata_routing=True"):
+        cross_val_predict(model, X, y, groups=groups, cv=GroupKFold(2))
+
+
 @each_scorer
 def test_a_search_with_a_scorer_chooses_by_it_and_in_parallel(routing, data, name):
     X, y, groups = data

@@ -42,7 +42,7 @@ def all_columns(values=VALUES):
 
 @by_form
 def test_rows_norms_and_correlations_are_those_of_all_columns(form):
-    gram, columns = FunctionGram(VALUES, PRODUCTS, form), form.root(all_columns())
+    gram, columns = FunctionGram(VALUES, PRODUCTS, form, SCORES), form.root(all_columns())
     expected = columns.T @ columns
     np.testing.assert_allclose(gram.norms, np.diag(expected), rtol=1e-10)
     for number in (0, 2, N_FUNCTIONS, len(expected) - 1):
@@ -56,7 +56,7 @@ def test_rows_norms_and_correlations_are_those_of_all_columns(form):
 def test_paths_are_those_of_the_rows_of_all_columns(form, fitting):
     ridges, columns = [0.0, 0.1, 1.0], form.root(all_columns())
     found = pursue_functions(
-        FunctionGram(VALUES, PRODUCTS, form), SCORES, ridges, 8, fitting=fitting
+        FunctionGram(VALUES, PRODUCTS, form, SCORES), ridges, 8, fitting=fitting
     )
     penalty = np.diag(np.sqrt(np.square(columns).sum(axis=0)))
     rows = np.stack([np.concatenate([columns, np.sqrt(r) * penalty]) for r in ridges])
@@ -72,7 +72,7 @@ def test_paths_are_those_of_the_rows_of_all_columns(form, fitting):
 
 def test_basic_may_choose_again():
     form = FORMS["equal"]
-    found = pursue_functions(FunctionGram(VALUES, PRODUCTS, form), SCORES, [0.5], 20, repeat=True)
+    found = pursue_functions(FunctionGram(VALUES, PRODUCTS, form, SCORES), [0.5], 20, repeat=True)
     assert len(np.unique(found.selected)) < 20
     assert (np.diff(found.cost) <= 1e-9).all()
 
@@ -89,9 +89,9 @@ def test_a_difference_of_symmetric_products(n_points, n_functions, seed):
 
 def test_blocks_of_rows_add_up(monkeypatch):
     form = FORMS["blend"]
-    whole = FunctionGram(VALUES, PRODUCTS, form)
+    whole = FunctionGram(VALUES, PRODUCTS, form, SCORES)
     monkeypatch.setattr("rankpursuit.preferences._BLOCK_ENTRIES", 40)
-    parts = FunctionGram(VALUES, PRODUCTS, form)
+    parts = FunctionGram(VALUES, PRODUCTS, form, SCORES)
     np.testing.assert_allclose(parts.norms, whole.norms)
     np.testing.assert_allclose(parts.row(7), whole.row(7), atol=1e-10)
 
@@ -99,7 +99,7 @@ def test_blocks_of_rows_add_up(monkeypatch):
 def test_single_precision_follows_the_same_path():
     form = FORMS["equal"]
     exact, single = (
-        pursue_functions(FunctionGram(values, PRODUCTS, form), SCORES, [0.1], 5, fitting="backfit")
+        pursue_functions(FunctionGram(values, PRODUCTS, form, SCORES), [0.1], 5, fitting="backfit")
         for values in (VALUES, VALUES.astype(np.float32))
     )
     np.testing.assert_array_equal(single.selected, exact.selected)
@@ -111,7 +111,7 @@ def test_functions_of_few_rows_are_left_out():
     values[:, 0] = 0.0
     values[7, 0] = 5.0  # one row
     values[:, 5] = GROUPS  # constant in each group
-    norms = FunctionGram(values, PRODUCTS, FORMS["equal"]).norms
+    norms = FunctionGram(values, PRODUCTS, FORMS["equal"], SCORES).norms
     assert norms[0] == norms[5] == 0.0
     assert (norms[1:5] > 0.0).all()
 
@@ -131,7 +131,7 @@ WITHIN = EDGES[GROUPS[EDGES[:, 0]] == GROUPS[EDGES[:, 1]]]
     ids=["groups", "blend without regression", "pairs", "all pairs"],
 )
 def test_functions_whose_level_differs_between_groups_are_usable(form):
-    norms, levelled = (FunctionGram(v, PRODUCTS[:0], form).norms for v in (VALUES, LEVELS))
+    norms, levelled = (FunctionGram(v, PRODUCTS[:0], form, SCORES).norms for v in (VALUES, LEVELS))
     assert (norms > 0.0).all()
     np.testing.assert_allclose(levelled, norms, rtol=1e-6)
     peak = np.zeros((N_POINTS, 1))
