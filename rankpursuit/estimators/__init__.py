@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 
-from rankpursuit.estimators._base import groups_from_sizes
+from rankpursuit.estimators._checks import groups_from_sizes
 from rankpursuit.estimators.cv import (
     RLSCV,
     CombinedRankingRegressionPursuitCV,

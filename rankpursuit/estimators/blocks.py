@@ -18,16 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from rankpursuit.estimators._base import (
-    Array,
-    Indices,
-    RunningVariance,
-    evenly,
-    group_labels,
-    random_generator,
-    resolve_gamma,
-    smallest,
-)
+from rankpursuit.estimators._base import RunningVariance, random_generator, resolve_gamma, smallest
+from rankpursuit.estimators._checks import Array, Indices, evenly, group_labels
 from rankpursuit.solvers import GramSums
 
 Block = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]

@@ -28,6 +28,13 @@ from sklearn.utils.metaestimators import available_if
 
 from rankpursuit import metrics
 from rankpursuit.estimators._base import (
+    KernelEstimator,
+    RandomState,
+    draw_candidates,
+    random_generator,
+    resolve_gamma,
+)
+from rankpursuit.estimators._checks import (
     CALLABLE,
     NONE,
     PARAMETERS,
@@ -38,14 +45,9 @@ from rankpursuit.estimators._base import (
     GroupWeights,
     Indices,
     Kernel,
-    KernelEstimator,
-    RandomState,
     choice,
     count_groups,
-    draw_candidates,
     integer,
-    random_generator,
-    resolve_gamma,
     several,
 )
 from rankpursuit.estimators.dictionaries import (

@@ -19,19 +19,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
-from rankpursuit.estimators._base import (
+from rankpursuit.estimators._base import RandomState, draw_candidates, resolve_gamma
+from rankpursuit.estimators._checks import (
     NONE,
     PARAMETERS,
     POSITIVE,
     Array,
     Constraint,
     Indices,
-    RandomState,
     check_parameter,
-    draw_candidates,
     evenly,
     integer,
-    resolve_gamma,
     several,
     warn_of_far_values,
 )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankpursuit.estimators._base import Array, evenly
+from rankpursuit.estimators._checks import Array, evenly
 from rankpursuit.estimators.dictionaries import Term
 
 if TYPE_CHECKING:

@@ -7,16 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankpursuit.estimators._base import (
-    N_BASIS,
-    Array,
-    Constraints,
-    GroupWeights,
-    Kernel,
-    KernelEstimator,
-    RandomState,
-    random_generator,
-)
+from rankpursuit.estimators._base import KernelEstimator, RandomState, random_generator
+from rankpursuit.estimators._checks import N_BASIS, Array, Constraints, GroupWeights, Kernel
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     count_basis,

@@ -18,6 +18,12 @@ from sklearn.utils.metaestimators import available_if
 
 from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
+    KernelEstimator,
+    RandomState,
+    draw_candidates,
+    resolve_gamma,
+)
+from rankpursuit.estimators._checks import (
     NONE,
     NOT_NEGATIVE,
     Array,
@@ -25,12 +31,8 @@ from rankpursuit.estimators._base import (
     GroupWeights,
     Indices,
     Kernel,
-    KernelEstimator,
-    RandomState,
     check_finite,
-    draw_candidates,
     evenly,
-    resolve_gamma,
     warn_if_flat,
     warn_of_far_values,
 )

@@ -10,13 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from rankpursuit.errors import warn_caller
-from rankpursuit.estimators._base import (
-    Array,
-    GroupWeights,
-    Kernel,
-    KernelEstimator,
-    check_pairs,
-)
+from rankpursuit.estimators._base import KernelEstimator
+from rankpursuit.estimators._checks import Array, GroupWeights, Kernel, check_pairs
 from rankpursuit.solvers import (
     GroupedPairs,
     Loss,

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 from sklearn.utils.validation import column_or_1d
 
-from rankpursuit.estimators._base import PASS_GROUPS, scored_part
+from rankpursuit.estimators._checks import PASS_GROUPS, scored_part
 from rankpursuit.metrics import (
     Gain,
     Ties,

@@ -10,6 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._base import (
+    KernelEstimator,
+    RandomState,
+    draw_candidates,
+    predict_blocks,
+    random_generator,
+    resolve_gamma,
+)
+from rankpursuit.estimators._checks import (
     CALLABLE,
     KERNELS,
     N_BASIS,
@@ -18,16 +26,10 @@ from rankpursuit.estimators._base import (
     GroupWeights,
     Indices,
     Kernel,
-    KernelEstimator,
-    RandomState,
     check_finite,
     check_parameter,
     choice,
     count_groups,
-    draw_candidates,
-    predict_blocks,
-    random_generator,
-    resolve_gamma,
     resolve_groups,
     warn_if_flat,
 )

@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from rankpursuit import RLS, RankRLS, RankSVM, SemiSupervisedRankingPursuit
-from rankpursuit.estimators._base import KERNELS, NOT_NEGATIVE_ONLY, WITH_GAMMA
+from rankpursuit.estimators._checks import KERNELS, NOT_NEGATIVE_ONLY, WITH_GAMMA
 from rankpursuit.kernels import gaussian_stack, squared_distances
 
 VALUES = {"gamma": 0.4, "degree": 2, "coef0": 1.5}
