@@ -115,7 +115,7 @@ def test_the_root_of_weighted_groups(kind):
         np.testing.assert_allclose(root.T @ root, laplacian, atol=1e-12)
         np.testing.assert_allclose(one.laplacian(np.eye(20)), laplacian, atol=1e-12)
         values = rng.uniform(-1.0, 1.0, size=(20, 3))
-        gram = FunctionGram(values, np.array([[0, 1]]), one)
+        gram = FunctionGram(values, np.array([[0, 1]]), one, np.zeros(20))
         columns = np.column_stack([values, values[:, 0] * values[:, 1]])
         np.testing.assert_allclose(gram.norms, np.diag(columns.T @ laplacian @ columns))
 

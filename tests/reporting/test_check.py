@@ -198,8 +198,8 @@ def test_a_cell_that_was_not_computed_again_fails(tmp_path):
 
 
 def wrong_factor(solve):
-    def solve_wrongly(kernel, scores, lambdas, preferences):
-        return solve(kernel, scores, 2.0 * np.asarray(lambdas), preferences)
+    def solve_wrongly(kernel, scores, preferences, grid):
+        return solve(kernel, scores, preferences, {"alpha": 2.0 * np.asarray(grid["alpha"])})
 
     return solve_wrongly
 
@@ -216,7 +216,8 @@ def test_a_solver_with_a_wrong_factor_fails(tmp_path, monkeypatch):
         return run_experiment(fixed)
 
     assert compare_repeats(run, run_experiment(config), 2, at_record)["passed"].all()
-    monkeypatch.setattr(methods, "rls_path", wrong_factor(methods.rls_path))
+    wrong = wrong_factor(methods.least_squares_grid)
+    monkeypatch.setattr(methods, "least_squares_grid", wrong)
     frame = compare_repeats(run, run_experiment(config), 2, at_record)
     assert not frame["passed"].all()
 
