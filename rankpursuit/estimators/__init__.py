@@ -12,12 +12,7 @@ from rankpursuit.estimators.cv import (
     SemiSupervisedRankingPursuitCV,
     SparseRankRLSCV,
 )
-from rankpursuit.estimators.dictionaries import (
-    AdditiveDictionary,
-    KernelDictionary,
-    PairDictionary,
-    UnionDictionary,
-)
+from rankpursuit.estimators.dictionaries import GrownDictionary, KernelDictionary
 from rankpursuit.estimators.inspection import (
     ContributionsDisplay,
     FunctionsDisplay,

@@ -51,10 +51,8 @@ from rankpursuit.estimators._checks import (
     several,
 )
 from rankpursuit.estimators.dictionaries import (
-    MAX_FACTORS,
     dictionary_values,
     make_dictionary,
-    products_of,
 )
 from rankpursuit.estimators.inspection import PathDisplay
 from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
@@ -63,7 +61,7 @@ from rankpursuit.estimators.pursuit import (
     KernelMatchingPursuit,
     NoUsableFunctionError,
     RankingPursuit,
-    function_gram,
+    usable_functions,
 )
 from rankpursuit.estimators.scorers import ndcg
 from rankpursuit.estimators.semi_supervised import (
@@ -510,7 +508,7 @@ class _PathCV(KernelEstimator, CallbackSupportMixin):
 
     def _dictionaries(self, n_features: int) -> list[dict[str, str]]:
         """Return the parameters of each dictionary to try; one empty dict if it is fixed."""
-        names = ["kernel", "additive", *(["pairs"] if 1 < n_features <= MAX_FACTORS else [])]
+        names = ["kernel", "grown"]
         chosen = self._is_auto() and self.kernel == "rbf" and self.gammas is None
         return [{"dictionary": name} for name in names] if chosen else [{}]
 
@@ -717,7 +715,7 @@ def _kernel_paths(
         new = columns[:, test[:, None], own]
         values = []
         for model, sums in zip(models, found, strict=True):
-            options = {"fitting": model.fitting, "repeat": model.repeat}
+            options = {"fitting": model.fitting or "backfit", "repeat": model.repeat}
             values.append(
                 pursuit_grid(sums.select(own), axes, kernel=among, **options).predict(new)
             )
@@ -734,8 +732,8 @@ def _function_paths(
         values = []
         for model in models:
             form = data.form(model, train)
-            gram = function_gram(columns[train], products_of(dictionary), form, data.y[train])
-            paths = pursuit_grid(gram, axes, fitting=model.fitting, repeat=model.repeat)
+            functions = usable_functions(dictionary, columns[train], form, data.y[train])
+            paths = pursuit_grid(functions, axes)
             values.append(paths.predict(partial(dictionary.columns, data.X[test])))
         yield np.stack(values, axis=1)
 
@@ -1023,7 +1021,7 @@ class KernelMatchingPursuitCV(_PathCV):
         n_basis: int | None = None,
         *,
         ridges: Numbers = PENALTIES,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
@@ -1140,7 +1138,7 @@ class RankingPursuitCV(_PathCV):
         n_basis: int | None = None,
         *,
         ridges: Numbers = PENALTIES,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "auto",
         n_candidates: int | None = 1000,
@@ -1207,7 +1205,7 @@ class CombinedRankingRegressionPursuitCV(_PathCV):
         *,
         betas: Numbers = (0.0, 0.5, 1.0),
         ridges: Numbers = PENALTIES,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,

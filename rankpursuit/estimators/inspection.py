@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._checks import Array, evenly
-from rankpursuit.estimators.dictionaries import Term
+from rankpursuit.estimators.dictionaries import Term, describe_functions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +24,14 @@ _GRID = 100
 """Grid points of a curve; heat maps have half as many per axis."""
 _SAMPLE = 2000
 """Maximum number of points used for density and importance."""
+_WORDS = {
+    "bump": "{0} near {1:.3g}",
+    "centred bump": "({0} near {1:.3g}, centred)",
+    "above": "{0} > {1:.4g}",
+    "at most": "{0} <= {1:.4g}",
+    "level": "{0} is {1:.4g}",
+}
+"""How functions of a kind are written, with the name of the feature and its centre."""
 
 
 def _inner(model: Any) -> Any:
@@ -46,8 +54,7 @@ def chosen_terms(model: Any) -> list[Term]:
     """Return a description of each function of a pursuit, its centres in the units of `X`."""
     inner = _inner(model)
     if inner.dictionary_ is not None:
-        every = inner.dictionary_.terms
-        terms = [every[number] for number in inner.basis_]
+        terms = describe_functions(inner.dictionary_, inner.basis_)
     elif inner.X_basis_ is None:
         return [Term("kernel", (), (), ()) for _ in inner.basis_]
     else:
@@ -81,8 +88,11 @@ def function_table(model: Any) -> pd.DataFrame:
             at = f"function {number}" if inner.dictionary_ is not None else f"point {number}"
             labels.append(f"kernel at {at}")
             continue
-        parts = zip(term.kind.split(" x "), own, term.centres, strict=False)
-        written = [x if kind == "linear" else f"{x} near {c:.3g}" for kind, x, c in parts]
+        factors = zip(term.kind.split(" x "), own, term.centres, strict=False)
+        written = [
+            _WORDS.get(kind, f"{kind} of {{0}}").format(name, centre)
+            for kind, name, centre in factors
+        ]
         labels.append(" x ".join(written) or term.kind)
     return pd.DataFrame(
         {

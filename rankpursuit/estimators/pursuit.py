@@ -50,13 +50,13 @@ from rankpursuit.estimators.blocks import (
     read_blocks,
     settings_of,
 )
-from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary, products_of
+from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary
 from rankpursuit.estimators.inspection import explain, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
     Fitting,
-    FunctionGram,
+    Functions,
     GramSums,
     PursuitPath,
     Rows,
@@ -75,17 +75,17 @@ class NoUsableFunctionError(ValueError):
     """A dictionary has no function that may be chosen."""
 
 
-def function_gram(
-    values: NDArray[np.floating], products: Indices, preferences: Preferences, scores: Array
-) -> FunctionGram:
-    """Return the Gram matrix of a dictionary; raise an error if no function may be chosen."""
-    gram = FunctionGram(values, products, preferences, scores)
-    if not gram.norms.any():
+def usable_functions(
+    dictionary: Any, values: NDArray[np.floating], preferences: Preferences, scores: Array
+) -> Functions:
+    """Return the functions of a fitted dictionary; raise an error if none may be chosen."""
+    functions = Functions(values, getattr(dictionary, "growth", None), preferences, scores)
+    if not functions.norms.any():
         raise NoUsableFunctionError(
             "dictionary has no usable function: each one is constant, within groups if there "
             "are any, or varies on too few rows; pass other features or more rows"
         )
-    return gram
+    return functions
 
 
 class _Pursuit(KernelEstimator):
@@ -99,7 +99,7 @@ class _Pursuit(KernelEstimator):
         self,
         n_basis: int | float | None = None,
         *,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         repeat: bool = False,
         ridge: float = 1.0,
         dictionary: Any = "kernel",
@@ -122,6 +122,11 @@ class _Pursuit(KernelEstimator):
                 f"repeat must be False with fitting={self.fitting!r}; only 'basic' fitting may "
                 "gain from choosing a function again"
             )
+        if self._uses_dictionary and self.fitting not in (None, "prefit"):
+            raise ValueError(
+                f"fitting={self.fitting!r} is for kernels; the functions of a dictionary are "
+                "always chosen by the cost after the refit: leave it out"
+            )
         if self._uses_dictionary and self._precomputed:
             raise ValueError(
                 "kernel='precomputed' has no features, which the functions of a dictionary depend "
@@ -129,19 +134,20 @@ class _Pursuit(KernelEstimator):
             )
 
     def _pursue(
-        self, problem: Rows | GramSums | FunctionGram, n_steps: int, kernel: Array | None = None
+        self, problem: Rows | GramSums | Functions, n_steps: int, kernel: Array | None = None
     ) -> PursuitPath:
         """Follow the path of one problem, with the kernel of its candidates."""
         grid = {"ridge": [self.ridge], "n_basis": [n_steps]}
-        options = {"fitting": self.fitting, "repeat": self.repeat}
-        return pursuit_grid(problem, grid, kernel=kernel, **options).path
+        options = {"fitting": self.fitting or "backfit", "repeat": self.repeat}
+        ends = self.n_basis is None
+        return pursuit_grid(problem, grid, kernel=kernel, ends=ends, **options).path
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         if self._uses_dictionary:
             return self._fit_functions(X, scores, preferences)
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
         n_steps = count_basis(self.n_basis, len(candidates))
-        form = choose_form(len(X), len(candidates), preferences, self.fitting)
+        form = choose_form(len(X), len(candidates), preferences, self.fitting or "backfit")
         if form != "rows" and not self._precomputed:
             points = np.asarray(X[candidates], dtype=np.float64)
             dictionary = Candidates(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
@@ -165,9 +171,9 @@ class _Pursuit(KernelEstimator):
         """Pursue the functions of a dictionary object."""
         self.dictionary_ = make_dictionary(self.dictionary).fit(X)
         values = dictionary_values(self.dictionary_, X)
-        gram = function_gram(values, products_of(self.dictionary_), preferences, scores)
-        n_steps = count_basis(self.n_basis, int(np.count_nonzero(gram.norms)))
-        basis = self._end_path(self._pursue(gram, n_steps), n_steps)
+        functions = usable_functions(self.dictionary_, values, preferences, scores)
+        n_steps = count_basis(self.n_basis, int(np.count_nonzero(functions.norms)))
+        basis = self._end_path(self._pursue(functions, n_steps), n_steps)
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
         return self
 
@@ -533,23 +539,26 @@ class RankingPursuit(_Pursuit):
     Parameters
     ----------
     n_basis : int, float or None, default None
-        Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
-    fitting : {"basic", "backfit", "prefit"}, default "backfit"
+        Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100,
+        and with a :class:`GrownDictionary` as long as a function gains more than chance would.
+    fitting : {"basic", "backfit", "prefit"} or None, default None
         Keep the earlier coefficients, as in the paper ("basic"); refit them after every step
-        ("backfit"); or also choose each function by the cost after the refit ("prefit").
+        ("backfit"); or also choose each function by the cost after the refit ("prefit"). None:
+        "backfit" for kernels, and "prefit", the only choice, for other dictionaries.
     repeat : bool, default False
         Whether "basic" may choose a function again; `n_basis` is then the number of choices.
     ridge : float, default 1
         Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel; 0, as in the
         paper, is no penalty. With another dictionary the penalty is on the squared coefficients of
-        functions scaled to norm 1: a ridge of 1 halves the first coefficient.
+        functions scaled to norm 1, which are chosen without it: a ridge of 1 halves the first
+        coefficient.
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of each pair of a group: 1 ("pairs"), one over the size of the group ("equal"), or a
         mapping from labels of `groups` to positive numbers.
-    dictionary : {"kernel", "additive", "pairs"} or object, default "kernel"
+    dictionary : {"kernel", "additive", "pairs", "grown"} or object, default "kernel"
         The functions to choose from: the kernel at training points, as in the paper; functions of
-        one feature (:class:`AdditiveDictionary`); these and products of two of them
-        (:class:`PairDictionary`); or another object with `fit`, `columns` and `terms`.
+        one feature ("additive"); these and products of two ("pairs") or three ("grown") of them,
+        see :class:`GrownDictionary`; or another object with `fit`, `columns` and `terms`.
     n_candidates : int or None, default 1000
         Number of training points, drawn at random, that form the dictionary of kernels. None: all.
     kernel : str or callable, default "rbf"
@@ -645,7 +654,7 @@ class RankingPursuit(_Pursuit):
         self,
         n_basis: int | float | None = None,
         *,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         repeat: bool = False,
         ridge: float = 1.0,
         group_weight: GroupWeights = "equal",
@@ -711,7 +720,7 @@ class CombinedRankingRegressionPursuit(_Pursuit):
         n_basis: int | float | None = None,
         *,
         beta: float = 0.5,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         repeat: bool = False,
         ridge: float = 1.0,
         group_weight: GroupWeights = "equal",

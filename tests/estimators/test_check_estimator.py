@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import check_estimator
 import rankpursuit
 from rankpursuit import (
     RLS,
-    AdditiveDictionary,
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
     RankingPursuit,
@@ -18,7 +17,6 @@ from rankpursuit import (
     RankSVM,
     SemiSupervisedRankingPursuit,
     SparseRankRLS,
-    UnionDictionary,
 )
 
 WEIGHTED = {
@@ -56,9 +54,9 @@ ESTIMATORS = [
     SemiSupervisedRankingPursuit(fitting="backfit", views=["rbf", "linear"]),
     CombinedRankingRegressionPursuit(),
     RankingPursuit(dictionary="additive", scale=True),
-    RankingPursuit(dictionary="pairs", tol=0.1),
+    RankingPursuit(dictionary="grown", tol=0.1),
     KernelMatchingPursuit(dictionary="pairs"),
-    CombinedRankingRegressionPursuit(dictionary=UnionDictionary([AdditiveDictionary()])),
+    CombinedRankingRegressionPursuit(dictionary="additive"),
     RankingPursuitCV(dictionary="auto", cv=3, n_basis=3, ridges=[0.1, 1.0]),
 ]
 

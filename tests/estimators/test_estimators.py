@@ -18,9 +18,9 @@ import rankpursuit
 from rankpursuit import (
     RLS,
     CombinedRankingRegressionPursuit,
+    GrownDictionary,
     KernelDictionary,
     KernelMatchingPursuit,
-    PairDictionary,
     RankingPursuit,
     RankingPursuitCV,
     RankRLS,
@@ -328,7 +328,7 @@ UNDER_SETTINGS = [
     *(clone(search).set_params(cv=2) for search in CROSS_VALIDATED),
     RankRLSCV(kernel="linear", cv=2),
     RankingPursuit(n_basis=4, dictionary="additive", scale=True),
-    RankingPursuitCV(n_basis=3, dictionary=PairDictionary(3), cv=2),
+    RankingPursuitCV(n_basis=3, dictionary=GrownDictionary(2, knots=3), cv=2),
 ]
 
 

@@ -9,14 +9,14 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from rankpursuit import (
+    GrownDictionary,
     KernelMatchingPursuit,
-    PairDictionary,
     RankingPursuit,
     RankingPursuitCV,
     RankRLSCV,
 )
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise
-from rankpursuit.solvers.functions import FunctionGram
+from rankpursuit.solvers.functions import Functions
 
 WEIGHTED = made(
     "RLS",
@@ -28,7 +28,7 @@ WEIGHTED = made(
 )
 
 
-class Fixed(PairDictionary):
+class Fixed(GrownDictionary):
     """Functions placed once and for all, so that repeated rows have the same."""
 
     def fit(self, _):
@@ -115,9 +115,8 @@ def test_the_root_of_weighted_groups(kind):
         np.testing.assert_allclose(root.T @ root, laplacian, atol=1e-12)
         np.testing.assert_allclose(one.laplacian(np.eye(20)), laplacian, atol=1e-12)
         values = rng.uniform(-1.0, 1.0, size=(20, 3))
-        gram = FunctionGram(values, np.array([[0, 1]]), one, np.zeros(20))
-        columns = np.column_stack([values, values[:, 0] * values[:, 1]])
-        np.testing.assert_allclose(gram.norms, np.diag(columns.T @ laplacian @ columns))
+        functions = Functions(values, None, one, np.zeros(20))
+        np.testing.assert_allclose(functions.norms, np.diag(values.T @ laplacian @ values))
 
 
 def test_a_search_weighs_its_fits(data):
