@@ -148,7 +148,7 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
     afterwards (as a kernel), with arguments of its choice. So each must only compute.
     """
     import rankpursuit
-    from rankpursuit.estimators import scorers
+    from rankpursuit.estimators import scoring
 
     public = [getattr(rankpursuit, name) for name in rankpursuit.__all__]
     estimators = [cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
@@ -158,14 +158,14 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
         if isinstance(cls, type) and hasattr(cls, "split")
     ]
     measures: list[Any] = [*filter(isfunction, map(vars(metrics).get, metrics.__all__))]
-    measures += [scorers._agreement, scorers.ndcg]
+    measures += [scoring._agreement, scoring.ndcg]
     measures += [get_scorer(name)._score_func for name in get_scorer_names()]
     kinds = (np.bool_, np.integer, np.floating, np.str_)
     scalars = [kind for kind in np.sctypeDict.values() if issubclass(kind, kinds)]
     by_loader = {
         "ObjectNode": [
             *(*estimators, *splitters, *_REQUESTS),
-            *(StandardScaler, scorers._Scorer, type(get_scorer("r2"))),
+            *(StandardScaler, scoring._Scorer, type(get_scorer("r2"))),
         ],
         "FunctionNode": [*measures, *kernel_metrics().values()],
         "NdArrayNode": [np.ndarray, *scalars],
