@@ -16,7 +16,7 @@ import numpy as np
 from rankpursuit.datasets.blocks import existing_file, open_parquet
 from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
-from rankpursuit.text import cut, one_line
+from rankpursuit.text import one_line, truncate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ def load_ratings(
         problems[is_broken[key]] = reason
     bad = text[~(numbers.abs() <= LARGEST_RATING)]
     reason = f"not a number up to {LARGEST_RATING:g} with decimal {decimal!r}, nor one of missing"
-    problems[bad.index] = [f"the rating {cut(x, 40)!r} is {reason}" for x in bad]
+    problems[bad.index] = [f"the rating {truncate(x, 40)!r} is {reason}" for x in bad]
     problems = problems[problems != ""]
     if len(problems):
         listed = [f"{place} {at}: {problem}" for at, problem in problems[:_LISTED].items()]
@@ -198,8 +198,8 @@ def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None
         if times != 1:
             count, listed = f"{times} columns" if times else "no column", one_line(", ".join(names))
             raise DataError(
-                f"{file}: {count} {cut(column, 100)!r}; its columns are {cut(listed, 300)}; set "
-                "user, item, rating and header to match the file"
+                f"{file}: {count} {truncate(column, 100)!r}; its columns are "
+                f"{truncate(listed, 300)}; set user, item, rating and header to match the file"
             )
 
 
