@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rankpursuit.datasets.blocks import existing_file, open_parquet
 from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
-from rankpursuit.text import cut, one_line
+from rankpursuit.text import one_line, truncate
 from rankpursuit.writing import write_atomically
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def load_ratings(
         problems[is_broken[key]] = reason
     bad = text[~(numbers.abs() <= LARGEST_RATING)]
     reason = f"not a number up to {LARGEST_RATING:g} with decimal {decimal!r}, nor one of missing"
-    problems[bad.index] = [f"the rating {cut(x, 40)!r} is {reason}" for x in bad]
+    problems[bad.index] = [f"the rating {truncate(x, 40)!r} is {reason}" for x in bad]
     problems = problems[problems != ""]
     if len(problems):
         listed = [f"{place} {at}: {problem}" for at, problem in problems[:_LISTED].items()]
@@ -245,7 +245,7 @@ def _unpacked(file: Path) -> Iterator[IO[bytes]]:
                 archive = stack.enter_context(zipfile.ZipFile(file))
                 names = [x for x in archive.namelist() if not re.search(r"/$|^__MACOSX/", x)]
                 if len(names) != 1:
-                    listed = cut(one_line(", ".join(names)), 300) or "none"
+                    listed = truncate(one_line(", ".join(names)), 300) or "none"
                     raise DataError(
                         f"{file}: expected an archive of one file, but it has {len(names)} "
                         f"({listed}); unpack it, and give the file with the ratings"
@@ -265,8 +265,8 @@ def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None
         if times != 1:
             count, listed = f"{times} columns" if times else "no column", one_line(", ".join(names))
             raise DataError(
-                f"{file}: {count} {cut(column, 100)!r}; its columns are {cut(listed, 300)}; set "
-                "user, item, rating and header to match the file"
+                f"{file}: {count} {truncate(column, 100)!r}; its columns are "
+                f"{truncate(listed, 300)}; set user, item, rating and header to match the file"
             )
 
 
