@@ -242,6 +242,10 @@ def test_a_first_run_ends_with_a_table(here):
     ended = invoke(run_command, "mine.yaml", *small, "--repeats", 1, "-j", 1, "--only", "rank_rls")
     assert ended.exit_code == 0, ended.output
     assert "RankRLS" in ended.output
+    assert "next: rp-report results/mine (a web page with figures), rp-tables results/mine" in (
+        ended.output
+    )
+    assert "to rank what a user has not rated: the guide" in ended.output
 
 
 def test_without_ratings_it_writes_what_to_fill_in():
