@@ -6,12 +6,13 @@ grid of parameters. Other parameters are set one after the other, each with path
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, wraps
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -270,7 +271,7 @@ class _Candidate:
     fixed: dict[str, Any]
     gammas: Sequence[Any]
     grid: dict[str, Sequence[Any]]
-    tried: dict[str, NDArray[Any]]
+    tried: dict[str, list[Any]]
     scores: Array
     parts: list[slice]
     """Gammas whose kernels are computed together."""
@@ -278,8 +279,15 @@ class _Candidate:
 
     def table(self) -> Table:
         """Return the scores of the folds as a table."""
-        fixed = {name: _column([value]) for name, value in self.fixed.items()}
-        return score_table({**fixed, **self.tried}, self.scores)
+        axes = {**{name: [value] for name, value in self.fixed.items()}, **self.tried}
+        return score_table({name: _column(values) for name, values in axes.items()}, self.scores)
+
+    def params(self, row: int) -> dict[str, Any]:
+        """Return the parameters of a row of the table; a negative one counts from the end."""
+        lengths = [len(values) for values in self.tried.values()]
+        place = np.unravel_index(row % math.prod(lengths), lengths)
+        tried = zip(self.tried.items(), place, strict=True)
+        return {**self.fixed, **{name: values[index] for (name, values), index in tried}}
 
 
 def _column(values: Sequence[Any]) -> NDArray[Any]:
@@ -401,7 +409,9 @@ def make_candidate(
         if gammas is None:
             gammas = GAMMAS * resolve_gamma("rbf", "scale", data.X)
     tried = {"gamma": gammas, **values}
-    tried = {name: _column(list(tried[name])) for name in tried if name in searched}
+    tried = {
+        name: np.asarray(tried[name], dtype=object).tolist() for name in tried if name in searched
+    }
     lengths = [len(axis) for axis in values.values()]
     n_points = len(data.y)
     n_columns = min(n_points, getattr(model, "n_candidates", None) or n_points)
@@ -492,9 +502,16 @@ def _fitted(name: str) -> property:
     )
 
 
-def _if_available(name: str) -> Any:
-    """Return a check of whether the estimator of a search has a method."""
-    return available_if(lambda self: hasattr(self._plain(), name))
+def _of_chosen(name: str) -> Any:
+    """Return a method that calls the one of the chosen model, if the estimator has it."""
+
+    @available_if(lambda self: hasattr(self._plain(), name))
+    @wraps(getattr(RankingPursuit, name))
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(*args, **kwargs)
+
+    return method
 
 
 class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
@@ -743,13 +760,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = float(self.cv_results_["mean_test_score"][row])
         ends = np.cumsum([len(table["mean_test_score"]) for table in tables])
         number = int(np.searchsorted(ends, row, side="right"))
-        chosen, row = tables[number], row - ends[number]  # counted from the end of its table
-        self.best_params_ = {
-            name: value.item()
-            if isinstance(value := chosen[f"param_{name}"][row], np.generic)
-            else value
-            for name in (*candidates[number].fixed, *candidates[number].tried)
-        }
+        self.best_params_ = candidates[number].params(int(row - ends[number]))
 
     # The chosen model
 
@@ -774,65 +785,11 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         original = [scaler.inverse_transform(view) if len(view) else view for view in views]
         return original if isinstance(points, list) else original[0]
 
-    def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Array:
-        """Predict with the chosen model.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-        groups : array-like of shape (m,), optional
-            Groups within which features are scaled if ``scale="group"``; required if the model was
-            fitted to several groups. Otherwise they are ignored.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X, groups)
-
-    def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the pairwise accuracy of a ranker, or R^2 of a regression.
-
-        Parameters
-        ----------
-        X, y, groups, qid, sample_weight
-            As in :meth:`RankingPursuit.score`.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.score(X, y, groups, qid=qid, sample_weight=sample_weight)
-
-    @_if_available("staged_predict")
-    def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
-        """Predict with 1, 2, ... basis functions, up to the chosen number; pursuits only.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
-        groups : array-like of shape (m,), optional
-            As in `predict`.
-
-        Yields
-        ------
-        ndarray of shape (m,)
-        """
-        check_is_fitted(self)
-        yield from self.best_estimator_.staged_predict(X, groups)
-
-    explain = _if_available("explain")(RankingPursuit.explain)
-    summary = _if_available("summary")(RankingPursuit.summary)
+    predict = _of_chosen("predict")
+    score = _of_chosen("score")
+    staged_predict = _of_chosen("staged_predict")
+    explain = _of_chosen("explain")
+    summary = available_if(lambda self: hasattr(self._plain(), "summary"))(RankingPursuit.summary)
     save = KernelEstimator.save
 
     def plot(self, ax: Axes | None = None) -> Axes:
