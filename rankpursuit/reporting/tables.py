@@ -269,7 +269,8 @@ def sparsity_table(results: Results) -> Table:
 
     def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
         method = METHODS[results.experiment.algorithms[label].method]
-        if method.baseline and not method.has_width:  # no kernel, hence no basis functions
+        no_basis = method.baseline and not method.has_width  # no kernel
+        if no_basis and not results.is_of_paper:
             return
         cells = _statistics(results, metric, "basis_share")
         row = [

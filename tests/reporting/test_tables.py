@@ -124,6 +124,7 @@ def test_own_ratings_are_not_told_as_a_failed_reproduction(run):
     assert "paper" not in to_text(tables)
     assert error_table(results).heading == "Normalised disagreement error on run"
     assert list(error_table(results).blocks) == ["Method", "Baseline"]
+    assert list(sparsity_table(results).blocks) == ["Method"]  # baselines have no basis functions
     remarks = error_table(results).notes
     assert "Size: 300 users, 3 repeats." in remarks
     assert any(note.startswith("RLS: regularised least squares; ") for note in remarks)
@@ -219,7 +220,6 @@ def test_baselines_stand_below_the_methods_and_are_marked(run):
     assert list(methods[1])[-1] == "Ranking Pursuit"
     assert baselines[0] == "Baseline, not in the paper"
     assert list(baselines[1]) == ["Mean rating", "Linear RankRLS"]
-    assert list(sparsity_table(results).blocks) == ["Method"]  # they have no basis functions
     below = block(error_table(results, compare=True), 1)
     assert below["Mean rating"][1].text == "–"  # noqa: RUF001
     assert list(parameter_table(results).blocks) == ["Parameter", "Baseline, not in the paper"]
