@@ -15,7 +15,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 from sklearn import model_selection
 from sklearn.base import BaseEstimator
-from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.metrics.pairwise import kernel_metrics
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.fixes import parse_version
@@ -145,10 +144,11 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
     """Return the loader and the name of everything that a file may hold.
 
     A crafted file may call any of these while it is loaded (as the type of a key of a dict), or
-    afterwards (as a kernel), with arguments of its choice. So each must only compute.
+    afterwards (as a kernel), with arguments of its choice. So each must only compute. Scorers of
+    scikit-learn are not among them: they call a method that they name, such as `save`.
     """
     import rankpursuit
-    from rankpursuit.estimators import scorers
+    from rankpursuit.estimators import scoring
 
     public = [getattr(rankpursuit, name) for name in rankpursuit.__all__]
     estimators = [cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
@@ -158,14 +158,13 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
         if isinstance(cls, type) and hasattr(cls, "split")
     ]
     measures: list[Any] = [*filter(isfunction, map(vars(metrics).get, metrics.__all__))]
-    measures += [scorers._agreement, scorers.ndcg]
-    measures += [get_scorer(name)._score_func for name in get_scorer_names()]
+    measures += [scoring._agreement, scoring.ndcg]
     kinds = (np.bool_, np.integer, np.floating, np.str_)
     scalars = [kind for kind in np.sctypeDict.values() if issubclass(kind, kinds)]
     by_loader = {
         "ObjectNode": [
             *(*estimators, *splitters, *_REQUESTS),
-            *(StandardScaler, scorers._Scorer, type(get_scorer("r2"))),
+            *(StandardScaler, scoring._Scorer),
         ],
         "FunctionNode": [*measures, *kernel_metrics().values()],
         "NdArrayNode": [np.ndarray, *scalars],

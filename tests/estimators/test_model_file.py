@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn
 import skops.io
-from all_estimators import CROSS_VALIDATED
+from all_estimators import SEARCHES as EACH_SEARCH
 from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -35,9 +35,11 @@ ESTIMATORS = [
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, random_state=0),
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, views="features", random_state=0),
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, views=["rbf", "linear"], random_state=0),
-    *(clone(one).set_params(cv=2) for one in CROSS_VALIDATED),
+    *(clone(one).set_params(cv=2) for one in EACH_SEARCH),
     rankpursuit.RankingPursuitCV(n_basis=3, gammas=np.array([0.1, 1.0]), cv=GroupKFold(2)),
-    rankpursuit.SparseRankRLSCV(n_basis=[np.int64(3)], kernel="linear", scale=False, cv=2),
+    rankpursuit.PathCV(
+        rankpursuit.SparseRankRLS(kernel="linear"), {"n_basis": [np.int64(3)]}, scale=False, cv=2
+    ),
 ]
 EACH = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: str(one)[:60])
 
@@ -171,17 +173,20 @@ SCORERS = [
     rankpursuit.map_scorer(5),
     rankpursuit.mrr_scorer(),
     rankpursuit.kendall_scorer(),
-    get_scorer("neg_mean_absolute_error"),
-    make_scorer(metrics.kendall_tau),
     metrics.pairwise_accuracy,
     partial(metrics.kendall_tau, empty=0.0),
 ]
-SEARCHES = [rankpursuit.RankRLSCV(scoring=scoring, cv=2) for scoring in SCORERS] + [
-    rankpursuit.RankRLSCV(cv=RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)),
-    rankpursuit.RankRLSCV(
-        cv=[(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+SEARCHES = [
+    rankpursuit.PathCV(rankpursuit.RankRLS(), scoring=scoring, cv=2) for scoring in SCORERS
+] + [
+    rankpursuit.PathCV(
+        rankpursuit.RankRLS(), cv=RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)
     ),
-    rankpursuit.RankRLSCV(kernel=rbf_kernel, kernel_params={"gamma": 0.5}, cv=2),
+    rankpursuit.PathCV(
+        rankpursuit.RankRLS(),
+        cv=[(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))],
+    ),
+    rankpursuit.PathCV(rankpursuit.RankRLS(kernel=rbf_kernel, kernel_params={"gamma": 0.5}), cv=2),
     *(
         rankpursuit.RankingPursuitCV(n_basis=3, dictionary=dictionary, cv=2)
         for dictionary in ("auto", "additive", "grown", rankpursuit.GrownDictionary(2, knots=3))
@@ -215,7 +220,7 @@ def test_requests_for_metadata_are_saved_with_their_model(tmp_path):
 
 def test_callbacks_of_a_search_are_left_out_of_its_file(tmp_path):
     X, y, _ = data()
-    model = rankpursuit.RankRLSCV(cv=2).fit(X, y)
+    model = rankpursuit.PathCV(rankpursuit.RankRLS(), cv=2).fit(X, y)
     model._skl_callbacks = [print]  # what set_callbacks of scikit-learn 1.9 stores
     model.save(tmp_path / "model")
     assert not hasattr(rankpursuit.load_model(tmp_path / "model"), "_skl_callbacks")
@@ -247,6 +252,7 @@ def accuracy(scores, predictions, groups, ties="untied"):
         ("scoring", accuracy),
         ("scoring", partial(accuracy, ties="half")),
         ("scoring", make_scorer(lambda y, values: 1.0)),
+        ("scoring", get_scorer("neg_mean_absolute_error")),
         ("cv", (part for part in [(range(20), range(20, 40)), (range(20, 40), range(20))])),
         ("dictionary", Additive()),
         ("group_weight", {True: 1.0, False: 2.0}),
@@ -419,6 +425,19 @@ def test_versions_of_skops_that_call_such_functions_are_refused(tmp_path, monkey
         model.save(tmp_path / "model")
     with pytest.raises(ImportError, match="older"):
         rankpursuit.load_model(tmp_path / "model")
+
+
+def test_a_scorer_that_names_the_method_to_call_is_refused(tmp_path):
+    X, y, _ = data()
+    path, marker = tmp_path / "model", tmp_path / "marker"
+    scorer = get_scorer("r2")
+    scorer._response_method = "save"
+    model = rankpursuit.RankRLS().fit(X, y)
+    model.kernel = partial(scorer, clone(model).fit(X, y), str(marker))
+    path.write_bytes(skops.io.dumps(model))
+    with pytest.raises(ModelFileError, match=r"holds sklearn\.metrics"):
+        rankpursuit.load_model(path).predict(X)
+    assert not marker.exists()
 
 
 def write_crafted(path, schema):

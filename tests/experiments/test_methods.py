@@ -194,10 +194,10 @@ def test_only_neighbours_of_one_size_are_stacked_and_not_too_many(monkeypatch):
     size, n_train = len(tasks[0].items), len(tasks[0].train)
     other = replace(tasks[0], test=tasks[0].test[:-1])
     row = [*tasks, other, tasks[0]]
-    assert list(problem_module.in_stacks(row, 4)) == [tasks, [other], [tasks[0]]]
+    assert list(problem_module.batch_by_size(row, 4)) == [tasks, [other], [tasks[0]]]
     monkeypatch.setattr(problem_module, "_STACKED", 2 * 4 * size * n_train)
-    assert list(problem_module.in_stacks(tasks, 4)) == [tasks[:2], tasks[2:]]
-    assert list(problem_module.in_stacks(tasks, 400)) == [[task] for task in tasks]
+    assert list(problem_module.batch_by_size(tasks, 4)) == [tasks[:2], tasks[2:]]
+    assert list(problem_module.batch_by_size(tasks, 400)) == [[task] for task in tasks]
 
 
 @pytest.mark.parametrize("views", ["loss", "features"])
@@ -246,7 +246,7 @@ def test_test_points_as_far_from_all_training_points_are_alike():
     problem = Problem.of([replace(task, features=features)], WIDTHS, "sigma")
     expected = np.arange(len(task.test))
     expected[[3, 4]] = [0, 1]
-    assert problem.alike.tolist() == [expected.tolist()]
+    assert problem.duplicate_of.tolist() == [expected.tolist()]
 
 
 def test_a_kernel_that_is_an_identity_is_1_for_all_equal_points():
@@ -266,9 +266,9 @@ def test_a_kernel_that_is_an_identity_is_1_for_all_equal_points():
 def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
     experiment = parse_experiment(small_config())
     problem = problem_of(experiment, 0)
-    alike = problem.alike.copy()
-    alike[0, 1] = 0
-    problem = replace(problem, alike=alike)
+    duplicate_of = problem.duplicate_of.copy()
+    duplicate_of[0, 1] = 0
+    problem = replace(problem, duplicate_of=duplicate_of)
     spec = experiment.algorithms["rank_rls"]
     grid = evaluate._predictions(experiment, spec, problem)
     errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
@@ -428,7 +428,7 @@ def test_the_axes_of_a_method_are_grids_of_its_options(name):
     fields = method.options.model_fields
     for axis in method.axes:
         assert (fields[axis.key].alias or axis.key) == axis.column
-    assert set(method.own) <= set(METRICS)
+    assert set(method.minimises) <= set(METRICS)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -440,7 +440,7 @@ def test_a_metric_takes_rows_of_scores_beside_stacks_of_predictions(name):
     assert (errors[:, 0] < errors[:, 2]).all()
     assert (errors[:, 2] < errors[:, 1]).all()
     shifted = metric.function(SCORES, stack + 1.0)
-    assert np.allclose(errors, shifted) == (not metric.of_level)
+    assert np.allclose(errors, shifted) == (not metric.offset_sensitive)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -462,7 +462,7 @@ def absolute(monkeypatch):
         task="Root task",
         decimals=2,
         options=(),
-        of_level=True,
+        offset_sensitive=True,
         plugin=None,
     )
     monkeypatch.setitem(METRICS, metric.name, metric)
