@@ -8,6 +8,7 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -37,6 +38,7 @@ from rankpursuit.estimators._checks import (
     Indices,
     Kernel,
     check_finite,
+    count_groups,
     evenly,
     warn_if_flat,
     warn_of_far_values,
@@ -125,7 +127,7 @@ class _Pursuit(KernelEstimator):
         *,
         fitting: Fitting | None = None,
         repeat: bool = False,
-        ridge: float = 1.0,
+        ridge: float | None = None,
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
@@ -161,8 +163,15 @@ class _Pursuit(KernelEstimator):
         self, problem: Rows | GramSums | Functions, n_steps: int, kernel: Array | None = None
     ) -> PursuitPath:
         """Follow the path of one problem, with the kernel of its candidates."""
-        grid = {"ridge": [self.ridge], "n_basis": [n_steps]}
+        grid: dict[str, Any] = {"ridge": [self._ridge], "n_basis": [n_steps]}
         return pursuit_grid(problem, grid, kernel=kernel, **self._options()).path
+
+    @property
+    def _ridge(self) -> float:
+        """The weight of the penalty: by default 1 for kernels, and 0 for other dictionaries."""
+        if self.ridge is None:
+            return 0.0 if self._uses_dictionary else 1.0
+        return self.ridge
 
     def _options(self) -> dict[str, Any]:
         """Return the options of the method, for `pursuit_grid`."""
@@ -184,10 +193,10 @@ class _Pursuit(KernelEstimator):
                 self._warn_if_flat(dictionary)
                 return self._keep_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
-        kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
+        kernel = self._training_kernel(X_double, candidates, symmetric=self._ridge > 0.0)[None]
         rooted = preferences.smallest_root(len(candidates))
         rows = Rows(rooted.root(kernel), rooted.root(scores))
-        among = kernel[:, candidates] if self.ridge > 0.0 else None
+        among = kernel[:, candidates] if self._ridge > 0.0 else None
         path = self._pursue(rows, n_steps, among)
         dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
         return self._keep_path(dictionary, path, n_steps)
@@ -202,6 +211,42 @@ class _Pursuit(KernelEstimator):
         n_steps = count_basis(self.n_basis, int(np.count_nonzero(functions.norms)))
         basis = self._end_path(self._pursue(functions, n_steps), n_steps)
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
+        return self
+
+    def _fit_average(self, data: TrainingData, splits: Sequence[Split]) -> Self:
+        """Become the mean of the models of several training sets, the largest functions first."""
+        preferences = data.preferences(self)
+        if self._ranks:
+            self.n_groups_ = count_groups(preferences)
+        scaled = replace(data, X=self._scale_training(data.X, data.labels))
+        gammas = self._resolve_gammas([self.gamma], scaled.X) if self._has_gamma() else [None]
+        grid = {"ridge": [self.ridge], "n_basis": [self.n_basis]}
+        paths = self._iter_paths(scaled, splits, gammas, grid)
+        candidates = None if self._uses_dictionary else self._draw_candidates(data)
+        coefficients: dict[int, float] = {}
+        for (train, _), (path, _) in zip(splits, paths, strict=True):
+            functions, staged = path().coefficients((0, 0, 0))
+            if candidates is not None:
+                functions = candidates[np.isin(candidates, train)][functions]
+            last = staged[-1] / len(splits) if len(staged) else np.empty(0)
+            for function, coef in zip(functions.tolist(), last.tolist(), strict=True):
+                coefficients[function] = coefficients.get(function, 0.0) + coef
+        basis, coef = (
+            np.array(list(coefficients), dtype=np.intp),
+            np.array([*coefficients.values()]),
+        )
+        X = np.asarray(scaled.X, dtype=np.float64)
+        self.dictionary_, self.gamma_ = None, gammas[0]
+        self._keep(X, basis, coef)
+        if self._uses_dictionary:
+            self.dictionary_, self.X_basis_ = make_dictionary(self.dictionary).fit(scaled.X), None
+        target, rows = preferences.root(data.y), preferences.root(self._basis_values(X)) * coef
+        order = np.argsort(-np.square(rows).sum(axis=0), kind="stable")
+        self.basis_, self.coef_ = basis[order], coef[order]
+        self.X_basis_ = None if self.X_basis_ is None else self.X_basis_[order]
+        self.staged_coef_ = np.tril(np.tile(self.coef_, (len(order), 1)))
+        residues = target[:, None] - np.cumsum(rows[:, order], axis=1)
+        self.cost_ = np.array([target @ target, *np.square(residues).sum(axis=0)])
         return self
 
     def _basis_values(self, X: Array) -> Array:
@@ -231,7 +276,7 @@ class _Pursuit(KernelEstimator):
 
     def _penalty(self, dictionary: Candidates) -> Array | None:
         """Return the kernel of the candidates, shape (1, N, N), if there is a ridge."""
-        if self.ridge == 0.0:
+        if self._ridge == 0.0:
             return None
         kernel = self._kernel(dictionary.points, dictionary.points, dictionary.gamma)
         self._check_symmetric(kernel)
@@ -279,6 +324,7 @@ class _Pursuit(KernelEstimator):
         gammas: Sequence[Any],
         grid: Mapping[str, Sequence[Any]],
     ) -> Iterator[FoldPath]:
+        grid = {**grid, "ridge": [self._ridge if r is None else r for r in grid["ridge"]]}
         if self._uses_dictionary:
             yield from self._iter_function_paths(data, splits, grid)
             return
@@ -635,11 +681,11 @@ class RankingPursuit(_Pursuit):
         "backfit" for kernels, and "prefit", the only choice, for other dictionaries.
     repeat : bool, default False
         Whether "basic" may choose a function again; `n_basis` is then the number of choices.
-    ridge : float, default 1
+    ridge : float or None, default None
         Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel; 0, as in the
         paper, is no penalty. With another dictionary the penalty is on the squared coefficients of
         functions scaled to norm 1, which are chosen without it: a ridge of 1 halves the first
-        coefficient.
+        coefficient. None: 1 for kernels, and 0 for other dictionaries.
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of each pair of a group: 1 ("pairs"), one over the size of the group ("equal"), or a
         mapping from labels of `groups` to positive numbers.
@@ -744,7 +790,7 @@ class RankingPursuit(_Pursuit):
         *,
         fitting: Fitting | None = None,
         repeat: bool = False,
-        ridge: float = 1.0,
+        ridge: float | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
@@ -811,7 +857,7 @@ class CombinedRankingRegressionPursuit(_Pursuit):
         beta: float = 0.5,
         fitting: Fitting | None = None,
         repeat: bool = False,
-        ridge: float = 1.0,
+        ridge: float | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
