@@ -307,7 +307,7 @@ class ContributionsDisplay:
         their labels as `groups`, and the position of the point to draw as `row`.
         """
         inner = _inner(estimator)
-        if row is None and isinstance(estimator.scale, str):
+        if row is None and isinstance(inner.scale, str):
             raise ValueError(
                 "scale='group' scales a point by its group: pass all points of the group as x, "
                 "their labels as groups=, and the position of the point to draw as row="
