@@ -572,7 +572,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Fit to checked scores in the given quadratic form."""
         raise NotImplementedError
 
-    def _keep(self, X: Array, basis: Indices, coef: Array) -> Self:
+    def _store_expansion(self, X: Array, basis: Indices, coef: Array) -> Self:
         """Store the expansion over the training points `basis`, in contiguous copies.
 
         A model that is saved and loaded then has the same memory layout and bit-identical results.
@@ -582,7 +582,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self.X_basis_ = None if self._precomputed else np.array(X[basis], order="C")
         return self
 
-    def _keep_weights(self, weights: Array) -> Self:
+    def _store_weights(self, weights: Array) -> Self:
         """Store the weights of the features; the basis functions are the features themselves."""
         check_finite(weights)
         self.gamma_, self.X_basis_ = None, None
@@ -601,13 +601,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Return the number of functions to choose from in a training set; None if any number."""
         return None
 
-    def _default_sizes(self, n_available: int) -> Sequence[int]:
-        """Return the values of n_basis that a search tries by default."""
-        return range(1, count_basis(self.n_basis, n_available) + 1)
-
-    def _resolve_gammas(self, gammas: Sequence[Any], X: Any) -> list[Any]:
-        """Return the numbers that values of gamma stand for."""
-        return [resolve_gamma(self.kernel, gamma, X) for gamma in gammas]
+    def _default_values(self, name: str, X: Any, n_available: int) -> Sequence[Any] | Array:
+        """Return the values of a parameter that a search tries by default."""
+        if name == "gamma":
+            return GAMMAS * resolve_gamma("rbf", "scale", X)
+        if name == "n_basis":
+            return range(1, count_basis(self.n_basis, n_available) + 1)
+        return self._search_values[name] or ()
 
     def _iter_paths(
         self,
@@ -624,6 +624,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _stack(self, X: Array, rows: Indices, columns: Indices, gammas: Sequence[Any]) -> Array:
         """Return the kernels of some points with others, (len(gammas), len(rows), len(columns))."""
+        gammas = [resolve_gamma(self.kernel, gamma, X) for gamma in gammas]
         if self._precomputed:
             stack = X[None, rows[:, None], columns]
         elif sp.issparse(X):

@@ -204,11 +204,11 @@ class RankSVM(KernelEstimator):
         path = rank_svm_grid(columns, pairs, {"C": [self.C]}, loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
         if columns is X:
-            self._keep_weights(path.coef[0, 0])
+            self._store_weights(path.coef[0, 0])
         elif self._in_features:
-            self._keep_weights(X.T @ path.coef[0, 0])
+            self._store_weights(X.T @ path.coef[0, 0])
         else:
-            self._keep(X, *path.coefficients((0, 0)))
+            self._store_expansion(X, *path.coefficients((0, 0)))
         if not abs(self.duality_gap_) <= self.tol:
             warn_caller(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "

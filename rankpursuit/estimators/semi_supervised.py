@@ -299,9 +299,6 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
     def _n_available(self, data: TrainingData, train: Indices) -> int:
         return min(map(len, self._set_up_rows(data, train).points))
 
-    def _resolve_gammas(self, gammas: Sequence[Any], X: Any) -> list[Any]:
-        return list(gammas)  # "scale" depends on the features of a view
-
     def _iter_paths(
         self,
         data: TrainingData,

@@ -197,8 +197,9 @@ class PursuitGrid:
         steps, places = np.unique(self.sizes, return_inverse=True)
         reached = np.minimum(steps, self.path.selected.shape[1])
         if callable(new_kernels):
-            chosen = [new_kernels(np.maximum(numbers, 0)) for numbers in self.path.selected]
-            values = predict_chosen(self.path, np.stack(chosen), reached)
+            functions, where = np.unique(np.maximum(self.path.selected, 0), return_inverse=True)
+            columns = new_kernels(functions)[:, where.reshape(self.path.selected.shape)]
+            values = predict_chosen(self.path, columns.swapaxes(0, 1), reached)
         else:
             values = self.path.predict(new_kernels, reached)
         return values[:, places].reshape(-1, self.n_ridges, *values[:, places].shape[1:])

@@ -1,6 +1,7 @@
 """Searches along paths: scores of an explicit loop, splits, metrics, the choice, and errors."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -363,9 +364,9 @@ def test_bad_splits_are_refused(cv, groups, message):
 
 
 def choose(scores, selection, **axes):
-    axes = {name: np.array(values) for name, values in axes.items()}
-    table = score_table(axes, np.array(scores, dtype=np.float64))
-    return tuple(table[f"param_{name}"][choose_row(table, selection)] for name in axes)
+    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    table = score_table(points, np.reshape(scores, (len(scores), -1)).astype(float))
+    return tuple(points[choose_row(table, selection)].values())
 
 
 def spread(means, width):
@@ -388,7 +389,7 @@ def test_the_choice_is_the_best_or_the_simplest_within_one_standard_error():
     assert choose([[0.3, 0.3 + 1e-16]] * 2, "best", n_basis=[5, 9]) == (5,)  # rounding
     assert choose([[np.nan] * 2, [0.2, 0.4]], "best", alpha=[1.0, 2.0]) == (2.0,)  # two folds
     assert choose([[np.nan, 0.1], [0.9, 0.2]], "best", alpha=[1.0, 2.0]) == (2.0,)
-    table = score_table({"C": np.arange(4)}, np.array([[1.0, 3.0, 3.0, 2.0]]))
+    table = score_table([{"C": 1.0}] * 4, np.array([[1.0, 3.0, 3.0, 2.0]]))
     assert table["rank_test_score"].tolist() == [4, 1, 1, 3]
     with pytest.raises(ValueError, match="scoring is undefined in every fold"):
         choose(np.full((3, 2), np.nan), "best", alpha=[1.0, 2.0])
@@ -406,7 +407,7 @@ def rank(**parameters):
         (rank(scoring="ndcg@0"), r"scoring must be one of 'disagreement', .*'ndcg', .*a callable"),
         (rank(grid={"alpha": [1.0, -1.0]}), "alpha of the grid must be a number above 0; got -1"),
         (rank(grid={"alpha": 1.0}), "alpha of the grid must be a list of values, or None for"),
-        (rank(grid={"alpha": []}), "alpha of the grid must have at least one value"),
+        (rank(grid={"alpha": []}), "alpha of the grid must be a list of values"),
         (rank(grid={"degree": None}), "degree of the grid must be a list of values; got None"),
         (
             rank(grid={"alphas": [1.0]}),
