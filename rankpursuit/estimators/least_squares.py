@@ -29,7 +29,6 @@ from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     count_basis,
     least_squares_grid,
-    sparse_rls_weights,
     subset_grid,
 )
 
@@ -58,7 +57,11 @@ class _LeastSquares(KernelEstimator):
         columns = X if self._in_features else self._training_kernel(X, every)[None]
         path = least_squares_grid(columns, scores, preferences, {"alpha": [self.alpha]})
         basis, coef = path.coefficients((0, 0))
-        return self._store_weights(coef) if self._in_features else self._store_expansion(X, basis, coef)
+        return (
+            self._store_weights(coef)
+            if self._in_features
+            else self._store_expansion(X, basis, coef)
+        )
 
     def _iter_paths(
         self,
@@ -258,11 +261,11 @@ class SparseRankRLS(KernelEstimator):
         n_points = X.shape[0]
         size = min(count_basis(self.n_basis, n_points), n_points)
         subset = random_generator(self.random_state).permutation(n_points)[:size]
-        if self._in_features:
-            weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
-            return self._store_weights(weights)
-        columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
         grid = {"n_basis": [size], "alpha": [self.alpha]}
+        if self._in_features:
+            path = subset_grid(X, subset, scores, preferences, grid)
+            return self._store_weights(path.coefficients((0, 0, 0))[1])
+        columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
         path = subset_grid(columns, columns[:, subset], scores, form, grid)
         return self._store_expansion(X, subset, path.coefficients((0, 0, 0))[1])
 

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from itertools import islice, product, starmap
@@ -307,12 +308,11 @@ def _prepare(estimator: Any, scale: bool | str) -> Any:
 
 
 def _like(model: Any, params: Mapping[str, Any]) -> Any:
-    """Return a clone of a prepared model with other parameters."""
-    copied = clone(model).set_params(**params)
-    for name in ("scale", "n_features_in_", "feature_names_in_"):
-        if name in vars(model):
-            setattr(copied, name, getattr(model, name))
-    return copied
+    """Return a copy, with other parameters, of a model that has checked and scaled the data."""
+    copied = copy(model)
+    for nested in {name.partition("__")[0] for name in params if "__" in name}:
+        setattr(copied, nested, clone(getattr(model, nested)))
+    return copied.set_params(**params)
 
 
 def read_grids(model: Any, grids: Any) -> list[Mapping[str, Any]]:
@@ -648,7 +648,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         _check_learnable(model, data)
         several_groups = bool(np.any(data.labels != data.labels[0]))
         splits = make_splits(self.cv, data.X, data.y, data.labels if several_groups else None)
-        scaled = replace(data, X=model._fit_scaler(data.X, data.labels))
+        scaled = replace(data, X=model._scale_training(data.X, data.labels))
         candidates = [
             candidate
             for grid in read_grids(model, self._grids(data.X.shape[1]))
@@ -666,7 +666,9 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
             self.best_params_ = points[self.best_index_]
             with _task(self, 0, "refit", task):
-                self.best_estimator_ = _like(model, self.best_params_)._fit_data(data)
+                self.best_estimator_ = _like(model, self.best_params_)
+                self.best_estimator_._warn_of_far_values(data.X)
+                self.best_estimator_._fit_scaled(scaled)
         return self
 
     def _check_parameters(self) -> None:

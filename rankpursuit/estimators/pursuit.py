@@ -544,8 +544,8 @@ class _Pursuit(KernelEstimator):
         gram.check_settings(settings_of(self, dictionary), "Gram matrix and model")
         if self._ranks and not gram.n_pairs:
             raise ValueError(
-                "groups leave no pair to learn from: every group has one sample only; give at "
-                "least one group two samples, or wait for a block that has them"
+                "no comparable pairs: every group has a single sample; give at least one group two "
+                "samples, or wait for a block that has them"
             )
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._pursue(gram.sums, n_steps, self._penalty(dictionary))
@@ -564,8 +564,8 @@ class _Pursuit(KernelEstimator):
 def warn_early_end(reached: int, asked: int) -> None:
     """Warn that a path has fewer functions than were asked for."""
     warn_caller(
-        f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
-        "linearly independent and lowers the cost; the model has fewer functions than n_basis",
+        f"stopped at {reached} of {asked} basis functions: no remaining function is linearly "
+        "independent and reduces the cost",
         ConvergenceWarning,
     )
 

@@ -19,6 +19,7 @@ from rankpursuit.estimators._base import (
     TrainingData,
 )
 from rankpursuit.estimators._checks import Array, GroupWeights, Kernel, check_pairs
+from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     GroupedPairs,
     Loss,
@@ -161,15 +162,18 @@ class RankSVM(KernelEstimator):
             raise ValueError("y and pairs both define the preferences; pass one of them")
         return self._fit_pairs(X, OrderedPairs(X.shape[0], *listed))
 
-    def _fit(self, X: Any, scores: Array, preferences: Any) -> Self:
+    def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         return self._fit_pairs(X, self._order_pairs(X, scores, preferences))
 
-    def _order_pairs(self, X: Any, scores: Array, preferences: Any) -> OrderedPairs | GroupedPairs:
+    def _order_pairs(
+        self, X: Any, scores: Array, preferences: Preferences
+    ) -> OrderedPairs | GroupedPairs:
         """Return the pairs of different scores within groups, as the solver needs them."""
+        groups = preferences.groups
+        assert groups is not None
         if self._in_weights(X):
-            return GroupedPairs(scores, preferences.codes, preferences.point_weights)
-        pairs, weights = preferences.pairs(), preferences.pair_weights()
-        return OrderedPairs.of_scores(scores, pairs, weights)
+            return GroupedPairs(scores, groups.codes, groups.point_weights)
+        return OrderedPairs.of_scores(scores, groups.pairs(), groups.pair_weights())
 
     def _iter_paths(
         self,

@@ -11,7 +11,7 @@ from all_estimators import SEARCHES, id_of
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import (
@@ -41,6 +41,21 @@ from rankpursuit.estimators.path_cv import choose_row, make_splits, score_table
 from rankpursuit.estimators.pursuit import common_blocks
 from rankpursuit.metrics import pairwise_accuracy
 
+
+class Squares(BaseEstimator):
+    """A dictionary that depends on no data."""
+
+    def __init__(self, power=2):
+        self.power = power
+
+    def fit(self, X):
+        self.terms = [None] * X.shape[1]
+        return self
+
+    def columns(self, X, which):
+        return X[:, which] ** self.power
+
+
 ALPHA, GAMMA, RIDGE = {"alpha": [0.01, 0.5]}, {"gamma": [0.05, 0.4]}, {"ridge": [0.1, 3.0]}
 SIZES = {"n_basis": [1, 2, 4]}
 EVERY = {"n_candidates": None, "fitting": "backfit"}
@@ -55,6 +70,7 @@ CASES = {
     "RP": (RankingPursuit(4, **EVERY), {**RIDGE, **GAMMA, "n_basis": None}),
     "RP prefit": (RankingPursuit(gamma=0.3, n_candidates=None, fitting="prefit"), SIZES),
     "RP tol": (RankingPursuit(gamma=0.3, **EVERY), {"tol": [None, 30.0], **SIZES, **RIDGE}),
+    "RP nested": (RankingPursuit(3, dictionary=Squares()), {"dictionary__power": [2, 3], **RIDGE}),
     "RP laplacian": (RankingPursuit(kernel="laplacian", **EVERY), {**GAMMA, **SIZES}),
     "RP repeat": (
         RankingPursuit(gamma=0.3, ridge=0.0, n_candidates=None),
