@@ -304,6 +304,7 @@ def test_features_whose_squares_overflow_are_one_clear_error(data, cls, kernel):
 
 def test_every_public_name_is_listed_for_completion():
     assert set(rankpursuit.__all__) <= set(dir(rankpursuit))
+    assert not {"Any", "annotations", "TYPE_CHECKING"} & set(dir(rankpursuit))
 
 
 def test_checks_and_expansions_are_not_public():
