@@ -8,7 +8,6 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -191,7 +190,7 @@ class _Pursuit(KernelEstimator):
             path = self._pursue(sums, n_steps, self._penalty(dictionary))
             if form == "sums" or is_exact(path):
                 self._warn_if_flat(dictionary)
-                return self._keep_path(dictionary, path, n_steps)
+                return self._store_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
         kernel = self._training_kernel(X_double, candidates, symmetric=self._ridge > 0.0)[None]
         rooted = preferences.smallest_root(len(candidates))
@@ -199,7 +198,7 @@ class _Pursuit(KernelEstimator):
         among = kernel[:, candidates] if self._ridge > 0.0 else None
         path = self._pursue(rows, n_steps, among)
         dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
-        return self._keep_path(dictionary, path, n_steps)
+        return self._store_path(dictionary, path, n_steps)
 
     def _fit_functions(
         self, X: NDArray[np.floating], scores: Array, preferences: Preferences
@@ -209,19 +208,21 @@ class _Pursuit(KernelEstimator):
         values = dictionary_values(self.dictionary_, X)
         functions = usable_functions(self.dictionary_, values, preferences, scores)
         n_steps = count_basis(self.n_basis, int(np.count_nonzero(functions.norms)))
-        basis = self._end_path(self._pursue(functions, n_steps), n_steps)
+        basis = self._truncate_path(self._pursue(functions, n_steps), n_steps)
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
         return self
 
     def _fit_average(self, data: TrainingData, splits: Sequence[Split]) -> Self:
-        """Become the mean of the models of several training sets, the largest functions first."""
+        """Become the mean of the models of several training sets of checked and scaled data.
+
+        Its functions are those of all, the ones that contribute most first.
+        """
         preferences = data.preferences(self)
         if self._ranks:
             self.n_groups_ = count_groups(preferences)
-        scaled = replace(data, X=self._scale_training(data.X, data.labels))
-        gammas = self._resolve_gammas([self.gamma], scaled.X) if self._has_gamma() else [None]
+        gamma = resolve_gamma(self.kernel, self.gamma, data.X) if self._has_gamma() else None
         grid = {"ridge": [self.ridge], "n_basis": [self.n_basis]}
-        paths = self._iter_paths(scaled, splits, gammas, grid)
+        paths = self._iter_paths(data, splits, [gamma], grid)
         candidates = None if self._uses_dictionary else self._draw_candidates(data)
         coefficients: dict[int, float] = {}
         for (train, _), (path, _) in zip(splits, paths, strict=True):
@@ -231,15 +232,15 @@ class _Pursuit(KernelEstimator):
             last = staged[-1] / len(splits) if len(staged) else np.empty(0)
             for function, coef in zip(functions.tolist(), last.tolist(), strict=True):
                 coefficients[function] = coefficients.get(function, 0.0) + coef
-        basis, coef = (
-            np.array(list(coefficients), dtype=np.intp),
-            np.array([*coefficients.values()]),
-        )
-        X = np.asarray(scaled.X, dtype=np.float64)
-        self.dictionary_, self.gamma_ = None, gammas[0]
-        self._keep(X, basis, coef)
-        if self._uses_dictionary:
-            self.dictionary_, self.X_basis_ = make_dictionary(self.dictionary).fit(scaled.X), None
+        basis = np.array(list(coefficients), dtype=np.intp)
+        coef = np.array(list(coefficients.values()))
+        X = np.asarray(data.X, dtype=np.float64)
+        self.dictionary_, self.gamma_ = None, gamma
+        if candidates is not None:
+            self._store_expansion(X, basis, coef)
+        else:
+            self.dictionary_ = make_dictionary(self.dictionary).fit(data.X)
+            self.basis_, self.X_basis_ = basis, None
         target, rows = preferences.root(data.y), preferences.root(self._basis_values(X)) * coef
         order = np.argsort(-np.square(rows).sum(axis=0), kind="stable")
         self.basis_, self.coef_ = basis[order], coef[order]
@@ -287,14 +288,14 @@ class _Pursuit(KernelEstimator):
         values = self._kernel(some, some, dictionary.gamma)
         warn_if_flat(self.kernel, dictionary.gamma, values, np.arange(len(some)))
 
-    def _keep_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
+    def _store_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
         """Store the path of a fit."""
-        chosen = self._end_path(path, n_steps)
-        self._keep(dictionary.points, chosen, self.coef_)
+        chosen = self._truncate_path(path, n_steps)
+        self._store_expansion(dictionary.points, chosen, self.coef_)
         self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
         return self
 
-    def _end_path(self, path: PursuitPath, n_steps: int) -> Indices:
+    def _truncate_path(self, path: PursuitPath, n_steps: int) -> Indices:
         """Store the coefficients of the path up to `tol`; return the chosen functions."""
         reached = int(path.n_steps[0])
         chosen, staged = path.expansion(0)
@@ -597,14 +598,14 @@ class _Pursuit(KernelEstimator):
         gram.check_settings(settings_of(self, dictionary), "Gram matrix and model")
         if self._ranks and not gram.n_pairs:
             raise ValueError(
-                "groups leave no pair to learn from: every group has one sample only; give at "
-                "least one group two samples, or wait for a block that has them"
+                "no comparable pairs: every group has a single sample; give at least one group two "
+                "samples, or wait for a block that has them"
             )
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._pursue(gram.sums, n_steps, self._penalty(dictionary))
         warn_of_far_values(dictionary.points, names)
         self._warn_if_flat(dictionary)
-        self._keep_path(dictionary, path, n_steps)
+        self._store_path(dictionary, path, n_steps)
         self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
@@ -617,8 +618,8 @@ class _Pursuit(KernelEstimator):
 def warn_early_end(reached: int, asked: int) -> None:
     """Warn that a path has fewer functions than were asked for."""
     warn_caller(
-        f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
-        "linearly independent and lowers the cost; the model has fewer functions than n_basis",
+        f"stopped at {reached} of {asked} basis functions: no remaining function is linearly "
+        "independent and reduces the cost",
         ConvergenceWarning,
     )
 

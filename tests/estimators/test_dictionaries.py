@@ -208,22 +208,42 @@ def test_scores_of_folds_are_those_of_plain_estimators():
         np.testing.assert_allclose(search.cv_results_[f"split{place}_test_score"], scores)
 
 
-def test_auto_is_the_best_of_both():
-    search = RankingPursuitCV(6, ridges=[0.1], cv=3, random_state=0)
-    auto = clone(search).fit(X, Y, GROUPS)
-    alone = {
-        name: clone(search).set_params(dictionary=name).fit(X, Y, GROUPS)
-        for name in ("kernel", "grown")
-    }
-    best = max(alone, key=lambda name: alone[name].best_score_)
-    assert auto.best_params_["dictionary"] == best
-    np.testing.assert_array_equal(auto.predict(X), alone[best].predict(X))
-    table = auto.cv_results_
-    assert len(table["rank_test_score"]) == sum(
-        len(one.cv_results_["rank_test_score"]) for one in alone.values()
-    )
-    assert table["rank_test_score"][auto.best_index_] == 1
-    assert ("gamma" in auto.best_params_) == (best == "kernel")
+def test_auto_is_a_kernel_only_if_that_is_better_by_a_standard_error():
+    search, table = RankingPursuitCV(6, ridges=[0.1], cv=3), {}
+    model = clone(search).fit(X, Y, GROUPS)
+    assert set(model.cv_results_["param_dictionary"]) == {"grown", "kernel"}
+    assert model.best_params_["dictionary"] == "grown"
+    for leads, chosen in (((0.1, 0.0, 0.0), 0), ((0.1, 0.05, 0.05), 1), ((-0.1, 0.0, 0.0), 0)):
+        table = {
+            f"split{fold}_test_score": np.array([0.5, 0.5 + lead])
+            for fold, lead in enumerate(leads)
+        }
+        mean = np.mean(list(table.values()), axis=0)
+        table |= {"mean_test_score": mean, "standard_error": np.zeros(2)}
+        table["param_dictionary"] = np.array(["grown", "kernel"])
+        assert search._choose_row(table) == chosen
+
+
+def test_three_fits_are_one_model():
+    models = [RankingPursuitCV(4, ridges=[0.1], cv=2, n_candidates=50).fit(X, Y) for _ in range(3)]
+    assert len({str(model.predict(X).tolist()) for model in models}) == 1
+
+
+@pytest.mark.parametrize("dictionary", ["grown", "kernel"])
+def test_the_average_is_the_mean_of_the_models_of_the_folds(dictionary):
+    search = RankingPursuitCV(6, dictionary=dictionary, cv=3, scale=False).fit(X, Y, GROUPS)
+    chosen = clone(search).set_params(average=True).fit(X, Y, GROUPS)
+    assert chosen.best_params_ == search.best_params_
+    plain = RankingPursuit(dictionary=Fixed()) if dictionary == "grown" else RankingPursuit()
+    plain.set_params(**chosen.best_params_)
+    folds = [
+        plain.fit(X[a], Y[a], GROUPS[a]).predict(X) for a, _ in GroupKFold(3).split(X, Y, GROUPS)
+    ]
+    np.testing.assert_allclose(chosen.predict(X), np.mean(folds, axis=0), atol=1e-9)
+    *_, last = chosen.staged_predict(X)
+    np.testing.assert_allclose(last, chosen.predict(X))
+    centred = GroupPreferences(GROUPS, "equal").root(Y - last)
+    assert chosen.best_estimator_.cost_[-1] == pytest.approx(centred @ centred)
 
 
 def test_auto_is_the_kernel_that_is_set():
