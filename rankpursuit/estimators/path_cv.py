@@ -761,6 +761,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     staged_predict = _of_chosen("staged_predict")
     explain = _of_chosen("explain")
     summary = available_if(lambda self: hasattr(self._plain(), "summary"))(RankingPursuit.summary)
+    importances = _of_chosen("importances")
     save = KernelEstimator.save
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -57,7 +57,7 @@ from rankpursuit.estimators.blocks import (
     settings_of,
 )
 from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary
-from rankpursuit.estimators.inspection import explain, summarise
+from rankpursuit.estimators.inspection import explain, importances, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
@@ -424,10 +424,29 @@ class _Pursuit(KernelEstimator):
         pandas.DataFrame
             A row for each function, with its kind, the names of its features, its centre in the
             units of `X`, its coefficient, and the fraction of the training cost explained by all
-            functions so far. After cross-validation also the score with these functions, and its
-            increase by the last one.
+            functions so far, and the number of pictures that show them, one for each set of
+            features. After cross-validation also the score with these functions, and its increase
+            by the last one.
         """
         return summarise(self)
+
+    def importances(self, X: ArrayLike, groups: ArrayLike | None = None) -> pd.DataFrame:
+        """Return how much each feature, pair and triple of features contributes to predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        groups : array-like of shape (m,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each set of features that functions depend on, the most important one first:
+            the names of the `features`, the number of their `functions`, and as `importance` the
+            mean absolute deviation of their contribution from its mean.
+        """
+        return importances(self, X, groups)
 
     # Learning from blocks. Blocks are checked on a copy, so that an invalid one leaves the model
     # unchanged.

@@ -90,7 +90,7 @@ def test_weights_are_numbers_of_repeated_rows(data, estimator, dictionary):
     if dictionary == "fixed":
         if "dictionary" not in names:
             return
-        model.set_params(dictionary=Fixed(handicap=0.0))
+        model.set_params(dictionary=Fixed(2, handicap=0.0, steps=0))
     weights = np.random.default_rng(0).integers(1, 4, size=len(y))
     repeated = np.repeat(np.arange(len(y)), weights)
     expected = clone(model).fit(X[repeated], y[repeated], groups[repeated]).predict(X)
