@@ -1,7 +1,5 @@
 import hashlib
 import io
-import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 
@@ -59,16 +57,6 @@ def test_help_teaches_by_examples(run):
     assert status == 0
     assert "rp-data fetch jester" in printed
     assert "RANKPURSUIT_DATA" in printed
-
-
-def test_help_does_not_import_what_is_slow():
-    program = (
-        "import sys; from rankpursuit.cli.data import main; "
-        "main(['--help'], standalone_mode=False); "
-        "print(sorted({'numpy', 'pandas', 'matplotlib', 'pooch', 'xlrd'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_list_tells_what_is_here_and_what_is_not(run, tmp_path):

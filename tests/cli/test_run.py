@@ -128,12 +128,6 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(config, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_one_of_anything_is_told_in_the_singular(config, tmp_path):
-    result = invoke(config, "--dry-run", "--repeats", 1, "-j", 1, "--only", "rls")
-    assert "; 1 repeat; rls\n" in result.output
-    assert "with 1 worker," in result.output
-
-
 def test_a_quick_run_is_small_has_a_folder_of_its_own_and_says_so(config, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     large = ["--set", "protocol.test_users=40", "--set", "data.n_users=300", "--set", "repeats=5"]

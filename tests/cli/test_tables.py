@@ -4,12 +4,9 @@ import pytest
 from click.testing import CliRunner
 from made_up import write_results
 
-from rankpursuit.cli import tables
 from rankpursuit.cli._common import load_default
 from rankpursuit.cli.report import main as report
 from rankpursuit.cli.tables import main
-from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.tables import error_summary
 
 
 @pytest.fixture
@@ -44,19 +41,6 @@ def test_each_table_is_a_file_to_input_and_a_document_shows_them_all(call, tmp_p
     assert document.endswith("\\end{document}\n")
     labels = re.findall(r"\\label\{tab:(.*?)\}", document)
     assert sorted(f"{label}.tex" for label in labels) == sorted(files)
-
-
-def test_tables_of_a_terminal_fit_its_width(call, tmp_path, monkeypatch):
-    write_results(tmp_path / "one", table=5, repeats=2)
-    wide = call("one", "--compare").stdout
-    assert max(map(len, wide.splitlines())) > 100
-    for width in (80, 72):
-        monkeypatch.setattr(tables, "terminal_width", lambda width=width: width)
-        text = call("one", "--compare").stdout
-        assert max(map(len, text.splitlines())) <= width
-        assert set(re.findall(r"0\.\d{3} ± 0\.\d{3}", wide)) == set(
-            re.findall(r"0\.\d{3} ± 0\.\d{3}", text)
-        )
 
 
 def test_without_arguments_and_references_everything_in_results_is_shown(call, tmp_path):
@@ -138,11 +122,6 @@ def test_compare_adds_the_published_figures(call, tmp_path):
     assert " diff. " not in call("one").stdout
 
 
-def test_control_is_the_named_one(call, tmp_path):
-    write_results(tmp_path / "one", repeats=2)
-    assert "\nRankRLS - RLS " in call("one", "--format", "text", "--control", "rank_rls").stdout
-
-
 TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the scores"
 
 
@@ -171,33 +150,6 @@ def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
     assert verdicts == ["holds", "does not hold"]
 
 
-def cut(path):
-    path.write_bytes(path.read_bytes()[:-7])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda run: (run / "curves.csv").unlink(), "curves.csv: missing"),
-        (lambda run: cut(run / "repeats.csv"), "repeats.csv: changed since the run"),
-        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: changed since the run"),
-        (lambda run: (run / "config.yaml").write_text("name: one\n"), "config.yaml: changed since"),
-        (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
-        (
-            lambda run: (run / "users.csv.gz").rename(run / "elsewhere"),
-            "users.csv.gz: missing",
-        ),
-    ],
-)
-def test_bad_input_is_one_line_and_status_one(call, tmp_path, spoil, said):
-    spoil(write_results(tmp_path / "one", repeats=2))
-    result = call("one")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("error: one/")
-    assert said in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("words", [(), ("nowhere",), ("one", "--control", "svm")])
 def test_wrong_choices_are_one_line_and_status_one(call, tmp_path, words):
     write_results(tmp_path / "one", repeats=2)
@@ -205,13 +157,6 @@ def test_wrong_choices_are_one_line_and_status_one(call, tmp_path, words):
     assert result.exit_code == 1
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
-
-
-def test_a_run_ends_with_the_table_of_its_errors(tmp_path):
-    results = load_results(write_results(tmp_path / "one", repeats=2))
-    text = error_summary(results.experiment, results.repeats)
-    assert "Ranking Pursuit    0.410" in text
-    assert "NOT the paper's size" in text
 
 
 def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path):

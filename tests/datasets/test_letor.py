@@ -12,7 +12,6 @@ from problems import SMALL
 from sklearn.base import clone
 from sklearn.datasets import load_svmlight_file
 
-from rankpursuit import RankingPursuit
 from rankpursuit.datasets import letor, letor_blocks, load_letor
 from rankpursuit.errors import DataError, DataNotFoundError
 
@@ -335,39 +334,3 @@ def test_blocks_of_a_file_give_the_model_of_all_its_rows(file, estimator, rows):
     expected = model_of(estimator).fit(*data)
     np.testing.assert_array_equal(found.basis_, expected.basis_)
     np.testing.assert_allclose(found.predict(data.X), expected.predict(data.X), atol=1e-9)
-
-
-def test_blocks_of_the_real_parts_give_the_model_of_all_their_rows(real_letor):
-    model = RankingPursuit(30, n_candidates=200, fitting="backfit", ridge=1.0, random_state=0)
-    found = clone(model).fit_blocks(letor_blocks(real_letor, rows=500))
-    data = load_letor(real_letor)
-    expected = clone(model).fit(*data)
-    np.testing.assert_array_equal(found.basis_, expected.basis_)
-    np.testing.assert_allclose(found.predict(data.X), expected.predict(data.X), atol=1e-9)
-    assert found.n_groups_ == expected.n_groups_ == 471
-
-
-PROBLEMS = {
-    "cut off": (lambda text: [*text[:-1], text[-1][:4]], "line 200: .*"),
-    "too many features": (lambda text: [*text[:150], "1 qid:99 4:1\n"], "line 151: feature 4"),
-    "query again": (lambda text: [*text, text[0]], "line 201: group 0 continues after another"),
-    "not a number": (lambda text: [*text, "1 qid:99 1:x\n"], "line 201: "),
-}
-
-
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_a_faulty_file_is_one_error_by_line_and_leaves_the_model_as_it_was(file, problem):
-    spoil, message = PROBLEMS[problem]
-    path = file(made_lines())
-    model = model_of().fit_blocks(letor_blocks(path, rows=50))
-    X = load_letor(path).X
-    before = model.predict(X)
-    path = file(spoil(made_lines()))
-    for candidates in (None, X[:20]):
-        with pytest.raises(DataError, match=rf"train\.txt, {message}") as caught:
-            model.fit_blocks(letor_blocks(path, rows=50), candidates=candidates)
-        assert "\n" not in str(caught.value)
-        np.testing.assert_array_equal(model.predict(X), before)
-    block = load_letor(file(made_lines()[:70]))
-    model.partial_fit(block.X, block.y, block.groups + 1000)
-    assert model.n_groups_ == 10  # a model of all blocks begins anew

@@ -28,8 +28,3 @@ def test_the_group_sizes_on_jester(real_ratings):
 @pytest.mark.parametrize("name", ["jester", "movielens"])
 def test_the_table_is_the_one_whose_checksum_is_registered(real_ratings, name):
     assert real_ratings(name).checksum() == DATA_SETS[name].table_sha256
-
-
-def test_jester_takes_well_under_200_megabytes(real_ratings):
-    table = real_ratings("jester")
-    assert table.values.nbytes + table.items.nbytes < 60e6

@@ -29,12 +29,6 @@ def test_users_rate_within_the_bounds_and_differ():
     assert len(np.unique(counts)) > 20
 
 
-def test_some_items_are_much_more_popular_than_others():
-    table = make_ratings(500, 100)
-    times = np.sort(np.bincount(table.items, minlength=100))
-    assert times[-10:].mean() > 2 * times[:10].mean()
-
-
 def test_the_defaults_serve_the_protocol_of_the_paper():
     table = load_named("synthetic")
     for group in Protocol().groups:

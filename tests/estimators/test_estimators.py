@@ -9,12 +9,7 @@ import sklearn
 from all_estimators import ALL, CROSS_VALIDATED, PURSUITS, RANK_ONLY, id_of, made
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-import rankpursuit
 from rankpursuit import (
     RLS,
     CombinedRankingRegressionPursuit,
@@ -28,20 +23,7 @@ from rankpursuit import (
     RankSVM,
     SemiSupervisedRankingPursuit,
     SparseRankRLS,
-    group_scorer,
 )
-
-
-def test_only_a_family_is_shared_not_a_method():
-    for cls in map(type, ALL):
-        assert [other for other in map(type, ALL) if issubclass(other, cls)] == [cls]
-
-
-def test_rls_is_kernel_ridge_regression(data):
-    X, y, _ = data
-    ours = RLS(alpha=0.3, gamma=0.2).fit(X, y).predict(X)
-    theirs = KernelRidge(alpha=0.3, kernel="rbf", gamma=0.2).fit(X, y).predict(X)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", RANK_ONLY, ids=id_of)
@@ -61,19 +43,6 @@ def test_groups_change_what_a_ranker_learns(data, estimator):
     assert within.score(X, y, groups) > 0.75
     with pytest.warns(UserWarning, match="fitted without groups"):
         assert within.score(X, y, groups) > across.score(X, y, groups)
-
-
-def test_score_is_the_share_of_pairs_in_the_right_order(data):
-    X, y, groups = data
-    model = RankRLS().fit(X, y, groups)
-    f = model.predict(X)
-    right = [
-        (y[i] > y[j]) == (f[i] > f[j])
-        for i in range(40)
-        for j in range(i)
-        if groups[i] == groups[j]
-    ]
-    assert model.score(X, y, groups) == pytest.approx(np.mean(right))
 
 
 @pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
@@ -151,34 +120,6 @@ def test_equal_scores_give_a_constant_prediction(estimator):
     X = np.random.default_rng(0).normal(size=(8, 2))
     prediction = clone(estimator).fit(X, np.full(8, 2.5)).predict(X)
     np.testing.assert_allclose(prediction, 0.0, atol=1e-12)
-
-
-@pytest.mark.parametrize("estimator", ALL, ids=id_of)
-def test_works_in_a_pipeline(data, estimator):
-    X, y, groups = data
-    model = make_pipeline(StandardScaler(), clone(estimator))
-    step = model.steps[-1][0]
-    model.fit(X, y, **{f"{step}__groups": groups})
-    scaled = StandardScaler().fit_transform(X)
-    alone = clone(estimator).fit(scaled, y, groups).predict(scaled)
-    np.testing.assert_allclose(model.predict(X), alone)
-
-
-@pytest.mark.parametrize("estimator", RANK_ONLY, ids=id_of)
-def test_grid_search_with_the_group_scorer_compares_inside_groups_only(data, estimator):
-    X, y, groups = data
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(
-            clone(estimator).set_fit_request(groups=True),
-            {"gamma": [1e-3, 0.3]},
-            scoring=group_scorer(),
-            cv=GroupKFold(5),
-        ).fit(X, y, groups=groups)
-    scores = []
-    for train, test in GroupKFold(5).split(X, y, groups):
-        model = clone(estimator).set_params(gamma=0.3).fit(X[train], y[train], groups[train])
-        scores.append(model.score(X[test], y[test], groups[test]))
-    assert search.cv_results_["mean_test_score"][1] == pytest.approx(np.mean(scores))
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=id_of)
@@ -301,28 +242,16 @@ def test_features_whose_squares_overflow_are_one_clear_error(data, cls, kernel):
         cls(kernel=kernel, gamma=1.0).fit(1e290 * X, y, groups)
 
 
-def test_every_public_name_is_listed_for_completion():
-    assert set(rankpursuit.__all__) <= set(dir(rankpursuit))
-
-
-def test_checks_and_expansions_are_not_public():
-    for model in ALL:
-        assert not {"constraints", "expansions"} & set(dir(model))
-
-
-SETTINGS = [
-    {"transform_output": "pandas"},
-    {"transform_output": "polars"},
-    {"assume_finite": True},
-    {"enable_metadata_routing": True},
-    {"skip_parameter_validation": True},
-    {"print_changed_only": False},
-    {"display": "text"},
-    {"working_memory": 1},
-    {"pairwise_dist_chunk_size": 1},
-    {"enable_cython_pairwise_dist": False},
-    {"array_api_dispatch": True},
-]
+SETTINGS = {
+    "transform_output": ("pandas", "polars"),
+    "assume_finite": (True,),
+    "enable_metadata_routing": (True,),
+    "skip_parameter_validation": (True,),
+    "working_memory": (1,),
+    "pairwise_dist_chunk_size": (1,),
+    "enable_cython_pairwise_dist": (False,),
+    "array_api_dispatch": (True,),
+}
 UNDER_SETTINGS = [
     *ALL,
     *(clone(search).set_params(cv=2) for search in CROSS_VALIDATED),
@@ -332,18 +261,17 @@ UNDER_SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_no_global_setting_of_scikit_learn_changes_a_model(data, setting, monkeypatch):
+@pytest.mark.parametrize("estimator", UNDER_SETTINGS, ids=str)
+def test_no_global_setting_of_scikit_learn_changes_a_model(data, estimator, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     X, y, groups = data
     X = pd.DataFrame(X, columns=["a", "b", "c"])
-    for estimator in UNDER_SETTINGS:
-        expected = clone(estimator).fit(X, y, groups)
+    expected = clone(estimator).fit(X, y, groups)
+    for setting in ({name: value} for name, values in SETTINGS.items() for value in values):
         with sklearn.config_context(**setting):
             model = clone(estimator).fit(X, y, groups)
-            np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+            np.testing.assert_array_equal(model.predict(X), expected.predict(X), str(setting))
             assert model.score(X, y, groups) == expected.score(X, y, groups)
-            assert type(model).__name__ in repr(model)
             if hasattr(model, "explain"):
                 pd.testing.assert_frame_equal(model.explain(X[:1]), expected.explain(X[:1]))
 
@@ -394,18 +322,10 @@ def test_a_dictionary_of_kernels_warns_of_far_values_too():
 def test_heavy_tails_counts_and_flags_are_not_taken_for_codes(n_points):
     rng, shape = np.random.default_rng(0), (n_points, 40)
     prices = rng.lognormal(0.0, 2.0, shape)
-    columns = [
-        prices,
-        prices * (rng.random(shape) < 0.2),
-        rng.standard_cauchy(shape),
-        rng.poisson(0.1, shape),
-        rng.negative_binomial(0.1, 0.01, shape),
-        rng.zipf(2.0, shape),
-        rng.random(shape) < 0.02,
-        rng.random(shape) < 0.5,
-        (rng.random(shape) < 0.4) * 0.1 + 0.2,
-        np.where(prices > 10.0, 10.0, prices),
-        np.full(shape, 3.0),
-    ]
+    columns = [prices, np.minimum(prices, 10.0), prices * (rng.random(shape) < 0.2)]
+    columns += [rng.standard_cauchy(shape), rng.zipf(2.0, shape), np.full(shape, 3.0)]
+    columns += [rng.poisson(0.1, shape), rng.negative_binomial(0.1, 0.01, shape)]
+    columns += [rng.random(shape) < 0.02, rng.random(shape) < 0.5]
+    columns += [(rng.random(shape) < 0.4) * 0.1 + 0.2]
     X = np.hstack(columns).astype(float)
     RankRLS(kernel="linear").fit(X, prices.sum(axis=1))

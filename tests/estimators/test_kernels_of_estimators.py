@@ -11,7 +11,6 @@ from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from rankpursuit import RLS, RankRLS, RankSVM, SemiSupervisedRankingPursuit
 from rankpursuit.estimators._checks import KERNELS, NOT_NEGATIVE_ONLY, WITH_GAMMA
-from rankpursuit.kernels import gaussian_stack, squared_distances
 
 VALUES = {"gamma": 0.4, "degree": 2, "coef0": 1.5}
 
@@ -71,25 +70,6 @@ def test_rls_is_kernel_ridge_regression_with_every_positive_definite_kernel(data
     ours = RLS(alpha=0.3, kernel=kernel, **VALUES).fit(X, y).predict(X)
     theirs = KernelRidge(alpha=0.3, kernel=kernel, **VALUES).fit(X, y).predict(X)
     np.testing.assert_allclose(ours, theirs, rtol=1e-7)
-
-
-@pytest.mark.parametrize("estimator", ALL, ids=id_of)
-def test_gaussian_kernels_are_those_of_this_package_to_the_last_bit(data, estimator, monkeypatch):
-    X, y, groups = data
-    seen = []
-
-    def recorded(squared, gammas):
-        seen.append((squared.copy(), gammas))
-        return gaussian_stack(squared, gammas)
-
-    monkeypatch.setattr("rankpursuit.estimators._base.gaussian_stack", recorded)
-    clone(estimator).set_params(gamma=0.25).fit(X, y, groups)
-    full = squared_distances(X, X)
-    for squared, gammas in seen:
-        assert gammas == [0.25]
-        for column in squared.T:
-            assert np.isclose(full, column[:, None], rtol=1e-12, atol=1e-14).all(axis=0).any()
-    assert seen
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=id_of)

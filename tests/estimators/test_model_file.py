@@ -65,18 +65,6 @@ def test_loaded_model_predicts_the_same_bits(estimator, tmp_path):
         again.plot(Figure().subplots())
 
 
-def test_what_a_cross_validation_chose_is_kept_with_its_model(tmp_path):
-    X, y, groups = data()
-    model = rankpursuit.RankingPursuitCV(n_basis=5, cv=2, random_state=3)
-    model.fit(100.0 * X + 7.0, y, groups).save(tmp_path / "model")
-    again = rankpursuit.load_model(tmp_path / "model")
-    assert again.best_params_ == model.best_params_
-    assert again.best_score_ == model.best_score_
-    assert again.best_estimator_.get_params() == model.best_estimator_.get_params()
-    assert again.score(100.0 * X + 7.0, y, groups) == model.score(100.0 * X + 7.0, y, groups)
-    np.testing.assert_array_equal(again.basis_, model.basis_)
-
-
 def test_precomputed_kernels_are_saved_without_points(tmp_path):
     X, y, _ = data()
     model = rankpursuit.RankRLS(kernel="precomputed").fit(X @ X.T, y)
@@ -92,15 +80,6 @@ def test_predictions_in_blocks_are_those_of_all_rows(estimator, monkeypatch):
     whole = estimator.predict(X)
     monkeypatch.setattr(_base, "_BLOCK", 40)
     np.testing.assert_allclose(estimator.predict(X), whole, atol=1e-12 * np.abs(whole).max())
-
-
-@EACH
-def test_predictions_have_the_precision_of_the_points(estimator):
-    X, y, groups = data()
-    estimator.fit(X, y, groups)
-    single = estimator.predict(X.astype(np.float32))
-    assert (single.dtype, estimator.predict(X).dtype) == (np.float32, np.float64)
-    np.testing.assert_allclose(single, estimator.predict(X), atol=1e-4 * np.abs(single).max())
 
 
 def test_damaged_and_other_files_are_refused_in_one_line(tmp_path):

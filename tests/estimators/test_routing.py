@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankpursuit import (
-    RLS,
     RankingPursuit,
     RankRLS,
     SemiSupervisedRankingPursuit,
@@ -101,22 +100,6 @@ def test_a_search_without_a_scorer_scores_inside_groups(routing, data, estimator
     assert search.score(X, y, groups=groups) == search.best_estimator_.score(X, y, groups=groups)
 
 
-@pytest.mark.parametrize("estimator", [RankRLS(), RLS()], ids=id_of)
-def test_cross_validation_with_all_scorers_at_once(routing, data, estimator):
-    X, y, groups = data
-    found = cross_validate(
-        estimator,
-        X,
-        y,
-        scoring={name: scorer for name, (scorer, _) in SCORERS.items()},
-        cv=GroupKFold(2),
-        params={"groups": groups},
-    )
-    for name, (_, measure) in SCORERS.items():
-        expected = by_hand(estimator, X, y, groups, measure)
-        np.testing.assert_allclose(found[f"test_{name}"], expected, err_msg=name)
-
-
 @each_scorer
 def test_scorers_and_pipelines_pass_groups_to_predict(routing, data, name):
     X, y, groups = data
@@ -154,20 +137,6 @@ def test_groups_for_splitting_only_do_not_scale_in_groups(data):
     model = RankingPursuit(4, scale="group")
     with pytest.raises(ValueError, match=r"needs the groups .*enable_metadata_routing=True"):
         cross_val_predict(model, X, y, groups=groups, cv=GroupKFold(2))
-
-
-@each_scorer
-def test_a_search_with_a_scorer_chooses_by_it_and_in_parallel(routing, data, name):
-    X, y, groups = data
-    scorer, measure = SCORERS[name]
-    search = GridSearchCV(
-        RankRLS(), {"alpha": [0.1, 1e6]}, scoring=scorer, cv=GroupKFold(2), n_jobs=2
-    ).fit(X, y, groups=groups)
-    expected = [
-        np.mean(by_hand(RankRLS(alpha=alpha), X, y, groups, measure)) for alpha in (0.1, 1e6)
-    ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
-    assert search.score(X, y, groups=groups) == measure(y, search.predict(X), groups)
 
 
 @each_scorer

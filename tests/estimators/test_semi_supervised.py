@@ -59,15 +59,6 @@ def test_views_of_points_have_no_point_in_common_and_use_unscored_ones(data):
     assert np.isnan(y[np.concatenate(model.basis_)]).any()
 
 
-def test_one_view_of_the_loss_is_one_view_of_the_points(data):
-    X, y, _ = data
-    points, loss = (
-        SemiSupervisedRankingPursuit(n_basis=9, n_views=1, views=views).fit(X, y)
-        for views in ("points", "loss")
-    )
-    np.testing.assert_array_equal(loss.predict(X), points.predict(X))
-
-
 @pytest.mark.parametrize("n_candidates", [None, 10])
 def test_without_agreement_a_view_of_the_loss_is_ranking_pursuit_on_its_own_points(
     data, n_candidates

@@ -19,9 +19,8 @@ from rankpursuit.experiments.config import (
     parse_experiment,
     ratings_of,
 )
-from rankpursuit.experiments.methods import LeastSquaresOptions, PursuitOptions
 from rankpursuit.experiments.names import SCHEMA, SCHEMA_LINE
-from rankpursuit.experiments.protocol import Protocol, build_task, draw_users
+from rankpursuit.experiments.protocol import Protocol
 from rankpursuit.experiments.registry import METHODS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -86,28 +85,6 @@ def test_the_paper_s_experiments_have_the_paper_s_protocol(path):
     )
     reported = ("disagreement", "squared_error") if experiment.table == 5 else ("disagreement",)
     assert experiment.metrics == reported
-
-
-def test_the_demo_has_enough_users():
-    experiment = load_experiment(CONFIGS / "demo.yaml")
-    ratings = ratings_of(experiment.data)
-    assert ratings.n_users == 1500
-    for group in experiment.protocol.groups:
-        key = {"seed": experiment.seed, "group": group, "repeat": 0, "role": "holdout"}
-        users = draw_users(ratings, experiment.protocol, **key)
-        task = build_task(ratings, experiment.protocol, **key, user=users[0])
-        assert len(task.unscored) > 0
-
-
-def test_specs_are_typed():
-    experiment = load_experiment(CONFIGS / "jester_supervised.yaml")
-    rls, pursuit = experiment.algorithms["rls"], experiment.algorithms["ranking_pursuit"]
-    assert isinstance(rls, LeastSquaresOptions)
-    assert rls.lambdas[0] == 2.0**-15
-    assert isinstance(pursuit, PursuitOptions)
-    assert (pursuit.n_basis[0], pursuit.n_basis[-1], len(pursuit.n_basis)) == (0.05, 1.0, 20)
-    with pytest.raises(ValueError, match="frozen"):
-        rls.lambdas = (1.0,)
 
 
 def test_one_method_can_stand_twice():

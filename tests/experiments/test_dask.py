@@ -114,23 +114,6 @@ def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first
     )
 
 
-def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
-    run = run_of(small_config())
-    dask.end_workers()
-    worker, _ = dask.add_worker()
-
-    def report(line):
-        if line.startswith("no worker; "):
-            dask.add_worker()
-
-    jobs = few_jobs(run, 4) * 50
-    with Dask(dask.address, report, 60) as cluster:
-        results = cluster.evaluate(run.experiment, jobs)
-        next(results)
-        worker.kill()
-        assert len(list(results)) == len(jobs) - 1
-
-
 OTHER_BLAS = (
     "import rankpursuit.experiments.store",
     "rankpursuit.experiments.store.blas = lambda: 'of another kind'",
@@ -246,22 +229,6 @@ def test_a_fault_of_the_program_keeps_its_own_error(dask):
     ((unit, _, choices),) = few_jobs(run, 1)
     with Dask(dask.address, print) as cluster, pytest.raises(TypeError, match="NoneType"):
         list(cluster.evaluate(run.experiment, [(unit, None, choices)]))
-
-
-def test_a_unit_that_is_lost_with_too_many_workers_ends_the_run(tmp_path, monkeypatch):
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
-    run = run_of(small_config())
-    with DaskCluster(tmp_path) as dask:
-        worker, _ = dask.add_worker()
-        with Dask(dask.address, print) as cluster:
-            results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 100)
-            next(results)
-            worker.kill()
-            dask.add_worker()  # else units whose results are lost would wait for one
-            with pytest.raises(
-                RunError, match="several workers in turn were killed or ran out of memory"
-            ):
-                list(results)
 
 
 HOLD_MORE_AND_MORE = "held = [bytearray(10**7) for _ in range(100) if not time.sleep(0.02)]"

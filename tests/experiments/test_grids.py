@@ -39,15 +39,6 @@ def test_every_notation_becomes_rising_numbers(grid, numbers):
     assert expand(grid) == numbers
 
 
-def test_the_widths_of_the_paper_are_exact():
-    assert expand({"base": 2, "from": -15, "to": 15}) == tuple(2.0**e for e in range(-15, 16))
-
-
-def test_a_range_holds_the_decimals_that_one_would_write():
-    twentieths = expand({"from": 0.05, "to": 1.0, "step": 0.05})
-    assert twentieths == tuple(i / 20 for i in range(1, 21))
-
-
 @given(st.integers(-500, 500), st.integers(1, 200), st.integers(0, 60))
 def test_a_range_of_decimals_is_exact(low, step, count):
     grid = {"from": low / 100, "to": (low + count * step) / 100, "step": step / 100}

@@ -1,27 +1,21 @@
 """The grids of the runner are the estimators' numbers."""
 
-import inspect
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from small_experiment import run_into, run_of, small_config
+from small_experiment import small_config
 
 import rankpursuit
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments import evaluate, methods
+from rankpursuit.experiments import methods
 from rankpursuit.experiments import problem as problem_module
 from rankpursuit.experiments.config import parse_experiment, ratings_of
 from rankpursuit.experiments.problem import Problem, view_skills
 from rankpursuit.experiments.protocol import build_task, draw_users
-from rankpursuit.experiments.registry import AXES, METHODS, METRICS, Metric, predict_grid
-from rankpursuit.metrics import disagreement_error, squared_error
+from rankpursuit.experiments.registry import AXES, METHODS, METRICS, predict_grid
+from rankpursuit.metrics import disagreement_error
 from rankpursuit.preferences import GroupPreferences
-from rankpursuit.reporting.figures import draw_figures
-from rankpursuit.reporting.render import to_markdown
-from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.tables import all_tables
 from rankpursuit.solvers import pursue
 from rankpursuit.solvers.coregularised import split_points
 
@@ -200,21 +194,6 @@ def test_only_neighbours_of_one_size_are_stacked_and_not_too_many(monkeypatch):
     assert list(problem_module.in_stacks(tasks, 400)) == [[task] for task in tasks]
 
 
-@pytest.mark.parametrize("views", ["loss", "features"])
-def test_other_readings_of_the_views_agree_more_with_a_larger_nu(views):
-    spec = {"n_basis": [1.0], "nu": [0, 100], "views": views}
-    experiment = parse_experiment(
-        small_config(algorithms={"semi_supervised_ranking_pursuit": spec})
-    )
-    problem = problem_of(experiment, 1)
-    grid = predict_grid(
-        problem, experiment.algorithms["semi_supervised_ranking_pursuit"], slice(None)
-    )
-    assert grid.values.shape == (len(problem.gammas), 1, 2, 1, problem.scores.shape[1])
-    assert np.isfinite(grid.values).all()
-    assert not np.allclose(grid.values[:, 0, 0], grid.values[:, 0, 1])
-
-
 def test_one_kernel_stands_for_all_widths_that_leave_nothing_to_learn():
     experiment = parse_experiment(small_config())
     widths = (1e-6, 1e-4, 1e-3, 10.0, 20.0, 1e12, 1e13)
@@ -261,21 +240,6 @@ def test_a_kernel_that_is_an_identity_is_1_for_all_equal_points():
     equal = (points[:, None] == points[: problem.n_train]).all(axis=2)
     assert problem.identity.tolist() == [True, False]
     np.testing.assert_array_equal(problem.kernel[0], equal)
-
-
-def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
-    experiment = parse_experiment(small_config())
-    problem = problem_of(experiment, 0)
-    alike = problem.alike.copy()
-    alike[0, 1] = 0
-    problem = replace(problem, alike=alike)
-    spec = experiment.algorithms["rank_rls"]
-    grid = evaluate._predictions(experiment, spec, problem)
-    errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
-    tied = predict_grid(problem, spec, slice(problem.n_train, None)).values
-    tied[..., 1] = tied[..., 0]
-    expected = disagreement_error(problem.scores[0, problem.n_train :], tied, ties="half")
-    np.testing.assert_array_equal(errors, expected)
 
 
 def test_linear_rank_rls_ties_items_that_differ_in_constant_features_alone():
@@ -356,15 +320,6 @@ def test_median_of_two_views_is_their_mean_and_of_three_is_not(n_views):
     assert np.allclose(mean, median, rtol=1e-9) == (n_views == 2)
 
 
-def test_borda_counts_are_ranks_of_the_test_points():
-    task, spec = task_and_spec(n_views=3, aggregation="borda")
-    values = predictions(task, spec).values
-    n_test = len(task.test)
-    np.testing.assert_allclose(values.mean(axis=-1), (n_test + 1) / 2)
-    assert values.min() >= 1
-    assert values.max() <= n_test
-
-
 def test_skill_of_a_view_is_measured_on_the_scored_points_of_the_others():
     task, _ = task_and_spec(views="loss", n_views=2, aggregation="weighted")
     problem = Problem.of([task], TWO_WIDTHS, "sigma")
@@ -441,48 +396,6 @@ def test_a_metric_takes_rows_of_scores_beside_stacks_of_predictions(name):
     assert (errors[:, 2] < errors[:, 1]).all()
     shifted = metric.function(SCORES, stack + 1.0)
     assert np.allclose(errors, shifted) == (not metric.of_level)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_the_options_of_a_metric_are_keys_of_the_experiment(name):
-    experiment = parse_experiment(small_config())
-    for option in METRICS[name].options:
-        assert option in inspect.signature(METRICS[name].function).parameters
-        assert hasattr(experiment, option)
-
-
-@pytest.fixture
-def absolute(monkeypatch):
-    """Add a metric to the catalogue, as a developer would, for one test."""
-    metric = Metric(
-        name="root",
-        function=lambda scores, predictions: np.sqrt(squared_error(scores, predictions)),
-        title="root mean squared error",
-        label="root mean squared error (rating points)",
-        task="Root task",
-        decimals=2,
-        options=(),
-        of_level=True,
-        plugin=None,
-    )
-    monkeypatch.setitem(METRICS, metric.name, metric)
-    return metric.name
-
-
-def test_metrics_appear_in_all_tables_and_figures(tmp_path, absolute):
-    names = ("disagreement", "ndcg", absolute)
-    run = run_of(small_config(metrics=list(names)), only=["rls", "ranking_pursuit"])
-    assert run_into(run, tmp_path) == []
-    found = pd.read_csv(tmp_path / "repeats.csv")
-    assert set(found["metric"]) == set(names)
-    assert found.loc[found["metric"] == "ndcg", "test_error"].between(0, 1).all()
-    results = load_results(tmp_path)
-    text = to_markdown(all_tables([results]))
-    for name in names:
-        assert METRICS[name].task in text
-        assert METRICS[name].title in text
-    drawn = {figure.name for figure in draw_figures(results)}
-    assert {f"sparsity-{name}" for name in names} <= drawn
 
 
 def test_a_user_without_an_untied_pair_counts_one_half():

@@ -19,7 +19,6 @@ from rankpursuit.experiments.backends import experiment_from
 from rankpursuit.experiments.config import (
     Experiment,
     KernelSpec,
-    json_schema,
     parse_experiment,
 )
 from rankpursuit.experiments.evaluate import choose_parameters, evaluate_unit, tasks_of
@@ -30,7 +29,6 @@ from rankpursuit.experiments.registry import (
     ESTIMATORS,
     METHODS,
     METRICS,
-    MethodOptions,
     predict_grid,
 )
 from rankpursuit.reporting.figures import draw_figures
@@ -131,13 +129,6 @@ def test_a_plug_in_is_executed_once_and_again_when_its_source_has_changed(tmp_pa
 
 def digest_of(label):
     return parse_experiment(config_of(**{label: {}})).digest()
-
-
-def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
-    config = config_of(rls={"lambda": 1})
-    before = parse_experiment(config).digest()
-    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
-    assert parse_experiment(config).digest() == before
 
 
 IMPORTING = """
@@ -327,12 +318,6 @@ def test_a_plug_in_cannot_change_what_other_algorithms_and_metrics_get(
     assert set(result.results) == (set() if statement == "pass" else {"rls"})
 
 
-def test_a_plug_in_may_return_a_part_of_the_problem(tmp_path):
-    load_plugins([write(tmp_path, IN_PLACE.format(statement="pass", in_metric="pass"))])
-    config = config_of(plain={}) | {"kernel": {"widths": [1e-9, 4]}}  # many items are alike
-    evaluated(config, "plain")
-
-
 THREADED = """
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -373,11 +358,6 @@ def test_libraries_of_workers_have_one_thread(own_folder):
     assert run_into(run, own_folder / "run", n_jobs=2) == []
 
 
-def test_an_unknown_method_points_to_plug_ins():
-    with pytest.raises(ConfigError, match=r"algorithms\.mine: unknown algorithm; .*--plugin"):
-        parse_experiment(config_of(mine={}))
-
-
 def test_predictions_of_a_wrong_shape_are_the_failure_of_that_algorithm(tmp_path):
     text = PLAIN.format(name="plain", factor=1).replace("axis=-1)", "axis=-1)[:, :1]")
     load_plugins([write(tmp_path, text)])
@@ -407,11 +387,6 @@ def test_another_process_gets_experiments_and_plug_ins_as_text():
     assert done.stdout.strip() == experiment.digest()
     assert experiment_from(*sent) is experiment_from(*sent)
     install_plugins(plugin_sources())
-
-
-def test_the_schema_has_methods_without_required_options(tmp_path):
-    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
-    assert "plain" in json_schema()["properties"]["algorithms"]["properties"]
 
 
 def test_a_new_option_with_a_default_changes_no_digest():
@@ -538,10 +513,6 @@ def test_a_registered_estimator_gets_the_sizes_of_its_queries(tmp_path):
 def test_an_estimator_that_cannot_be_used_is_refused_with_its_key(options, said):
     with pytest.raises(ConfigError, match=rf"^algorithms\.ridge\.{said}"):
         parse_experiment(config_of(ridge=KERNEL_RIDGE | options))
-
-
-def test_options_of_a_method_without_options_are_its_name():
-    assert MethodOptions.keys() == ["method"]
 
 
 def test_results_of_a_plug_in_are_read_without_it(tmp_path):

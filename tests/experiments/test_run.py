@@ -109,12 +109,6 @@ def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
     assert contents(whole) == before
 
 
-def test_more_repeats_extend_a_run(whole, tmp_path):
-    run_small(tmp_path, small_config(repeats=1))
-    run_small(tmp_path)
-    assert contents(tmp_path) == contents(whole)
-
-
 def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_path, monkeypatch):
     experiment = parse_experiment(small_config())
     group = experiment.protocol.groups[0]
@@ -159,23 +153,6 @@ def test_seconds_do_not_depend_on_the_clock_of_the_machine(tmp_path, monkeypatch
     monkeypatch.setattr("time.time", iter(range(10**9, 0, -3600)).__next__)
     run_small(tmp_path, part=run_of(small_config(), only=["rls"], repeats=1))
     assert 0 <= json.loads((tmp_path / "provenance.json").read_text())["seconds"] < 600
-
-
-def test_users_of_a_unit_are_neighbours_in_their_number_of_ratings():
-    run = run_of(small_config())
-    ratings = ratings_of(run.experiment.data)
-    for (cell, role), units in run.plan.units.items():
-        users = [user for unit in units for user in unit.users]
-        assert np.all(np.diff(ratings.counts[users]) >= 0)
-        drawn = draw_users(
-            ratings,
-            run.experiment.protocol,
-            seed=run.experiment.seed,
-            group=cell.group,
-            repeat=cell.repeat,
-            role=role,
-        )
-        assert sorted(users) == sorted(drawn.tolist())
 
 
 @pytest.mark.parametrize("offset", ["raw", "training_mean"])
@@ -311,14 +288,6 @@ def test_units_that_a_run_lacks_are_computed_next_to_reused_ones(tmp_path):
         store.execute("DELETE FROM results WHERE chunk = 1")
     assert run_into(one, tmp_path / "shared", reusable=[(both, RunFolder(tmp_path / "both"))]) == []
     assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
-
-
-def test_nothing_is_reused_if_choices_depend_on_other_algorithms():
-    wide, narrow = (
-        parse_experiment(shared(*metrics, kernel=SHARED_WIDTH))
-        for metrics in (["disagreement", "squared_error"], ["disagreement"])
-    )
-    assert not can_reuse(narrow, wide, "rls")
 
 
 def test_a_shared_width_is_not_chosen_while_an_algorithm_lacks_its_hold_out_errors(

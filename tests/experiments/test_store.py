@@ -71,15 +71,6 @@ def test_the_version_of_the_other_code_is_named_if_it_differs(path, monkeypatch)
     Store(path, IDENTITY).close()  # of the same code
 
 
-def test_a_store_of_format_4_is_refused(tmp_path):
-    path = tmp_path / "results.sqlite"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-    connection.close()
-    with pytest.raises(StoreError, match="another version of rankpursuit: use --fresh"):
-        Store(path, IDENTITY)
-
-
 def test_a_file_that_is_not_a_store_is_refused(tmp_path):
     path = tmp_path / "results.sqlite"
     path.write_text("not a database, but long enough to look like one" * 100)

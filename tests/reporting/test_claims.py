@@ -231,12 +231,6 @@ def test_a_run_comes_before_another_of_its_table(tmp_path):
     assert {verdict.runs for verdict in judge_claims([two], others=[one])} == {(two,)}
 
 
-def test_verdicts_carry_their_numbers(tmp_path):
-    found = verdict(tmp_path / "a", "jester-pursuit-beats-regression", noise=0)
-    assert found.reason == "6 of 6 comparisons agree"
-    assert found.evidence[0].text == "20-40: Ranking Pursuit minus RLS -0.0150, p = 0.002"
-
-
 def test_a_verdict_has_a_size_with_an_interval_and_a_sentence(tmp_path):
     found = verdict(tmp_path / "a", "jester-pursuit-beats-regression", noise=0)
     assert found.size.replace("\u2212", "-") == "-0.0132 (-0.0132 to -0.0132)"

@@ -69,13 +69,6 @@ def test_metric_that_was_not_measured_has_no_figure(full, name):
     assert DRAW[name](full, "squared_error") is None
 
 
-def test_svg_is_the_same_each_time_and_has_no_date(full):
-    first, second = (to_svg(error_against_sparsity(full, METRIC)) for _ in range(2))
-    assert first == second
-    assert "date" not in first
-    assert "metadata" not in first
-
-
 def test_files_are_svg_and_png_and_the_same_each_time(full, tmp_path):
     for name in ("a", "b"):
         save(error_against_width(full, METRIC), tmp_path / name)
@@ -114,15 +107,6 @@ def test_ring_marks_where_the_holdout_error_is_lowest(full):
     rings = [line for axis in axes for line in axis.lines if line.get_markerfacecolor() == "none"]
     assert len(rings) == 4  # two pursuits, two groups
     assert {float(ring.get_xdata()[0]) for ring in rings} == {50.0}
-
-
-def test_rings_that_would_coincide_differ_in_size(full):
-    curves = full.curves.copy()
-    at_half = (curves["axis"] == "n_basis") & (curves["value"] == 0.5)
-    curves.loc[at_half, "holdout_error"] = 0.1
-    axis = error_against_basis(replace(full, curves=curves), METRIC).axes[0]
-    rings = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
-    assert len({ring.get_markersize() for ring in rings}) == len(rings) == 2
 
 
 @pytest.mark.parametrize("name", DRAW)

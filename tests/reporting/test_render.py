@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import write_results
 
-from rankpursuit.cli.tables import main
 from rankpursuit.reporting.render import (
-    FORMATS,
     Table,
     Value,
     to_csv,
@@ -92,11 +90,6 @@ def test_a_bar_in_a_cell_does_not_split_it():
     assert "| a\\|b |" in to_markdown([table])
 
 
-def test_the_command_offers_every_format():
-    (option,) = (one for one in main.params if one.name == "format_")
-    assert set(option.type.choices) == set(FORMATS)
-
-
 def test_latex_is_escaped_with_rules_of_booktabs():
     text = to_latex([TABLE])
     assert r"A \& B & \textbf{0.5} $\pm$ 0.1 & 50\% \\" in text
@@ -128,12 +121,6 @@ def test_csv_has_every_number_in_full_under_its_group():
         ("A & B", "20-40", "mean", "0.5"),
         ("C_1", "20-40", "mean", "-1.0"),
     ]
-
-
-def test_csv_names_the_group_of_published_figures():
-    cells = (Value("1"), Value("2", numbers={"published": 2.0}))
-    table = Table("t", "T", ("40-60", "paper"), {"P": {"a": cells}})
-    assert to_csv([table]).splitlines()[1] == "t,P,a,40-60,published,2.0"
 
 
 def test_all_tables_compile_with_a_real_latex(tmp_path):

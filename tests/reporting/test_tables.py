@@ -17,7 +17,6 @@ from rankpursuit.reporting.notes import (
 )
 from rankpursuit.reporting.render import to_latex, to_text
 from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.statistics import savings
 from rankpursuit.reporting.tables import (
     all_tables,
     claims_table,
@@ -120,11 +119,6 @@ def test_every_table_of_synthetic_ratings_says_so_in_its_title_and_below(run):
     assert not any("SYNTHETIC" in to_text([table]) for table in all_tables([run()]))
 
 
-@pytest.mark.parametrize("options", [{"n_users": 299}, {"repeats": 9}])
-def test_either_too_few_users_or_too_few_repeats_make_a_run_small(run, options):
-    assert not is_full_size(run(**options))
-
-
 def shipped(*overrides):
     """Return the config of Table 1 as shipped, with overrides, as plain values."""
     return load_experiment("jester_supervised", overrides).resolved()
@@ -166,14 +160,6 @@ def test_what_differs_from_the_shipped_config_stands_in_title_and_notes(run, ove
         (note,) = (note for note in table.notes if note.startswith("NOT the config as shipped"))
         assert f"{changed}: " in note
         assert note.endswith(f"{change}.")
-
-
-def test_many_changes_are_counted_in_the_title_and_listed_below(run):
-    keys = ["ties=untied", "seed=7", "tuning=own", "offset=training_mean", "protocol.fill=zero"]
-    table = error_table(run(config=shipped(*keys)))
-    assert " and 2 more (Table 1 of the paper)" in table.heading
-    note = " ".join(table.notes)
-    assert all(f"{key.partition('=')[0]}: " in note for key in keys)
 
 
 def test_size_and_name_are_no_changes_and_the_table_decides_what_is_compared(run):
@@ -239,19 +225,6 @@ def test_the_best_method_is_tested_against_each_baseline(run):
     assert list(table.blocks) == list(GROUPS)
 
 
-def test_baselines_are_neither_the_control_nor_tested_against_it(run):
-    others = ("RLS", "Matching Pursuit", "RankSVM", "RankRLS", "Sparse RankRLS")
-    rows = block(significance_table(run(baselines=BASELINES), "disagreement"))
-    assert list(rows)[:-2] == [f"Ranking Pursuit - {other}" for other in others]
-
-
-def test_no_verdict_depends_on_a_baseline(run):
-    plain, with_baselines = judge_claims([run()]), judge_claims([run(baselines=BASELINES)])
-    assert [(one.claim.id, one.outcome, one.reason) for one in plain] == [
-        (one.claim.id, one.outcome, one.reason) for one in with_baselines
-    ]
-
-
 def test_a_choice_that_is_mostly_on_the_edge_of_its_grid_is_named_with_the_grid(run):
     results = run()
     rows = results.repeats
@@ -262,10 +235,6 @@ def test_a_choice_that_is_mostly_on_the_edge_of_its_grid_is_named_with_the_grid(
     assert "Sparse RankRLS: basis functions, 27 of 30 (0.25 to 0.5)" in note
     assert "RLS: lambda" not in note
     assert not any("Mostly" in note for note in parameter_table(results).notes)
-
-
-def test_nothing_is_missing_from_a_whole_run(run):
-    assert missing_notes(run()) == ()
 
 
 @pytest.mark.parametrize(
@@ -321,12 +290,6 @@ def test_sparsity_is_the_share_and_what_is_saved(run):
     assert block(table)["RankRLS"][4].text == "+14%"
 
 
-def test_nothing_is_saved_to_a_method_without_basis_functions(run):
-    results = run(basis={"rank_svm": 0})
-    assert savings(results, "disagreement", "ranking_pursuit", "rank_svm") is None
-    assert block(sparsity_table(results))["Ranking Pursuit"][4].text == "–"  # noqa: RUF001
-
-
 def test_chosen_parameters_are_medians_and_edges_are_counted(run):
     rows = block(parameter_table(run()))
     assert texts(rows["RLS: width"]) == ["2^6 (1 of 10)"] * 3
@@ -343,12 +306,6 @@ def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
     assert difference.numbers["difference"] == pytest.approx(0.419 - 0.449)
     assert corrected.best
     assert corrected.numbers["p_holm"] > p_value.numbers["p"]
-
-
-def test_control_of_a_partial_run_is_one_that_has_results(run):
-    results = run(table=2, leave_out=lambda row: row["algorithm"].startswith("semi"))
-    first, *_ = block(significance_table(results, "disagreement"))
-    assert first == "Ranking Pursuit - RLS"
 
 
 def test_users_are_pairs_of_their_own(run):
@@ -384,12 +341,6 @@ def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
     assert list(claims) == ["t1-claims", "t2-claims"]
     told = [name for one in claims.values() for name in block(one)]
     assert sorted(told) == sorted(str(one.claim) for one in verdicts)
-
-
-def test_without_claims_there_is_no_table_of_them(run):
-    results = run(table=None)
-    ids = [table.id for table in all_tables([results])]
-    assert not any("claims" in id for id in ids)
 
 
 def test_captions_name_the_metric_and_the_data_and_headings_the_published_table(run):

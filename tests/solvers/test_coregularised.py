@@ -279,16 +279,6 @@ def test_alternating_search_ends_where_no_view_alone_does_better_mostly_at_the_b
     assert n_best >= 90
 
 
-@ANY_FITTING
-def test_agreement_that_weighs_more_brings_the_views_together(fitting):
-    views, nus = random_views(90, sizes=[8, 8], n_scored=30), [0.0, 1.0, 1e3, 1e6]
-    path = views.pursue(nus, 8, fitting=fitting)
-    apart = path.predict(views.unscored[0], 0) - path.predict(views.unscored[1], 1)
-    apart = np.square(views.unscored_root(apart[:, :, -1].swapaxes(1, 2))).sum(axis=(0, 1))
-    assert np.all(np.diff(apart) < 0.0)
-    assert apart[-1] < 1e-6 * apart[0]
-
-
 @st.composite
 def degenerate_views(draw):
     """Views of small integers: zero, equal and dependent columns, ties, lone points."""
@@ -400,15 +390,6 @@ def test_backfitted_choice_is_the_best_pair_for_the_refitted_residue():
             assert chosen == max(gains, key=gains.get)
             for v in range(2):
                 used[v].append(chosen[v])
-
-
-def test_cumulative_and_incremental_agree_on_the_first_step_and_then_differ():
-    views = random_views(95)
-    path, other = (views.pursue([1.0], 4, agreement=name) for name in AGREEMENTS)
-    assert np.array_equal(path.selected[:, :, 0], other.selected[:, :, 0])
-    np.testing.assert_allclose(path.cost[..., 1], other.cost[..., 1])
-    assert np.all(np.abs(path.cost[..., 2] - other.cost[..., 2]) > 1e-6)
-    assert np.all(np.diff(path.cost, axis=2) <= 1e-12)
 
 
 VALUES = arrays(np.float64, (3, 2, 5), elements=st.integers(-4, 4).map(float))
