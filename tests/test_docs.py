@@ -34,10 +34,6 @@ def test_example_runs_without_a_warning_and_draws(path, tmp_path):
     assert int(done.stdout.split("pictures: ")[1]) >= 1
 
 
-def test_there_are_ten_examples():
-    assert len(EXAMPLES) == 10
-
-
 @pytest.mark.parametrize("path", sorted((DOCS / "guide").glob("*.rst")), ids=lambda path: path.stem)
 def test_code_of_the_guide_does_what_it_says(path):
     assert doctest.testfile(str(path), module_relative=False).failed == 0

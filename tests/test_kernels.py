@@ -101,24 +101,6 @@ def test_widths_are_degenerate_exactly_where_the_kernel_is():
     assert from_identity[-1] < EPS < from_identity[:-1].min()
 
 
-def test_paper_grid_has_all_three_kinds_in_order():
-    squared = squared_distances(np.random.default_rng(3).normal(size=(20, 5)))
-    kinds = classify_widths(squared, gamma_from_width(2.0 ** np.arange(-30.0, 31.0))).tolist()
-    assert sorted(kinds, key=[IDENTITY, REGULAR, ONES].index) == kinds
-    assert set(kinds) == {IDENTITY, REGULAR, ONES}
-
-
-def test_duplicates_do_not_hide_a_degenerate_width():
-    X = 10.0 * np.random.default_rng(4).normal(size=(12, 300))
-    X[6:9] = X[:3]
-    assert classify_widths(squared_distances(X), [1e8]).tolist() == [IDENTITY]
-
-
-def test_all_points_equal_leaves_nothing_to_learn():
-    squared = squared_distances(np.full((4, 3), 0.1))
-    assert classify_widths(squared, [1e-9, 1.0, 1e9]).tolist() == [ONES] * 3
-
-
 def test_distances_of_whole_and_half_numbers_are_exact():
     rng = np.random.default_rng(4)
     points = rng.integers(2, 11, size=(60, 300)) / 2.0

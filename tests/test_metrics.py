@@ -223,13 +223,6 @@ def test_long_rankings_do_not_overflow_the_counters(n_points, ties, counted, mon
     assert error.tolist() == (expected / (2.0 * counted_pairs)).tolist()
 
 
-def test_forty_thousand_points_are_not_compared_one_by_one():
-    rng = np.random.default_rng(5)
-    scores, prediction = rng.normal(size=(2, 40_000))
-    tau = kendalltau(scores, prediction).statistic
-    assert disagreement_error(scores, prediction) == pytest.approx((1 - tau) / 2, abs=1e-12)
-
-
 def test_disagreement_without_ties_is_kendalls_tau_and_over_untied_pairs_somers_d():
     rng = np.random.default_rng(1)
     scores, prediction = rng.normal(size=(2, 40))
@@ -241,17 +234,6 @@ def test_disagreement_without_ties_is_kendalls_tau_and_over_untied_pairs_somers_
     error = disagreement_error(scores, prediction, ties="untied")
     # The pairs of somersd are those that differ in its first argument.
     assert error == pytest.approx((1.0 - somersd(scores, prediction).statistic) / 2.0, abs=1e-14)
-
-
-def test_tied_scores_distinguish_the_readings():
-    scores, prediction = [1.0, 1.0, 2.0], [0.0, 1.0, 2.0]
-    constant = [0.0, 0.0, 0.0]
-    assert disagreement_error(scores, constant, ties="all") == pytest.approx(1 / 3)
-    assert disagreement_error(scores, constant, ties="half") == 0.5
-    assert disagreement_error(scores, constant, ties="untied") == 0.5
-    assert disagreement_error(scores, prediction, ties="half") == pytest.approx(1 / 6)
-    assert disagreement_error(scores, prediction, ties="untied") == 0.0
-    assert disagreement_error(scores, prediction, ties="all") == pytest.approx(1 / 6)
 
 
 @SMALL
@@ -341,12 +323,6 @@ def test_a_constant_prediction_has_the_mean_over_random_orders(n_points):
         shuffled = metric(scores, random)
         error = shuffled.std() / np.sqrt(len(random))
         assert metric(scores, np.zeros(n_points)) == pytest.approx(shuffled.mean(), abs=5 * error)
-
-
-@pytest.mark.parametrize("metric", RELEVANCE)
-def test_a_group_of_one_relevant_point_is_right(metric):
-    assert metric([1], [5.0]) == 1.0
-    assert metric([1, 1, 0], [1, 2, 3], groups=[0, 1, 1]) == 0.75
 
 
 def test_exponential_gains_of_large_grades_do_not_overflow():

@@ -116,12 +116,6 @@ def test_output_gets_one_file_for_all_results(call, tmp_path):
     assert "Table 3 of the paper" in text
 
 
-def test_compare_adds_the_published_figures(call, tmp_path):
-    write_results(tmp_path / "one", repeats=2)
-    assert " diff. " in call("one", "--compare").stdout
-    assert " diff. " not in call("one").stdout
-
-
 TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the scores"
 
 

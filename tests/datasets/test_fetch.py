@@ -87,12 +87,6 @@ def test_a_good_answer_becomes_the_file(server, tmp_path):
     assert lines == [f"{file}: downloaded from {url}"]
 
 
-@pytest.mark.parametrize("progress", [True, False])
-def test_a_progress_bar_is_shown_only_on_request(server, tmp_path, capsys, progress):
-    download(data_set(server.serve("/a.zip", GOOD)), tmp_path, progress=progress)
-    assert ("100%" in capsys.readouterr().err) == progress
-
-
 def test_a_file_that_is_there_is_not_asked_for_again(server, tmp_path):
     (tmp_path / "a.zip").write_bytes(GOOD)
     lines = []
@@ -167,12 +161,6 @@ def archive(path: Path, members: dict[str, bytes]) -> Path:
     return path
 
 
-def test_the_one_member_is_read_without_unpacking(tmp_path):
-    file = archive(tmp_path / "a.zip", {"folder/x.dat": b"hello", "folder/README": b"no"})
-    assert read_member(file, "x.dat") == b"hello"
-    assert list(tmp_path.iterdir()) == [file]
-
-
 def test_names_of_members_that_point_outside_are_not_followed(tmp_path):
     (tmp_path / "inside").mkdir()
     file = archive(tmp_path / "inside" / "a.zip", {"../x.dat": b"fine", "/tmp/y": b"evil"})
@@ -244,13 +232,6 @@ def test_a_table_is_parsed_once(cache, source):
     assert len(cached_files(cache)) == 1
 
 
-def test_a_changed_source_is_parsed_again(cache, source):
-    parse = Parser()
-    cached_table("t", [source], parse)
-    source.write_text("two")
-    assert cached_table("t", [source], parse).values[0] == 2
-
-
 @pytest.mark.parametrize("keep", [0, 1, 100, -1])
 def test_a_truncated_table_is_parsed_again_and_replaced(cache, source, keep):
     parse = Parser()
@@ -319,15 +300,6 @@ def test_a_pickled_object_is_never_loaded(cache, source, tmp_path):
     cached_table("t", [source], parse)
     assert parse.calls == 2
     assert not (tmp_path / "sprung").exists()
-
-
-def test_a_failing_parser_leaves_nothing(cache, source):
-    def parse():
-        raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError):
-        cached_table("t", [source], parse)
-    assert not cache.exists()
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(cache, source):

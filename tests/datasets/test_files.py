@@ -95,11 +95,6 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path, text, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(DataNotFoundError, match=r"nowhere\.csv: no such file"):
-        load_ratings(tmp_path / "nowhere.csv")
-
-
 def test_any_character_can_separate_fields(tmp_path):
     for mark in ("\\", "^", "'", "$"):
         assert load_ratings(write(tmp_path, GOOD.replace(",", mark)), separator=mark).n_ratings == 3
@@ -170,11 +165,6 @@ def test_duplicates_can_be_merged(tmp_path, duplicates, values):
     assert load_ratings(file, duplicates=duplicates).values.tolist() == values
     with pytest.raises(DataError, match="duplicates: expected error, first or mean, got 'last'"):
         load_ratings(file, duplicates="last")
-
-
-def test_one_column_cannot_serve_twice(tmp_path):
-    with pytest.raises(DataError, match="three different columns"):
-        load_ratings(write(tmp_path, GOOD), item="user")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):

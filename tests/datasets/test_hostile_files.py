@@ -1,10 +1,9 @@
 """Odd ratings files are read as they stand; bad ones are refused with the line."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from rankpursuit.datasets import Ratings, load_jester, load_movielens, load_ratings
+from rankpursuit.datasets import load_jester, load_movielens, load_ratings
 from rankpursuit.errors import DataError, DataNotFoundError
 
 HEADER = b"user,item,rating\n"
@@ -55,12 +54,6 @@ def test_what_is_no_file_is_refused(tmp_path, monkeypatch, load, name):
     (tmp_path / "folder").mkdir()
     with pytest.raises((DataNotFoundError, DataError)):
         load(name)
-
-
-def test_labels_as_objects_have_the_checksum_of_labels_as_text():
-    rows = (["b", "a", "b"], ["x", "x", "y"], [1, 2, 3])
-    objects = Ratings.from_arrays(*(np.array(column, dtype=object) for column in rows))
-    assert objects.checksum() == Ratings.from_arrays(*rows).checksum()
 
 
 def test_a_parquet_column_of_another_type_is_no_rating(tmp_path):

@@ -85,10 +85,6 @@ def test_comments_blank_lines_and_all_kinds_of_numbers_are_read(tmp_path):
     assert (data.X.dtype, data.y.dtype, data.groups.dtype) == (np.float64, np.float64, np.int64)
 
 
-def test_a_mark_of_utf_8_before_the_text_is_passed_over(tmp_path):
-    assert load_letor(write(tmp_path, b"\xef\xbb\xbf" + GOOD.encode())).y[0] == 2
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_single_precision_and_sparse_matrices_on_request(tmp_path, sparse):
     file = write(tmp_path, GOOD)

@@ -61,15 +61,6 @@ def test_both_forms_of_fit_give_the_same_model(only_sums, estimator, fitting, pa
 
 
 @each_pursuit
-def test_one_group_larger_than_a_block_gives_the_same_model(only_sums, estimator):
-    X, y, _ = shuffled_groups()
-    model = clone(estimator).set_params(n_candidates=30, n_basis=12, fitting="backfit")
-    by_rows = clone(model).fit(X, y)
-    only_sums(True)
-    assert_same_model(clone(model).fit(X, y), by_rows)
-
-
-@each_pursuit
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_memory_map_is_never_in_memory_as_a_whole(tmp_path, only_sums, estimator, dtype):
     only_sums(True, 2**18)
@@ -132,18 +123,6 @@ def test_a_model_of_blocks_survives_a_pickle_and_goes_on(estimator):
     assert_same_model(
         pickle.loads(pickle.dumps(model)).partial_fit(*two), model.partial_fit(*two), 1e-12
     )
-
-
-@each_pursuit
-def test_path_parameters_may_change_between_blocks(estimator):
-    X, y, groups = sorted_groups()
-    one, two = array_blocks(X, y, groups, rows=200)
-    model = clone(estimator).set_params(n_candidates=20, n_basis=5, ridge=1.0, gamma=0.3)
-    model.partial_fit(*one)
-    model.set_params(n_basis=7, ridge=0.2, fitting="prefit").partial_fit(*two)
-    same = clone(estimator).set_params(**clone(model).get_params())
-    same.partial_fit(*one).partial_fit(*two)
-    np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-9)
 
 
 @each_pursuit
@@ -264,13 +243,6 @@ def test_a_block_without_labels_is_a_group_of_its_own(estimator):
     model = clone(estimator).set_params(n_candidates=20, n_basis=5)
     found = clone(model).fit_blocks(halves)
     assert_same_model(found, clone(model).fit(X, y, np.arange(300) // 150))
-
-
-def test_regression_takes_rows_of_a_group_in_any_block():
-    X, y, groups = shuffled_groups()
-    model = KernelMatchingPursuit(8, n_candidates=20, random_state=0)
-    found = clone(model).fit_blocks([(X[:99], y[:99], groups[:99]), (X[99:], y[99:], groups[99:])])
-    assert_same_model(found, clone(model).fit(X, y))
 
 
 def refusals():
@@ -425,14 +397,4 @@ def test_names_of_features_are_compared_between_gram_matrices(estimator):
     with pytest.raises(ValueError, match="feature 2 is"):
         one + model.block_gram(later[0][["a", "c", "b"]], *later[1:], candidates=candidates)
     model.fit_gram(one + model.block_gram(*later, candidates=candidates), candidates)
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
-
-
-@pytest.mark.filterwarnings("error::UserWarning")
-def test_candidates_without_names_go_with_any_columns():
-    X, y, groups = sorted_groups()
-    table, model = pd.DataFrame(X, columns=["a", "b", "c"]), RankingPursuit(5)
-    model.partial_fit(table, y, groups, candidates=X[:30])
-    model.fit_blocks([(table, y, groups)], candidates=X[:30])
-    model.fit_blocks([(X, y, groups)], candidates=table[:30])
     assert list(model.feature_names_in_) == ["a", "b", "c"]

@@ -56,13 +56,6 @@ def test_a_kernel_that_tells_nothing_apart_is_warned_of_in_one_line(estimator, g
     assert "StandardScaler" in told[0]
 
 
-def test_a_flat_kernel_is_also_warned_of_where_rows_come_in_blocks():
-    X, y, groups = unscaled_data()
-    model = RankingPursuit(5, gamma=1e3, n_candidates=20, random_state=0)
-    with pytest.warns(UserWarning, match=FLAT.format("0")):
-        model.partial_fit(X, y, groups)
-
-
 def learn_in_blocks(model, X, y, groups):
     return model.fit_blocks([(X, y, groups)])
 

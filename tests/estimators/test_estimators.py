@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from rankpursuit import (
     RLS,
     CombinedRankingRegressionPursuit,
-    KernelDictionary,
     KernelMatchingPursuit,
     PairDictionary,
     RankingPursuit,
@@ -76,31 +75,6 @@ def test_the_blend_has_both_pursuits_as_its_ends(data):
         end.fit(X, y, groups)
         np.testing.assert_array_equal(ours.basis_, end.basis_)
         np.testing.assert_allclose(ours.coef_, end.coef_, rtol=1e-9)
-
-
-def test_full_ridge_pursuit_is_rank_rls(data):
-    X, y, groups = data
-    pursuit = RankingPursuit(n_basis=1.0, fitting="backfit", ridge=0.7, gamma=1.0)
-    pursuit.fit(X, y, groups)
-    exact = RankRLS(alpha=0.7, gamma=1.0).fit(X, y, groups)
-    assert len(pursuit.basis_) == 40
-    np.testing.assert_allclose(pursuit.predict(X), exact.predict(X), rtol=1e-6, atol=1e-8)
-
-
-def test_sparse_rank_rls_on_all_points_is_rank_rls(data):
-    X, y, groups = data
-    sparse = SparseRankRLS(n_basis=1.0, alpha=0.7, gamma=1.0).fit(X, y, groups)
-    exact = RankRLS(alpha=0.7, gamma=1.0).fit(X, y, groups)
-    np.testing.assert_allclose(sparse.predict(X), exact.predict(X), rtol=1e-6, atol=1e-8)
-
-
-def test_candidates_bound_the_basis(data):
-    X, y, groups = data
-    model = RankingPursuit(n_basis=5, n_candidates=8, random_state=3).fit(X, y, groups)
-    again = RankingPursuit(n_basis=5, n_candidates=8, random_state=3).fit(X, y, groups)
-    other = RankingPursuit(n_basis=5, n_candidates=8, random_state=4).fit(X, y, groups)
-    np.testing.assert_array_equal(model.basis_, again.basis_)
-    assert set(model.basis_) != set(other.basis_)
 
 
 @pytest.mark.parametrize("estimator", [*PURSUITS, *made("SemiSupervisedRankingPursuit")], ids=id_of)
@@ -177,13 +151,6 @@ def test_a_model_that_was_saved_predicts_the_same_to_the_last_bit(data, estimato
                 assert part.flags["C_CONTIGUOUS"], name
 
 
-@pytest.mark.parametrize("estimator", RANK_ONLY, ids=id_of)
-def test_groups_of_one_beside_others_are_passed_over(data, estimator):
-    X, y, groups = data
-    alone = np.where(np.arange(40) < 5, 100 + np.arange(40), groups)
-    assert np.isfinite(clone(estimator).fit(X, y, alone).predict(X)).all()
-
-
 @pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
 def test_a_penalty_by_an_asymmetric_kernel_is_refused(data, estimator):
     _, y, groups = data
@@ -191,13 +158,6 @@ def test_a_penalty_by_an_asymmetric_kernel_is_refused(data, estimator):
     model = clone(estimator).set_params(kernel="precomputed", ridge=1.0)
     with pytest.raises(ValueError, match="kernel must be symmetric"):
         model.fit(kernel, y, groups)
-
-
-def test_kernels_in_single_precision_are_symmetric_enough(data):
-    X, y, groups = data
-    kernel = (X @ X.T).astype(np.float32)
-    kernel[3, 5] *= np.float32(1.0 + 1e-6)
-    RankRLS(kernel="precomputed").fit(kernel, y, groups)
 
 
 @pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
@@ -300,21 +260,6 @@ def test_a_code_far_from_the_other_values_of_a_column_is_warned_of_once(estimato
         assert sum("column(s)" in str(warning.message) for warning in warned) == 1
     for robust in ("additive", "auto"):
         RankingPursuitCV(n_basis=3, dictionary=robust, cv=2).fit(X, y)
-
-
-def test_blocks_with_far_values_are_warned_of():
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["age", "price"])
-    y, model = X["age"], RankingPursuit(n_basis=2, kernel="linear")
-    X.loc[3:6, "price"] = 1e9
-    with pytest.warns(UserWarning, match=r"1 column\(s\).*'price' .0.02 of the rows"):
-        model.fit_blocks([(X, y)], candidates=X)
-
-
-def test_a_dictionary_of_kernels_warns_of_far_values_too():
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    X[:4, 1] = 1e9
-    with pytest.warns(UserWarning, match=r"1 column\(s\).*: 1 \(0.02 of the rows, such as 1e\+09"):
-        KernelDictionary(20).fit(X)
 
 
 @pytest.mark.filterwarnings("error")

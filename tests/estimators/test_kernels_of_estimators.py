@@ -5,7 +5,6 @@ import pytest
 from all_estimators import ALL, id_of
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
@@ -54,13 +53,6 @@ def test_named_callable_and_precomputed_kernels_agree(data, estimator, kernel):
     assert given.X_basis_ is None
     precomputed = given.predict(values_of(kernel, X[test], X[train]))
     np.testing.assert_allclose(precomputed, named, rtol=1e-6, atol=1e-8 * scale)
-
-
-def test_kernel_objects_of_scikit_learn_are_callables(data):
-    X, y, _ = data
-    model = RankRLS(kernel=RBF(length_scale=2.0)).fit(X, y)
-    same = RankRLS(gamma=1 / 8).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", sorted(set(KERNELS) - {"additive_chi2", "sigmoid"}))
@@ -147,14 +139,3 @@ def test_indefinite_kernels_of_rank_svm_are_warned_of(data):
         model = RankSVM(C=1000.0, loss=loss, **INDEFINITE[0])
         with pytest.warns(ConvergenceWarning, match="positive definite"):
             model.fit(np.abs(X), y, groups)
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_kernels_in_any_layout_give_the_same_model_and_stay_as_they_are(data, order):
-    X, y, _ = data
-    for values in (X @ X.T + 1.0, np.tanh(3.0 * X @ X.T - 1.0)):
-        given = np.array(values, order=order)
-        model = RLS(kernel=lambda X, Y, given=given: given).fit(X, y)
-        expected = RLS(kernel="precomputed").fit(values, y)
-        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-9)
-        np.testing.assert_array_equal(given, values)

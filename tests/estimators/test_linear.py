@@ -33,16 +33,6 @@ def data():
 
 
 @each_model
-def test_coef_is_one_weight_for_each_feature(data, estimator):
-    X, y, groups = data
-    model = clone(estimator).fit(X, y, groups)
-    assert model.coef_.shape == (3,)
-    assert model.basis_.tolist() == [0, 1, 2]
-    assert model.X_basis_ is None
-    np.testing.assert_allclose(model.predict(2.0 * X), 2.0 * X @ model.coef_)
-
-
-@each_model
 def test_linear_models_fit_as_well_as_with_the_same_kernel_as_a_function(data, estimator):
     X, y, groups = data
     tight = {"tol": 1e-6} if "tol" in estimator.get_params() else {}
@@ -141,13 +131,3 @@ def test_pursuits_keep_their_points_and_predict_by_weights(data, estimator, monk
     assert model.X_basis_.shape == (2, 3)
     monkeypatch.setattr(model, "_basis_values", None)  # no kernel of the new points
     np.testing.assert_allclose(model.predict(X), X @ model.X_basis_.T @ model.coef_, atol=1e-12)
-
-
-@each_model
-def test_more_features_than_points_are_no_trouble(estimator):
-    rng = np.random.default_rng(0)
-    X, groups = rng.normal(size=(30, 100)), np.repeat([0, 1, 2], 10)
-    for points in (X, sp.csr_array(X)):
-        model = clone(estimator).fit(points, X[:, 0], groups)
-        assert model.coef_.shape == (100,)
-        assert model.predict(X) @ X[:, 0] > 0.0

@@ -65,14 +65,6 @@ def test_loaded_model_predicts_the_same_bits(estimator, tmp_path):
         again.plot(Figure().subplots())
 
 
-def test_precomputed_kernels_are_saved_without_points(tmp_path):
-    X, y, _ = data()
-    model = rankpursuit.RankRLS(kernel="precomputed").fit(X @ X.T, y)
-    model.save(tmp_path / "model")
-    again = rankpursuit.load_model(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict(X @ X.T), model.predict(X @ X.T))
-
-
 @EACH
 def test_predictions_in_blocks_are_those_of_all_rows(estimator, monkeypatch):
     X, y, groups = data()

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankpursuit import RankingPursuit, RankRLS, RankSVM, SparseRankRLS
+from rankpursuit import RankingPursuit, RankRLS, RankSVM
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import pursue
@@ -71,17 +71,6 @@ def test_rank_rls_of_pairs_solves_the_equations_of_every_pair(judged, n_pairs, s
     left = rows.T @ rows @ gaussian(X) + 0.3 * np.eye(30)
     expected = np.linalg.solve(left, rows.T @ target)
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("n_basis", [4, 28])
-def test_sparse_rank_rls_of_pairs_solves_the_equations_of_every_pair(judged, n_basis):
-    X, pairs, weights = judged
-    model = SparseRankRLS(n_basis, 0.3, gamma=4.0, random_state=0)
-    model.fit(X, pairs=pairs, weights=weights)
-    kernel, rows = gaussian(X, 4.0), rows_of(30, pairs, weights)
-    columns, inner = rows @ kernel[:, model.basis_], kernel[np.ix_(model.basis_, model.basis_)]
-    expected = np.linalg.solve(columns.T @ columns + 0.3 * inner, columns.T @ np.sqrt(weights))
-    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("fitting", ["basic", "backfit", "prefit"])

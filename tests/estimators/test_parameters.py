@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from all_estimators import BY_NAME, CLASSES
 
@@ -90,15 +89,6 @@ def test_a_value_of_no_known_kind_is_refused_for_every_parameter(data, cls):
             cls(**{name: NoSuchValue()}).fit(X, y, groups)
 
 
-@pytest.mark.parametrize(
-    "seed", [3, np.int64(3), np.random.default_rng(3), np.random.RandomState(3)]
-)
-def test_seeds_of_every_kind_are_taken(data, seed):
-    X, y, groups = data
-    model = BY_NAME["SparseRankRLS"](n_basis=5, random_state=seed).fit(X, y, groups)
-    assert len(set(model.basis_)) == 5
-
-
 @pytest.mark.parametrize(("n_candidates", "expected"), [(None, 100), (1000, 100), (60, 60)])
 def test_a_pursuit_has_a_hundred_functions_or_all_candidates_with_nothing_set(
     n_candidates, expected
@@ -145,12 +135,6 @@ def test_arrays_are_refused_as_lists_are(value, of_scores):
     points, scores = X.copy(), Y.copy()
     (scores if of_scores else points)[7] = value
     assert message(points, scores) == message(points.tolist(), scores.tolist())
-
-
-def test_arrays_make_an_estimator_forget_the_names_of_features():
-    model = RankRLS().fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
-    assert not hasattr(model.fit(X, Y), "feature_names_in_")
 
 
 WEIGHTED = [

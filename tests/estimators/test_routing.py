@@ -227,14 +227,6 @@ def test_groups_given_to_the_step_by_name_but_lost_to_its_score_are_told(data, e
         model.score(X, y, groups=groups)  # which scikit-learn drops without the routing
 
 
-def test_groups_that_a_search_without_routing_lost_are_told_when_its_model_is_scored(data):
-    X, y, groups = data
-    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
-    assert search.best_estimator_.n_groups_ == 1
-    with pytest.warns(UserWarning, match="within 5 groups but was fitted without groups"):
-        search.best_estimator_.score(X, y, groups)
-
-
 @each_ranker
 def test_nothing_is_told_where_no_groups_are_lost(data, estimator):
     X, y, groups = data

@@ -120,25 +120,6 @@ def test_shared_basis_chooses_the_same_points_for_all_views(data):
     assert not np.allclose(model.coef_[0], model.coef_[1])
 
 
-def test_without_unscored_points_the_views_agree_on_the_scored_ones(data):
-    X, _, y = data
-    apart, close = (
-        SemiSupervisedRankingPursuit(n_basis=6, nu=nu, random_state=0).fit(X, y)
-        for nu in (0.0, 100.0)
-    )
-    assert disagreement(close, X) < 0.5 * disagreement(apart, X)
-
-
-def test_score_passes_over_unscored_points(data):
-    X, y, truth = data
-    model = SemiSupervisedRankingPursuit(random_state=0).fit(X, y)
-    scored = ~np.isnan(y)
-    assert model.score(X, y) == model.score(X[scored], truth[scored])
-    groups = np.arange(36) % 2
-    model.fit(X, y, groups)
-    assert model.score(X, y, groups) == model.score(X[scored], truth[scored], groups[scored])
-
-
 def test_scores_that_cannot_be_learned_from_are_refused(data):
     X, y, _ = data
     model = SemiSupervisedRankingPursuit()

@@ -87,16 +87,6 @@ def test_the_paper_s_experiments_have_the_paper_s_protocol(path):
     assert experiment.metrics == reported
 
 
-def test_one_method_can_stand_twice():
-    algorithms = {
-        "ranking_pursuit": {"n_basis": 5},
-        "refitted": {"method": "ranking_pursuit", "n_basis": 5, "fitting": "backfit"},
-    }
-    experiment = parse_experiment({**SMALL, "algorithms": algorithms})
-    assert [spec.method for spec in experiment.algorithms.values()] == ["ranking_pursuit"] * 2
-    assert experiment.algorithms["refitted"].fitting == "backfit"
-
-
 def test_defaults_are_those_of_the_readme():
     experiment = parse_experiment(SMALL)
     readme = (CONFIGS / "README.md").read_text(encoding="utf-8")
@@ -147,13 +137,6 @@ def test_sections_merge_and_grids_and_data_replace(write):
     assert list(experiment.algorithms) == ["rank_svm"]
     assert experiment.algorithms["rank_svm"].C == (1, 3)
     assert experiment.algorithms["rank_svm"].loss == "squared_hinge"
-
-
-def test_a_chain_of_files_is_followed_and_a_base_may_be_used_twice(write):
-    write("repeats: 3\nalgorithms: {rls: {lambda: 1}}\n", "a/one.yaml")
-    write("extends: one.yaml\ndata: {name: jester}\nrepeats: 4\n", "a/two.yaml")
-    experiment = load_experiment(write("extends: a/two.yaml\nname: three\n"))
-    assert (experiment.name, experiment.repeats, experiment.data.name) == ("three", 4, "jester")
 
 
 def test_overrides_set_any_key():

@@ -8,8 +8,6 @@ from small_experiment import small_config
 
 import rankpursuit
 from rankpursuit.errors import ConfigError
-from rankpursuit.experiments import methods
-from rankpursuit.experiments import problem as problem_module
 from rankpursuit.experiments.config import parse_experiment, ratings_of
 from rankpursuit.experiments.problem import Problem, view_skills
 from rankpursuit.experiments.protocol import build_task, draw_users
@@ -182,18 +180,6 @@ def test_tasks_of_one_size_in_a_stack_are_each_as_alone(label):
         np.testing.assert_array_equal(sizes[own], expected)
 
 
-def test_only_neighbours_of_one_size_are_stacked_and_not_too_many(monkeypatch):
-    experiment = parse_experiment(small_config())
-    tasks = tasks_of_one_size(experiment)
-    size, n_train = len(tasks[0].items), len(tasks[0].train)
-    other = replace(tasks[0], test=tasks[0].test[:-1])
-    row = [*tasks, other, tasks[0]]
-    assert list(problem_module.in_stacks(row, 4)) == [tasks, [other], [tasks[0]]]
-    monkeypatch.setattr(problem_module, "_STACKED", 2 * 4 * size * n_train)
-    assert list(problem_module.in_stacks(tasks, 4)) == [tasks[:2], tasks[2:]]
-    assert list(problem_module.in_stacks(tasks, 400)) == [[task] for task in tasks]
-
-
 def test_one_kernel_stands_for_all_widths_that_leave_nothing_to_learn():
     experiment = parse_experiment(small_config())
     widths = (1e-6, 1e-4, 1e-3, 10.0, 20.0, 1e12, 1e13)
@@ -335,16 +321,6 @@ def test_skill_of_a_view_is_measured_on_the_scored_points_of_the_others():
         scores = problem.scores[0, others]
         expected = disagreement_error(scores, values[view][..., others], ties="half")
         np.testing.assert_allclose(found[view], 0.5 - expected)
-
-
-def test_views_without_skill_weigh_the_same_and_skill_makes_a_difference(monkeypatch):
-    task, spec = task_and_spec(views="loss", aggregation="weighted", ridge=[0, 1])
-    mean = predictions(task, spec.model_copy(update={"aggregation": "mean"})).values
-    assert not np.allclose(predictions(task, spec).values, mean)
-    monkeypatch.setattr(
-        methods, "view_skills", lambda _, own, values: np.zeros_like(values)[..., 0]
-    )
-    np.testing.assert_allclose(predictions(task, spec).values, mean, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("options", [{"views": "points"}, {"views": "loss", "n_views": 1}])

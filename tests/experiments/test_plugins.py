@@ -105,16 +105,6 @@ def test_the_plug_in_of_the_guide_runs_end_to_end(tmp_path):
     assert set(curves.loc[curves["algorithm"] == "smoothing", "axis"]) == {"width", "power"}
 
 
-def test_a_method_without_a_width_has_none_in_the_results(tmp_path):
-    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
-    config = config_of(plain={}, rls={"lambda": [1, 2]})
-    assert run_into(run_of(config), tmp_path) == []
-    rows = pd.read_csv(tmp_path / "repeats.csv").set_index("algorithm")
-    assert rows.loc["plain", ["width", "on_edge"]].isna().all(axis=None)
-    assert rows.loc["rls", "width"].notna().all()
-    assert "plain" not in set(pd.read_csv(tmp_path / "curves.csv")["algorithm"])
-
-
 def test_a_plug_in_is_executed_once_and_again_when_its_source_has_changed(tmp_path):
     path = write(tmp_path, PLAIN.format(name="plain", factor=1))
     load_plugins([path])
@@ -440,23 +430,6 @@ def test_an_estimator_with_features_has_no_width_and_words_have_no_edge(tmp_path
     assert rows["param_weights"].isin(grid["weights"]).all()
     assert rows["width"].isna().all()
     assert set(pd.read_csv(tmp_path / "curves.csv")["axis"]) == {"param_n_neighbors"}
-
-
-def test_a_random_estimator_gives_the_same_numbers_again():
-    name = "sklearn.ensemble.ExtraTreesRegressor"
-    config = config_of(trees={"method": "estimator", "class": name, "params": {"n_estimators": 3}})
-    first, second = (evaluated(config, "trees")[0].sums for _ in range(2))
-    for metric, sums in first.items():
-        np.testing.assert_array_equal(sums, second[metric])
-
-
-def test_a_ranker_of_this_package_gets_its_query_and_reports_its_basis():
-    grid = {"n_basis": [2, 3]}
-    config = config_of(
-        mine={"method": "estimator", "class": "rankpursuit.RankingPursuit", "grid": grid}
-    )
-    _, tested, _ = evaluated(config, "mine")
-    assert {user.n_basis for user in tested.users} <= {2, 3}
 
 
 def test_lightgbm_s_ranker_of_the_guide_runs_through_a_plug_in():

@@ -146,15 +146,6 @@ def test_items_are_split_without_loss_or_overlap(scored_share):
         assert sorted([*task.scored, *task.unscored]) == task.train.tolist()
 
 
-def test_the_supervised_setting_scores_all_of_the_same_training_items():
-    user = draw_users(TABLE, PROTOCOL, **KEY)[0]
-    half = build_task(TABLE, PROTOCOL, **KEY, user=user)
-    full = build_task(TABLE, changed(PROTOCOL, scored_share=None), **KEY, user=user)
-    assert same(half, full, ("reference", "features", "scores", "train", "test"))
-    assert np.array_equal(full.scored, full.train)
-    assert full.unscored.size == 0
-
-
 def test_reference_users_are_distinct_members_of_the_group_without_the_user():
     group, protocol = (30, 60), changed(PROTOCOL, groups=((30, 60),))
     key = KEY | {"group": group}

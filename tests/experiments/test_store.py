@@ -64,13 +64,6 @@ def test_a_store_of_an_earlier_version_is_refused_and_kept(path, monkeypatch):
     assert path.read_bytes() == before
 
 
-def test_the_version_of_the_other_code_is_named_if_it_differs(path, monkeypatch):
-    monkeypatch.setattr("rankpursuit.__version__", "9.9")
-    with pytest.raises(StoreError, match=rf"of rankpursuit {__version__} \(here 9\.9\); since"):
-        Store(path, IDENTITY._replace(code="other"))
-    Store(path, IDENTITY).close()  # of the same code
-
-
 def test_a_file_that_is_not_a_store_is_refused(tmp_path):
     path = tmp_path / "results.sqlite"
     path.write_text("not a database, but long enough to look like one" * 100)

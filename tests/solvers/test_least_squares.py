@@ -215,14 +215,6 @@ def test_features_of_any_unit_have_their_weights():
     np.testing.assert_allclose(weights * units, true, rtol=1e-6)
 
 
-def test_features_that_repeat_each_other_share_their_weight():
-    X, scores, _ = points()
-    twice = np.column_stack([X, X])
-    weights = rls_weights(twice, scores, 1e-30, Pointwise(30))
-    expected = rls_weights(X, scores, 1e-30, Pointwise(30))
-    np.testing.assert_allclose(weights, np.tile(expected / 2.0, 2), rtol=1e-6)
-
-
 @EACH_LAMBDA
 @pytest.mark.parametrize(("n_features", "size"), [(4, 10), (4, 3), (50, 10)])
 def test_a_subset_restricts_the_weights_to_what_it_spans(lam, n_features, size):
@@ -293,14 +285,6 @@ def test_nearest_scores_are_the_least_squares_solution(problem):
     expected = np.linalg.lstsq(rows, np.sqrt(weights), rcond=None)[0]
     scores = nearest_scores(n_points, add_up(pairs, weights))
     np.testing.assert_allclose(rows @ scores, rows @ expected, atol=1e-10)
-
-
-def test_judges_who_disagree_meet_at_the_weighted_mean():
-    edges = add_up(np.array([(2, 0), (0, 2), (2, 0)]), np.array([1.0, 0.5, 2.5]))
-    assert edges.pairs.tolist() == [[0, 2]]
-    assert edges.weights.tolist() == [4.0]
-    assert edges.differences.tolist() == [-0.75]
-    assert nearest_scores(3, edges).tolist() == [0.0, 0.0, 0.75]
 
 
 @pytest.mark.parametrize("n_points", [50, 3000])
