@@ -1,7 +1,9 @@
 """The documentation: its examples and the code of its guide run, its reference lists everything."""
 
+import contextlib
 import doctest
 import importlib
+import io
 import os
 import re
 import subprocess
@@ -77,3 +79,20 @@ def test_reference_lists_nothing_that_is_not_there():
             names.append((module, line.strip()))
     assert names
     assert [name for module, name in names if not hasattr(module, name)] == []
+
+
+PAGES = [ROOT / "README.md", ROOT / "docs" / "library.md"]
+EXAMPLE = re.compile(r"<!-- tested -->\n```python\n(.*?)```\n```text\n(.*?)```", re.DOTALL)
+
+
+PRINTED = [
+    example for page in PAGES for example in EXAMPLE.findall(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("code", "output"), PRINTED, ids=["readme", "library", "blocks"])
+def test_an_example_prints_what_it_says(code, output):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "example", "exec"), {})
+    assert printed.getvalue() == output

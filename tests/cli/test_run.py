@@ -86,11 +86,6 @@ def test_an_edited_package_does_not_resume_what_it_did_not_compute(config, tmp_p
     assert run(config, tmp_path, *options, **settings).returncode == 0
 
 
-def test_a_folder_that_cannot_be_written_is_told(config, tmp_path):
-    (tmp_path / "small").write_text("in the way")
-    assert_refused(run_here(config, tmp_path), "cannot write", "small")
-
-
 def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     finished = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *SMALL)
     assert finished.returncode == 0

@@ -106,16 +106,6 @@ def test_a_format_is_printed_and_no_file_written(call, tmp_path, name, start):
     assert sorted(folder.iterdir()) == before
 
 
-def test_output_gets_one_file_for_all_results(call, tmp_path):
-    write_results(tmp_path / "one", table=1, repeats=2)
-    write_results(tmp_path / "two", table=3, repeats=2)
-    assert call("one", "two", "--output", "deep/out", "--format", "md").exit_code == 0
-    assert [path.name for path in (tmp_path / "deep/out").iterdir()] == ["tables.md"]
-    text = (tmp_path / "deep/out/tables.md").read_text(encoding="utf-8")
-    assert "Table 1 of the paper" in text
-    assert "Table 3 of the paper" in text
-
-
 TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the scores"
 
 
@@ -127,21 +117,6 @@ def test_a_claim_about_a_table_that_is_nowhere_is_left_out_and_said(call, tmp_pa
     text = (folder / "tables.md").read_text(encoding="utf-8")
     assert f"- {said}" in text
     assert f"| {TWO_TABLES} " not in text
-
-
-def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
-    write_results(tmp_path / "results" / "a")
-    write_results(tmp_path / "results" / "b", errors={"ranking_pursuit": 0.6})
-    assert call("results").exit_code == 0
-    verdicts = [
-        next(
-            line.split("|")[2].strip()
-            for line in (tmp_path / "results" / name / "tables.md").read_text("utf-8").splitlines()
-            if line.startswith("| Table 1: Supervised, ranking pursuit does better")
-        )
-        for name in "ab"
-    ]
-    assert verdicts == ["holds", "does not hold"]
 
 
 @pytest.mark.parametrize("words", [(), ("nowhere",), ("one", "--control", "svm")])
@@ -162,10 +137,3 @@ def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path
     )
     (tmp_path / "mine.yaml").touch()
     assert call("mine.yaml").stderr.startswith("error: mine.yaml: not a folder of results; ")
-
-
-def test_wide_tables_of_latex_span_two_columns(call, tmp_path):
-    folder = write_results(tmp_path / "one", repeats=2)
-    assert r"\begin{table*}" in call("one", "--format", "tex", "--wide").stdout
-    assert call("one", "--wide").exit_code == 0
-    assert r"\end{table*}" in (folder / "tables" / "one-errors.tex").read_text(encoding="utf-8")

@@ -1,5 +1,3 @@
-import zipfile
-
 import pytest
 
 from rankpursuit.datasets import load_jester
@@ -63,14 +61,6 @@ def test_a_spreadsheet_of_another_kind_is_refused(write_jester, jester_row, chan
     good = jester_row({1: 1})
     folder = write_jester([good], [good, change(good)], [good])
     with pytest.raises(DataError, match=r"1_2\.zip: not an \.xls file with 101 columns of numbers"):
-        load_jester(folder)
-
-
-def test_a_member_that_is_no_spreadsheet_is_refused(write_jester, jester_row):
-    folder = write_jester(*[[jester_row({1: 1})]] * 3)
-    with zipfile.ZipFile(folder / "jester_dataset_1_1.zip", "w") as archive:
-        archive.writestr("jester-data-1.xls", b"not a spreadsheet at all")
-    with pytest.raises(DataError, match=r"1_1\.zip: not an \.xls"):
         load_jester(folder)
 
 

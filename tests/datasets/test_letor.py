@@ -5,11 +5,9 @@ import io
 
 import numpy as np
 import pytest
-from all_estimators import PURSUITS, id_of
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import SMALL
-from sklearn.base import clone
 from sklearn.datasets import load_svmlight_file
 
 from rankpursuit.datasets import letor, letor_blocks, load_letor
@@ -29,17 +27,6 @@ def write(folder, text, name="train.txt"):
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return file
-
-
-def rows_of(n_rows, n_features=3, per_query=4):
-    """Return the text of a made-up file."""
-    rng = np.random.default_rng(0)
-    return "".join(
-        f"{rng.integers(3)} qid:{i // per_query} "
-        + " ".join(f"{j}:{rng.random():.6f}" for j in range(1, n_features + 1))
-        + " #doc\n"
-        for i in range(n_rows)
-    )
 
 
 @st.composite
@@ -103,15 +90,6 @@ def test_files_packed_by_gzip_are_unpacked(tmp_path):
         write(tmp_path, gzip.compress(GOOD.encode(), mtime=0), "a.txt.gz"),
     )
     np.testing.assert_array_equal(load_letor(packed).X, load_letor(plain).X)
-
-
-def test_several_files_follow_one_another_and_share_the_width(tmp_path):
-    first = write(tmp_path, "1 qid:1 1:1\n0 qid:1 2:1\n", "1.txt")
-    second = write(tmp_path, "2 qid:2 5:7\n", "2.txt")
-    data = load_letor([first, str(second)])
-    assert data.X.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 7]]
-    assert data.groups.tolist() == [1, 1, 2]
-    assert load_letor([first, second], n_features=9).X.shape == (3, 9)
 
 
 def test_query_ids_of_any_length_are_exact(tmp_path):
@@ -290,43 +268,3 @@ def test_the_real_parts_are_what_scikit_learn_reads(real_letor):
         np.testing.assert_array_equal(data.groups, queries)
         blocks = list(letor_blocks(file, rows=500))
         np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), data.X)
-
-
-each_pursuit = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
-
-
-def made_lines(n_rows=200, per_query=7):
-    """Return lines of a file, with three features."""
-    rng = np.random.default_rng(0)
-    found = []
-    for row in range(n_rows):
-        x = rng.random(3)
-        grade = int(2 * x[0] + x[1] > 1.0) + int(x[2] > 0.7)
-        features = " ".join(f"{number}:{value:.4f}" for number, value in enumerate(x, start=1))
-        found.append(f"{grade} qid:{row // per_query} {features}\n")
-    return found
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text):
-        path = tmp_path / "train.txt"
-        path.write_text("".join(text))
-        return path
-
-    return write
-
-
-def model_of(estimator=PURSUITS[1]):
-    return clone(estimator).set_params(n_basis=8, n_candidates=40, fitting="backfit", gamma="scale")
-
-
-@each_pursuit
-@pytest.mark.parametrize("rows", [10, 64, 1000])
-def test_blocks_of_a_file_give_the_model_of_all_its_rows(file, estimator, rows):
-    path = file(made_lines())
-    found = model_of(estimator).fit_blocks(letor_blocks(path, rows=rows))
-    data = load_letor(path)
-    expected = model_of(estimator).fit(*data)
-    np.testing.assert_array_equal(found.basis_, expected.basis_)
-    np.testing.assert_allclose(found.predict(data.X), expected.predict(data.X), atol=1e-9)

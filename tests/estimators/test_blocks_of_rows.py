@@ -141,14 +141,6 @@ def test_weights_of_further_groups_may_be_added_between_blocks(estimator):
 
 
 @each_pursuit
-def test_a_model_of_all_blocks_keeps_no_sums(estimator):
-    X, y, groups = sorted_groups()
-    model = clone(estimator).set_params(n_candidates=200, n_basis=5)
-    model.fit_blocks(array_blocks(X, y, groups, rows=100))
-    assert len(pickle.dumps(model)) < 20_000  # the sums of 200 candidates are 320,000 bytes
-
-
-@each_pursuit
 def test_gram_matrices_of_blocks_add_up_to_the_model_of_all_rows(estimator):
     X, y, groups = sorted_groups()
     model = clone(estimator).set_params(n_basis=10, ridge=0.1)
@@ -337,13 +329,6 @@ def test_blocks_that_can_be_read_once_need_candidates():
     assert_same_model(by_function, clone(by_function).fit(X, y, groups))
 
 
-def test_a_callable_that_opens_the_blocks_only_once_is_refused():
-    X, y, groups = sorted_groups()
-    opened = iter(array_blocks(X, y, groups))
-    with pytest.raises(ValueError, match="300 rows when they were first read and 0 the second"):
-        RankingPursuit(5).fit_blocks(lambda: opened)
-
-
 @each_pursuit
 def test_candidates_that_do_not_fit_are_refused(estimator):
     X, y, groups = sorted_groups()
@@ -365,12 +350,6 @@ def test_a_precomputed_kernel_has_no_blocks(estimator):
             learn(np.eye(3), np.ones(3))
 
 
-def test_kernel_values_that_are_not_finite_are_refused():
-    X, y, _ = sorted_groups()
-    with pytest.raises(ValueError, match="values of the kernel 'poly' must be finite"):
-        KernelMatchingPursuit(kernel="poly", degree=99, gamma=1.0).partial_fit(1e9 * X, y)
-
-
 @each_pursuit
 def test_columns_in_another_order_than_the_candidates_are_refused(estimator):
     X, y, groups = sorted_groups()
@@ -386,15 +365,3 @@ def test_columns_in_another_order_than_the_candidates_are_refused(estimator):
         with pytest.raises(ValueError, match=message):
             learn()
     assert not hasattr(model, "coef_")
-
-
-@each_pursuit
-def test_names_of_features_are_compared_between_gram_matrices(estimator):
-    X, y, groups = sorted_groups()
-    table, candidates, model = pd.DataFrame(X, columns=["a", "b", "c"]), X[:30], clone(estimator)
-    one = model.block_gram(table[:150], y[:150], groups[:150], candidates=candidates)
-    later = table[150:], y[150:], groups[150:] + 100
-    with pytest.raises(ValueError, match="feature 2 is"):
-        one + model.block_gram(later[0][["a", "c", "b"]], *later[1:], candidates=candidates)
-    model.fit_gram(one + model.block_gram(*later, candidates=candidates), candidates)
-    assert list(model.feature_names_in_) == ["a", "b", "c"]

@@ -96,28 +96,6 @@ def test_a_warning_points_to_the_line_that_called_the_package(case, way):
     assert places == {__file__}
 
 
-@pytest.mark.parametrize("pipeline", [False, True])
-def test_a_warning_of_score_points_to_the_line_that_called_it(pipeline):
-    X, y, groups = unscaled_data()
-    model = make_pipeline(StandardScaler(), RankRLS()) if pipeline else RankRLS()
-    with sklearn.config_context(enable_metadata_routing=True):
-        model.fit(X, y)
-        with pytest.warns(match="fitted without groups") as caught:
-            model.score(X, y, groups=groups)
-    assert [record.filename for record in caught] == [__file__]
-
-
-def test_a_few_huge_values_that_leave_the_others_alike_are_warned_of():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(100, 2))
-    X[:5] *= 1e8
-    with pytest.warns(UserWarning, match=FLAT.format("0 or 1")):
-        RankRLS(gamma=1e-13).fit(X, X[:, 0])
-    X[1:5] /= 1e8
-    with pytest.warns(UserWarning, match=FLAT.format("0 or 1")):
-        RankRLS().fit(X, X[:, 0])
-
-
 @pytest.mark.parametrize("kernel", ["linear", "poly", "cosine", "sigmoid", "precomputed"])
 def test_kernels_of_other_values_are_not_warned_of(kernel):
     X = np.eye(20)

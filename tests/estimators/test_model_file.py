@@ -127,13 +127,6 @@ def test_saves_at_the_same_time_leave_a_whole_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_weights_of_groups_are_kept(tmp_path):
-    X, y, groups = data()
-    model = rankpursuit.RankingPursuit(group_weight={0: 1.0, 1: 2.0}).fit(X, y, groups)
-    model.save(tmp_path / "model")
-    assert rankpursuit.load_model(tmp_path / "model").group_weight == {0: 1.0, 1: 2.0}
-
-
 # What a search and its model may hold
 
 UNION = rankpursuit.UnionDictionary(

@@ -93,26 +93,6 @@ def test_ranking_pursuit_of_pairs_is_the_pursuit_of_every_pairs_difference(
     np.testing.assert_allclose(np.diff(model.cost_), np.diff(path.cost[0]), rtol=1e-6)
 
 
-@each_ranker
-def test_a_repeated_pair_is_one_of_twice_the_weight(judged, estimator):
-    X, pairs, weights = judged
-    twice = clone(estimator).fit(
-        X, pairs=np.concatenate([pairs, pairs]), weights=np.concatenate([weights, weights])
-    )
-    double = clone(estimator).fit(X, pairs=pairs, weights=2.0 * weights)
-    np.testing.assert_allclose(twice.predict(X), double.predict(X), rtol=1e-8, atol=1e-10)
-
-
-@each_squared
-def test_a_level_of_the_scores_costs_no_digits(data, estimator):
-    X, y, groups = data
-    pairs = GroupPreferences(groups).pairs()
-    exact = np.round(64 * y) / 64
-    before = clone(estimator).fit(X, exact, pairs=pairs).predict(X)
-    after = clone(estimator).fit(X, exact + 2.0**30 * groups, pairs=pairs).predict(X)
-    np.testing.assert_array_equal(after, before)
-
-
 @pytest.mark.parametrize("loss", get_args(Loss))
 def test_rank_svm_of_the_ordered_pairs_of_the_groups_is_that_of_the_groups(data, loss):
     X, y, groups = data

@@ -7,7 +7,6 @@ import pytest
 from all_estimators import BY_NAME, CLASSES
 
 import rankpursuit
-from rankpursuit import RankingPursuit, RankRLS
 
 COMBINED, SEMI = "CombinedRankingRegressionPursuit", "SemiSupervisedRankingPursuit"
 BAD = {
@@ -100,41 +99,6 @@ def test_a_pursuit_has_a_hundred_functions_or_all_candidates_with_nothing_set(
         warnings.simplefilter("error")
         model.fit(X, X[:, 0] + rng.normal(size=150), groups)
     assert len(model.basis_) == expected
-
-
-def test_the_pursuit_with_nothing_set_is_the_refitted_regularised_weighted_one(data):
-    X, y, groups = data
-    said = BY_NAME["RankingPursuit"](
-        n_basis=40, fitting="backfit", ridge=1.0, group_weight="equal", n_candidates=1000
-    ).fit(X, y, groups)
-    np.testing.assert_array_equal(
-        BY_NAME["RankingPursuit"]().fit(X, y, groups).predict(X), said.predict(X)
-    )
-
-
-RNG = np.random.default_rng(0)
-X, Y = RNG.integers(-9, 10, size=(20, 3)) / 2.0, RNG.normal(size=20)
-
-
-def message(X, y):
-    with pytest.raises((TypeError, ValueError)) as caught:
-        RankRLS().fit(X, y)
-    return str(caught.value)
-
-
-def test_arrays_give_the_model_of_lists():
-    short, long = RankingPursuit().fit(X, Y), RankingPursuit().fit(X.tolist(), Y.tolist())
-    assert vars(short).keys() == vars(long).keys()
-    assert short.n_features_in_ == long.n_features_in_ == 3
-    assert np.array_equal(short.predict(X), long.predict(X))
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("of_scores", [False, True])
-def test_arrays_are_refused_as_lists_are(value, of_scores):
-    points, scores = X.copy(), Y.copy()
-    (scores if of_scores else points)[7] = value
-    assert message(points, scores) == message(points.tolist(), scores.tolist())
 
 
 WEIGHTED = [

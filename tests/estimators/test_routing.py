@@ -1,13 +1,15 @@
 """Groups on their way through scikit-learn: where they arrive, and where their loss is told."""
 
-import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from all_estimators import ALL, CROSS_VALIDATED, RANK_ONLY, id_of, made
 from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
+from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,12 +19,15 @@ from rankpursuit import (
     RankRLS,
     SemiSupervisedRankingPursuit,
     group_scorer,
+    groups_from_sizes,
     kendall_scorer,
     map_scorer,
     mrr_scorer,
     ndcg_scorer,
+    sizes_from_groups,
 )
 from rankpursuit.metrics import (
+    disagreement_error,
     kendall_tau,
     mean_average_precision,
     mean_reciprocal_rank,
@@ -132,13 +137,6 @@ def test_scorers_and_pipelines_pass_groups_to_predict(routing, data, name):
         cross_val_predict(model, X, y, cv=GroupKFold(2), params={"groups": groups})
 
 
-def test_groups_for_splitting_only_do_not_scale_in_groups(data):
-    X, y, groups = data
-    model = RankingPursuit(4, scale="group")
-    with pytest.raises(ValueError, match=r"needs the groups .*enable_metadata_routing=True"):
-        cross_val_predict(model, X, y, groups=groups, cv=GroupKFold(2))
-
-
 @each_scorer
 def test_a_point_without_a_score_is_left_out_and_no_failure(routing, data, name):
     X, y, groups = data
@@ -172,15 +170,6 @@ def test_a_scorer_that_no_groups_reach_refuses_and_tells_the_remedy(data, name):
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
 
 
-def test_a_scorer_of_whole_test_sets_needs_no_groups(data):
-    X, y, _ = data
-    model = RankRLS().fit(X, y)
-    found = ndcg_scorer(k=4, gain="shifted", grouped=False)(model, X, y)
-    assert found == 1 - ndcg_error(y, model.predict(X), k=4, gain="shifted")
-    found = cross_validate(model, X, y, scoring=kendall_scorer(grouped=False))
-    assert np.isfinite(found["test_score"]).all()
-
-
 def test_a_scorer_of_whole_test_sets_lets_the_splitter_have_the_groups(routing, data):
     X, y, groups = data
     scorer = kendall_scorer(grouped=False)
@@ -195,12 +184,6 @@ def test_what_an_ndcg_scorer_counts_for_an_empty_group(routing):
     model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], groups)
     for empty, expected in ((1.0, 1.0), (0.0, 0.5), (None, 1.0)):
         assert ndcg_scorer(empty=empty)(model, X, y, groups=groups) == expected
-
-
-@each_scorer
-def test_a_scorer_can_be_pickled_and_cloned(name):
-    scorer, _ = SCORERS[name]
-    assert repr(pickle.loads(pickle.dumps(scorer))) == repr(scorer)
 
 
 @pytest.mark.parametrize(
@@ -219,15 +202,6 @@ def test_wrong_options_are_refused_before_any_fold(make, options, said):
 
 
 @each_ranker
-def test_groups_given_to_the_step_by_name_but_lost_to_its_score_are_told(data, estimator):
-    X, y, groups = data
-    model = make_pipeline(StandardScaler(), clone(estimator))
-    model.fit(X, y, **{f"{model.steps[-1][0]}__groups": groups})
-    with pytest.raises(ValueError, match="fitted to 5 groups but is scored without groups"):
-        model.score(X, y, groups=groups)  # which scikit-learn drops without the routing
-
-
-@each_ranker
 def test_nothing_is_told_where_no_groups_are_lost(data, estimator):
     X, y, groups = data
     with warnings.catch_warnings():
@@ -240,16 +214,6 @@ def test_nothing_is_told_where_no_groups_are_lost(data, estimator):
         assert model.n_groups_ == 5
         model.score(X, y, groups)
         model.score(X[:8], y[:8], groups[:8])
-
-
-@each_ranker
-def test_a_score_of_other_lengths_is_refused(data, estimator):
-    X, y, groups = data
-    model = clone(estimator).fit(X, y, groups)
-    with pytest.raises(ValueError, match="y has 39 scores for 40 samples"):
-        model.score(X, y[1:], groups)
-    with pytest.raises(ValueError, match="one label for each of the 40 samples; got 39"):
-        model.score(X, y, groups[1:])
 
 
 @pytest.mark.parametrize("name", ["RankRLS", "RankSVM"])
@@ -291,3 +255,94 @@ def test_groups_that_reach_fit_by_another_name_are_not_lost(data):
             RankRLS(), X, y, groups=groups, cv=folds, params={"groups": groups}, scoring="r2"
         )
     assert search.best_estimator_[-1].n_groups_ == 5
+
+
+@pytest.fixture
+def liked():
+    """Points that are liked or not, so that half of the pairs are tied, in four groups."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + rng.normal(scale=0.7, size=80) > 0.0).astype(float)
+    return X, y, np.repeat(np.arange(4), 20)
+
+
+def test_the_score_of_a_ranker_and_its_scorer_are_one_number(routing, liked):
+    X, y, groups = liked
+    model = RankRLS().fit(X, y, groups)
+    assert group_scorer()(model, X, y, groups=groups) == model.score(X, y, groups)
+    assert group_scorer()(model, X, y, groups=groups) != group_scorer(ties="half")(
+        model, X, y, groups=groups
+    )
+
+
+def test_points_of_different_groups_are_never_compared_by_accident(routing, liked):
+    X, y, groups = liked
+    model = RankRLS().fit(X, y + 10.0 * groups, groups)
+    with pytest.raises(ValueError, match="groups did not reach the scorer"):
+        group_scorer()(model, X, y)
+    with pytest.raises(ValueError, match="groups did not reach the scorer"):
+        permutation_importance(model, X, y, scoring=group_scorer())
+    with pytest.raises(ValueError, match="fitted to 4 groups but is scored without groups"):
+        permutation_importance(model, X, y)
+    inside = permutation_importance(
+        model, X, y, scoring=lambda model, X, y: model.score(X, y, groups), random_state=0
+    )
+    assert inside.importances_mean[0] > 0.1 > np.abs(inside.importances_mean[1:]).max()
+
+
+def test_the_rule_of_ties_is_that_of_the_metric(routing, liked):
+    X, y, groups = liked
+    for model in (RankRLS().fit(X, y, groups), DummyRegressor().fit(X, y)):
+        for ties in ("half", "all", "untied"):
+            error = disagreement_error(y, model.predict(X), groups, ties=ties)
+            assert group_scorer(ties=ties)(model, X, y, groups=groups) == 1.0 - error
+
+
+def test_sizes_become_labels_and_labels_sizes():
+    sizes = [3, 1, 2]
+    labels = groups_from_sizes(sizes, n_samples=6)
+    assert labels.tolist() == [0, 0, 0, 1, 2, 2]
+    assert sizes_from_groups(labels).tolist() == sizes
+    assert sizes_from_groups(pd.Series(["q9", "q9", "q1"])).tolist() == [2, 1]
+
+
+def test_sizes_may_be_whole_floats_and_a_group_may_be_empty():
+    assert groups_from_sizes(np.array([2.0, 0.0, 1.0])).tolist() == [0, 0, 2]
+    assert groups_from_sizes([]).tolist() == []
+    assert sizes_from_groups([]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([4, 5], "sizes of 2 groups add up to 9, but there are 10 samples"),
+        ([4, -1, 7], "sizes must be integers of at least 0"),
+        ([4.5, 5.5], "sizes must be integers"),
+        ([np.nan, 10.0], "sizes must be integers"),
+        ([np.inf], "sizes must be integers"),
+        (["4", "6"], "sizes must be integers"),
+        ([True, True], "sizes must be integers"),
+    ],
+)
+def test_wrong_sizes_are_refused_with_what_is_wrong(sizes, said):
+    with pytest.raises(ValueError, match=said):
+        groups_from_sizes(sizes, n_samples=10)
+
+
+def test_labels_that_come_again_have_no_sizes():
+    with pytest.raises(ValueError, match="'a' occurs again at sample 3: sort the samples"):
+        sizes_from_groups(np.array(["a", "a", "b", "a", "b"], dtype=object))
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=id_of)
+def test_groups_need_not_be_contiguous_and_may_be_any_labels(data, estimator):
+    X, y, groups = data
+    order = np.random.default_rng(0).permutation(len(X))
+    words = np.array(["e", "d", "c", "b", "a"])[groups]
+    exact = {"tol": 1e-7} if "tol" in estimator.get_params() else {}
+    one = clone(estimator).set_params(kernel="linear", **exact).fit(X, y, groups)
+    other = clone(one).fit(X, y, words)
+    np.testing.assert_allclose(other.predict(X), one.predict(X), atol=1e-10)
+    if "random_state" not in estimator.get_params():
+        moved = clone(one).fit(X[order], y[order], words[order])
+        np.testing.assert_allclose(moved.predict(X), one.predict(X), atol=1e-2)

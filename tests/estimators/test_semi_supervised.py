@@ -44,14 +44,6 @@ def test_prediction_is_the_mean_of_the_views(data):
     np.testing.assert_allclose(list(model.staged_predict(X))[-1], model.predict(X))
 
 
-def test_one_view_is_ranking_pursuit(data):
-    X, _, y = data
-    model = SemiSupervisedRankingPursuit(n_basis=9, n_views=1).fit(X, y)
-    supervised = RankingPursuit(n_basis=9, fitting="basic", ridge=0.0).fit(X, y)
-    np.testing.assert_array_equal(model.basis_[0], supervised.basis_)
-    np.testing.assert_allclose(model.predict(X), supervised.predict(X), rtol=1e-9, atol=1e-12)
-
-
 def test_views_of_points_have_no_point_in_common_and_use_unscored_ones(data):
     X, y, _ = data
     model = SemiSupervisedRankingPursuit(n_basis=1.0, random_state=0).fit(X, y)
@@ -85,17 +77,6 @@ def test_without_agreement_a_view_of_the_loss_is_ranking_pursuit_on_its_own_poin
         alone.fit(square, y[loss])
         np.testing.assert_array_equal(loss[alone.basis_], model.basis_[view])
         np.testing.assert_allclose(alone.coef_, model.coef_[view], rtol=1e-8)
-
-
-def test_groups_count_in_the_loss_of_each_view(data):
-    X, y, _ = data
-    groups = np.arange(36) % 2
-    shifted = y + 100.0 * groups
-    one, other = (
-        SemiSupervisedRankingPursuit(views="loss", random_state=0).fit(X, scores, groups)
-        for scores in (y, shifted)
-    )
-    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-8)
 
 
 def test_a_view_without_a_pair_in_its_loss_is_refused(data):

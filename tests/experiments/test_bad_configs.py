@@ -64,12 +64,10 @@ BAD_FOR_EDITORS_TOO = [
     ("name=two words", ': expected letters, digits, _ and -, got "two words"'),
     ("name=../up", ': expected letters, digits, _ and -, got "../up"'),
     ("name=3", ": expected a valid string, got 3"),
-    ("table=6", ": expected less than or equal to 5, got 6"),
     ("repeats=ten", ': expected a valid integer, got "ten"'),
     ("repeats=true", ": expected a valid integer, got true"),
     ("repeats=0", ": expected greater than or equal to 1, got 0"),
     ("seed=-1", ": expected greater than or equal to 0, got -1"),
-    ("seed=4294967296", ": expected less than or equal to 4294967295, got 4294967296"),
     ("ties=some", ': expected half, all or untied, got "some"'),
     ("metrics=[]", ": expected at least one, got []"),
     (
@@ -87,12 +85,10 @@ BAD_FOR_EDITORS_TOO = [
     ("protocol.groups=[]", ": expected at least one, got []"),
     ("protocol.groups=[[20, 40], [60]]", "[1]: expected two integers, 1 <= low <= high, got [60]"),
     ("protocol.train_share=1", ": expected less than 1, got 1"),
-    ("protocol.scored_share=0.0", ": expected greater than 0, got 0.0"),
     ("protocol.fill=mode", ': expected median, mean or zero, got "mode"'),
     ("kernel.parameter=width", ': expected sigma or gamma, got "width"'),
     ("kernel.widths=[]", ": expected a list of numbers, got []"),
     ("kernel.widths=[1, -2]", ": expected a list of positive numbers, got [1, -2]"),
-    ("kernel.widths=wide", ': expected a list of numbers, got "wide"'),
     ("kernel.widths=[1, 1]", ": expected distinct values, got [1, 1]"),
     ("kernel.widths.too=3", ": unknown key; did you mean to?"),
     ("kernel.widths.step=0", ": expected greater than 0, got 0"),
@@ -125,10 +121,6 @@ BAD_FOR_EDITORS_TOO = [
         ': expected basic or backfit, got "prefit"',
     ),
     (
-        "algorithms.semi_supervised_ranking_pursuit.n_views=0",
-        ": expected greater than or equal to 1, got 0",
-    ),
-    (
         "algorithms.x={method: combined_ranking_regression_pursuit, n_basis: 3, beta: 2}",
         ".beta: expected a list of numbers from 0 to 1, got 2",
     ),
@@ -146,15 +138,10 @@ BAD_BY_NUMBERS = [
         "[1]: expected two integers, 1 <= low <= high, got [60, 40]",
     ),
     (
-        "protocol.groups=[[20, 40], [20, 40]]",
-        ": expected distinct values, got [[20, 40], [20, 40]]",
-    ),
-    (
         "protocol.test_user_bounds=[300, 50]",
         ": expected two integers, 1 <= low <= high, got [300, 50]",
     ),
     ("protocol.train_share=.nan", ": expected a finite number, got NaN"),
-    ("kernel.widths=[.inf]", ": expected a list of numbers, got [Infinity]"),
     (
         "algorithms.ranking_pursuit={n_basis: 3, fitting: backfit, repeat: true}",
         ".repeat: expected false with backfit fitting, got true",
@@ -180,10 +167,8 @@ BAD += [
         "test_user_bounds",
     ),
     ("kernel.widths.from=5", "kernel.widths: expected from <= to, got from 5 to 2"),
-    ("=3", "=3: expected key=value, such as protocol.test_users=50"),
     ("a..b=3", "a..b=3: expected key=value, such as protocol.test_users=50"),
     ("extends=a.yaml", "extends=a.yaml: extends is allowed in a file only"),
-    ("seed=[1", "seed=[1, line 1: expected ',' or ']', but got '<stream end>'"),
     (
         "seed=!!python/object/apply:os.system [true]",
         "seed=!!python/object/apply:os.system [true], line 1: could not "
@@ -230,13 +215,6 @@ def test_all_errors_of_a_grid_are_told_at_once(good):
     ]
 
 
-def test_all_wrong_overrides_are_told_at_once(good):
-    assert errors_of(good, ("seed", "seed.low=3")) == [
-        "seed: expected key=value, such as protocol.test_users=50",
-        "seed.low: no such key: seed is 1, not a mapping",
-    ]
-
-
 def test_what_is_missing_is_told(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("seed: 1\n", encoding="utf-8")
@@ -245,14 +223,8 @@ def test_what_is_missing_is_told(tmp_path):
     ]
 
 
-def test_a_long_value_is_cut(good):
-    [error] = errors_of(good, (f"ties={'x' * 1000}",))
-    assert error == f'ties: expected half, all or untied, got "{"x" * 66}...'
-
-
 FILES = [
     ("", "{file}: expected a mapping of keys, got null"),
-    ("- a\n- b\n", '{file}: expected a mapping of keys, got ["a", "b"]'),
     (
         "just text\n",
         '{file}: expected a mapping of keys, got "just text"; for a file of ratings: '
@@ -261,7 +233,6 @@ FILES = [
     ("name: x\nseed: [1, 2\n", "{file}, line 3: expected ',' or ']', but got '<stream end>'"),
     ("name: x\n\tseed: 1\n", "{file}, line 2: found character '\\t' that cannot start any token"),
     ("name: x\nname: y\n", "{file}, line 2: the key name is also on line 1"),
-    ("a:\n  b: 1\n  c: 2\n  b: 3\n", "{file}, line 4: the key b is also on line 2"),
     ("name: *nobody\n", "{file}, line 1: found undefined alias 'nobody'"),
     ("? [a]\n: b\n", "{file}, line 1: found unhashable key"),
     ("name: x\n---\nname: y\n", "{file}, line 2: but found another document"),
@@ -270,12 +241,6 @@ FILES = [
         "{file}, line 1: could not determine a constructor for the tag "
         "'tag:yaml.org,2002:python/object/apply:os.system'",
     ),
-    (
-        "name: x\nseed: !!python/name:os.system\n",
-        "{file}, line 2: could not determine a constructor for the tag "
-        "'tag:yaml.org,2002:python/name:os.system'",
-    ),
-    ("name: !mine x\n", "{file}, line 1: could not determine a constructor for the tag '!mine'"),
     ("extends: [a, b]\n", 'extends: expected a name or the path of a file, got ["a", "b"]'),
     (
         "extends: nowhere.yaml\n",
@@ -287,16 +252,9 @@ FILES = [
         "{folder}/base/paper.yaml: no such file; did you mean paper, which comes with rankpursuit?",
     ),
     ("extends: confg.yaml\n", "{folder}/confg.yaml: no such file; did you mean {file}?"),
-    (
-        "extends: config.yaml\n",
-        "{file}: circular extends: config.yaml -> config.yaml",
-    ),
     ("extends: .\n", "{folder}: cannot be read: Is a directory"),
     ("seed: !!int x\n", "{file}: invalid literal for int() with base 10: 'x'"),
-    ("seed: !!bool abc\n", "{file}: 'abc'"),
-    ('extends: "a\\0b"\n', 'extends: expected a name or the path of a file, got "a\\u0000b"'),
     ('extends: "a\\uD800b"\n', 'extends: expected a name or the path of a file, got "a\\ud800b"'),
-    ("extends: ''\n", 'extends: expected a name or the path of a file, got ""'),
 ]
 
 
@@ -309,22 +267,10 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_line(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == [path]  # nothing ran
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    advice = "; `rp-run --list` lists those that come with rankpursuit"
-    assert errors_of(tmp_path / "none.yaml") == [f"{tmp_path}/none.yaml: no such file{advice}"]
-
-
 def test_a_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_bytes(b"name: \xff\xfe\n")
     assert errors_of(path) == [f"{path}: not a text file in UTF-8"]
-
-
-def test_a_control_character_is_refused(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_bytes(b"name: \x00\n")
-    [error] = errors_of(path)
-    assert error.startswith(f"{path}: unacceptable character #x0000")
 
 
 def test_a_file_nested_too_deeply_is_refused(tmp_path):

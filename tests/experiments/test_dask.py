@@ -86,17 +86,6 @@ def test_it_waits_for_a_first_worker_and_tells_so(dask):
     assert told[1] == f"no worker; waiting 600 seconds for one. Start it with: {remedy}"
 
 
-def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
-    dask.end_workers()
-    told = []
-    with (
-        Dask(dask.address, told.append, 1) as cluster,
-        pytest.raises(RunError, match="the cluster had no worker for 1 seconds"),
-    ):
-        cluster.check(run_of(small_config()).experiment.data)
-    assert told[1].startswith("no worker; waiting 1 seconds for one. ")
-
-
 def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first(dask):
     run, told = run_of(small_config()), []
     dask.end_workers()
@@ -150,19 +139,6 @@ def test_a_worker_without_the_data_or_with_other_data_is_refused(dask, own_ratin
         cluster.check(run.experiment.data)
     assert other.startswith(f"worker {address}: data ")
     assert missing.startswith(f"worker {address}: {path}: no such file")
-
-
-def test_a_worker_may_have_the_data_elsewhere(dask, own_ratings, tmp_path):
-    path, run = own_ratings
-    dask.end_workers()
-    (tmp_path / "elsewhere").mkdir()
-    path.rename(tmp_path / "elsewhere" / path.name)
-    dask.add_worker(RANKPURSUIT_DATA=str(tmp_path / "elsewhere"))
-    jobs = few_jobs(run, 2)
-    with Dask(dask.address, print) as cluster:
-        cluster.check(run.experiment.data)
-        found = sums(cluster.evaluate(run.experiment, jobs))
-    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
 
 
 def test_a_worker_that_joins_unlike_the_others_ends_the_run_by_name(dask, tmp_path, monkeypatch):
@@ -281,8 +257,3 @@ def test_a_scheduler_with_certificates_needs_certificates(mute):
 )
 def test_a_bad_address_is_refused(address, hasty):
     refusal(address)
-
-
-def test_the_address_of_a_worker_is_refused(dask):
-    (address,) = dask.workers()
-    assert "this is the address of a worker" in refusal(address)

@@ -9,8 +9,6 @@ from rankpursuit.experiments.protocol import (
     build_task,
     draw_users,
     fitting_sizes,
-    generator,
-    group_name,
     group_users,
     too_few_users,
 )
@@ -270,32 +268,6 @@ def test_the_arrays_of_a_task_are_read_only():
             getattr(task, field)[0] = 0
 
 
-@pytest.mark.parametrize("name", ["jester", "movielens"])
-@pytest.mark.parametrize("role", ["test", "holdout"])
-def test_the_protocol_of_the_paper_works_on_the_real_data(real_ratings, name, role):
-    table, protocol = real_ratings(name), Protocol(scored_share=0.5)
-    for group in protocol.groups:
-        key = {"seed": 0, "group": group, "repeat": 0, "role": role}
-        users = draw_users(table, protocol, **key)
-        assert len(set(users)) == 300
-        task = build_task(table, protocol, **key, user=users[0])
-        assert task.features.shape == (len(task.items), 300)
-        assert task.features.min() >= table.values.min()
-        assert task.features.max() <= table.values.max()
-        low, high = group
-        counts = table.counts[task.reference]
-        assert low <= counts.min() and counts.max() <= high
-
-
-def drawn(*keys):
-    return generator(*keys).integers(2**62)
-
-
-def test_every_key_and_its_place_matter():
-    keys = [(1, 2, "a"), (2, 1, "a"), (1, 2, "b"), (0, 2, "a"), (1, 0, "a"), (1, 3, "a")]
-    assert len({int(drawn(*key)) for key in keys}) == len(keys)
-
-
 def table_of(counts):
     """Return ratings of users with so many items each."""
     users = np.repeat(np.arange(len(counts)), counts)
@@ -366,14 +338,6 @@ def test_a_group_that_loses_its_users_to_the_test_is_told_too():
     told = too_few_users(np.tile([55, 65], 25), protocol, protocol.groups)
     assert len(told) == 2
     assert all("has 25 users; 0 remain without test users" in line for line in told)
-
-
-def test_the_defaults_are_those_of_the_paper():
-    protocol = Protocol()
-    assert [group_name(group) for group in protocol.groups] == ["20-40", "40-60", "60-80"]
-    assert protocol.test_user_bounds == (50, 300)
-    assert (protocol.reference_users, protocol.test_users, protocol.holdout_users) == (300,) * 3
-    assert (protocol.train_share, protocol.scored_share, protocol.fill) == (0.5, None, "median")
 
 
 @pytest.mark.parametrize(

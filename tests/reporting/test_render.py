@@ -1,13 +1,10 @@
 import csv
 import io
 import re
-import shutil
-import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import write_results
 
 from rankpursuit.reporting.render import (
     Table,
@@ -16,10 +13,7 @@ from rankpursuit.reporting.render import (
     to_latex,
     to_markdown,
     to_text,
-    write_tables,
 )
-from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.tables import all_tables
 
 ROWS = {
     "A & B": (Value("0.5", " ± 0.1", True, {"mean": 0.5}), Value("50%")),
@@ -121,25 +115,6 @@ def test_csv_has_every_number_in_full_under_its_group():
         ("A & B", "20-40", "mean", "0.5"),
         ("C_1", "20-40", "mean", "-1.0"),
     ]
-
-
-def test_all_tables_compile_with_a_real_latex(tmp_path):
-    program = shutil.which("pdflatex") or shutil.which("tectonic")
-    if program is None:
-        pytest.skip("neither pdflatex nor tectonic is installed: LaTeX tables are not compiled")
-    runs = [
-        load_results(write_results(tmp_path / f"all_of_{table}", table=table))
-        for table in (1, 2, 3, 4, 5)
-    ]
-    write_tables(all_tables(runs, compare=True), tmp_path, ["tex"])
-    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
-    done = subprocess.run(
-        [program, *options, "tables.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert (tmp_path / "tables.pdf").stat().st_size > 10_000
-    assert "Overfull" not in done.stdout
-    assert "Float too large" not in done.stdout
 
 
 def test_groups_of_columns_are_folded_to_the_width_and_stay_whole():

@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 from made_up import GROUPS, seal, write_results
 
-from rankpursuit.errors import ResultsError
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.reporting.claims import judge_claims
 from rankpursuit.reporting.figures import draw_figures
@@ -11,16 +10,14 @@ from rankpursuit.reporting.notes import (
     SYNTHETIC_NOTE,
     config_changes,
     is_full_size,
-    measured_size,
     missing_notes,
     size_note,
 )
-from rankpursuit.reporting.render import to_latex, to_text
+from rankpursuit.reporting.render import to_text
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.tables import (
     all_tables,
     claims_table,
-    error_summary,
     error_table,
     parameter_table,
     significance_table,
@@ -76,12 +73,6 @@ def test_published_figures_and_differences_stand_beside_errors(run):
     ]
 
 
-def test_an_experiment_of_no_published_table_has_nothing_to_compare_with(run):
-    table = error_table(run(table=None), compare=True)
-    assert table.columns == GROUPS
-    assert table.heading == "Normalised disagreement error on Jester, experiment run"
-
-
 def test_a_full_run_and_a_small_one_cannot_be_mistaken(run):
     full, small = run(), run(n_users=299, repeats=9)
     assert is_full_size(full)
@@ -135,18 +126,10 @@ def test_a_run_of_the_shipped_config_says_so_and_nothing_else(run):
     ("override", "key", "change"),
     [
         ("algorithms.ranking_pursuit.ridge=[0, 1]", "ridge", "[0] -> [0, 1]"),
-        (
-            "kernel.widths=[1, 2, 4, 8, 16]",
-            "kernel.widths",
-            "31 values from 2^-15 to 2^15 -> 5 values from 1 to 16",
-        ),
         ("algorithms.rls.lambda=[1.5]", "algorithms.rls.lambda", "from 2^-15 to 2^15 -> [1.5]"),
-        ("protocol.reference_users=20", "protocol.reference_users", "300 -> 20"),
         ("protocol.holdout_users=20", "protocol.holdout_users", "300 -> 20"),
-        ("protocol.fill=mean", "protocol.fill", "median -> mean"),
         ("algorithms.rank_svm.loss=hinge", "algorithms.rank_svm.loss", "squared_hinge -> hinge"),
         ("algorithms.mean_rating=null", "algorithms.mean_rating", "dropped"),
-        ("ties=untied", "ties", "half -> untied"),
         ("seed=7", "seed", "1 -> 7"),
     ],
 )
@@ -169,12 +152,6 @@ def test_size_and_name_are_no_changes_and_the_table_decides_what_is_compared(run
     assert "only 30 users, 3 repeats (Table 1 of the paper)" in error_table(results).heading
 
 
-def test_a_run_of_no_shipped_experiment_is_compared_with_none(run):
-    results = run(table=None)
-    assert config_changes(results) == {}
-    assert "Config: config.yaml in the folder of the results." in error_table(results).notes
-
-
 BASELINES = {"mean_rating": 0.35, "linear_rank_rls": 0.45}
 
 
@@ -194,19 +171,6 @@ def test_baselines_stand_below_the_methods_and_are_marked(run):
         *("Regression task", "Regression task: baseline, not in the paper"),
     ]
     assert list(error_table(run()).blocks) == ["Method"]
-
-
-def test_a_baseline_does_not_take_the_mark_of_the_best_method(run):
-    table = error_table(run(baselines=BASELINES, noise=0))
-    assert [row[1].best for row in block(table).values()] == [
-        False,
-        False,
-        True,
-        False,
-        False,
-        True,
-    ]
-    assert [row[1].best for row in block(table, 1).values()] == [True, False]
 
 
 def test_the_best_method_is_tested_against_each_baseline(run):
@@ -265,14 +229,6 @@ def test_a_partial_run_shows_what_there_is(run):
     assert len(all_tables([results])) == 6
 
 
-def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
-    results = run(leave_out=lambda row: row["algorithm"] != "rls" or row["repeat"] > 1)
-    assert measured_size(results).repeats == 1
-    assert "supervised, only 300 users, 1 repeat, changed: " in error_table(results).caption
-    assert block(error_table(results))["RLS"][0].spread == ""
-    assert len(all_tables([results])) == 4  # there is nothing to test
-
-
 def test_algorithms_that_were_not_run_have_no_rows(run):
     results = run(leave_out=lambda row: row["algorithm"] not in ("rls", "rank_rls"))
     for make in (error_table, sparsity_table):
@@ -308,16 +264,6 @@ def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
     assert corrected.numbers["p_holm"] > p_value.numbers["p"]
 
 
-def test_users_are_pairs_of_their_own(run):
-    table = significance_table(run(), "disagreement", over="users", control="rls")
-    assert block(table)["RLS - RankSVM"][0].text == "30"  # three users of ten repeats
-
-
-def test_an_unknown_control_is_refused_with_the_choice(run):
-    with pytest.raises(ResultsError, match="no algorithm svm; it has rls, "):
-        significance_table(run(), "disagreement", control="svm")
-
-
 def test_claims_that_need_a_table_without_results_are_named_in_a_note(run):
     table = claims_table(judge_claims([run()]))
     assert [name for name in block(table) if name.startswith("Tables 1 and 2")] == []
@@ -328,12 +274,6 @@ def test_claims_that_need_a_table_without_results_are_named_in_a_note(run):
     )
 
 
-def test_sparsity_says_who_may_use_points_without_a_score(run):
-    said = "its fraction is of all training points"
-    assert said in " ".join(sparsity_table(run(table=2)).notes)
-    assert said not in " ".join(sparsity_table(run(table=1)).notes)
-
-
 def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
     runs = [load_results(write_results(tmp_path / f"t{n}", table=n)) for n in (1, 2)]
     verdicts = judge_claims(runs)
@@ -341,13 +281,6 @@ def test_each_run_has_the_claims_about_it_under_a_name_of_its_own(tmp_path):
     assert list(claims) == ["t1-claims", "t2-claims"]
     told = [name for one in claims.values() for name in block(one)]
     assert sorted(told) == sorted(str(one.claim) for one in verdicts)
-
-
-def test_captions_name_the_metric_and_the_data_and_headings_the_published_table(run):
-    caption = "Normalised disagreement error on Jester, supervised"
-    table = error_table(run(config=shipped()))
-    assert (table.caption, table.heading) == (caption, f"{caption} (Table 1 of the paper)")
-    assert "Table 1" not in to_latex([table])
 
 
 def test_a_method_without_a_width_shows_none_and_is_not_on_its_edge(run):
@@ -368,13 +301,6 @@ def test_a_method_without_basis_functions_has_no_sparsity(tmp_path):
     assert texts(block(sparsity_table(results))["RLS"]) == ["–"] * 5  # noqa: RUF001
     assert results.repeats["basis_share"].isna().sum() == 30
     assert "sparsity-disagreement" in [drawn.name for drawn in draw_figures(results)]
-
-
-def test_errors_of_a_run_in_memory_are_summarised_as_text(run):
-    results = run(repeats=2)
-    columns = ["group", "repeat", "algorithm", "metric", "test_error", "n_users"]
-    text = error_summary(results.experiment, results.repeats[columns])
-    assert text == to_text([error_table(results)]).rstrip()
 
 
 def test_a_run_that_chooses_parameters_for_each_user_has_no_table_of_them(run):

@@ -348,14 +348,6 @@ def test_of_equal_pairs_the_first_is_chosen():
             assert set(range(index % 4, index, 4)) <= set(chosen[:step])
 
 
-@ANY_FITTING
-def test_shared_index_over_views_of_different_sizes_is_refused(fitting):
-    with pytest.raises(
-        ValueError, match=r"shared: the dictionaries have different sizes, \[3, 4\]"
-    ):
-        random_views(98, sizes=[3, 4]).pursue([1.0], 2, shared=True, fitting=fitting)
-
-
 @ANY_AGREEMENT
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("n_views", [2, 3])
@@ -373,23 +365,6 @@ def test_backfitting_is_joint_least_squares_on_what_was_chosen(agreement, shared
                 dense = dense_coefficients(views, path, i, k, p)
                 np.testing.assert_allclose(np.concatenate(dense), expected, rtol=1e-6, atol=1e-9)
                 assert path.cost[i, k, p] == pytest.approx(views.cost(i, nu, dense), abs=1e-10)
-
-
-def test_backfitted_choice_is_the_best_pair_for_the_refitted_residue():
-    views = random_views(60)
-    path = views.pursue([0.4], 4, fitting="backfit")
-    for i in range(2):
-        used = [[], []]
-        for p in range(4):
-            before = dense_coefficients(views, path, i, 0, p)
-            gains = {
-                chosen: views.gain(i, 0.4, chosen, before, "cumulative")
-                for chosen in views.tuples_left(used, shared=False)
-            }
-            chosen = tuple(path.selected[i, 0, p].tolist())
-            assert chosen == max(gains, key=gains.get)
-            for v in range(2):
-                used[v].append(chosen[v])
 
 
 VALUES = arrays(np.float64, (3, 2, 5), elements=st.integers(-4, 4).map(float))

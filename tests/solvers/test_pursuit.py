@@ -326,14 +326,6 @@ def test_a_path_of_sums_that_is_called_exact_is_that_of_the_rows(fitting, gamma,
         np.testing.assert_allclose(found.cost, expected.cost, rtol=1e-7)
 
 
-def test_least_left_is_the_smallest_share_of_a_chosen_column():
-    rows = np.array([[[2.0, 3.0], [0.0, 4.0]]])
-    by_rows = pursue(rows, np.array([1.0, 5.0]), 2, fitting="backfit")
-    assert by_rows.selected.tolist() == [[1, 0]]
-    np.testing.assert_allclose(by_rows.least_left, [1.0 - 0.6**2])
-    np.testing.assert_array_equal(pursue(rows, np.ones(2), 2).least_left, [1.0])
-
-
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
 def test_a_path_that_leaves_nothing_of_the_cost_is_not_called_exact(fitting):
     assert not is_exact(both_paths(10.0, fitting, 1, lambda columns: 3.0 * columns[0, :, 7])[0])
@@ -352,17 +344,6 @@ def test_basic_pursuit_of_a_stack_is_that_of_its_rows(repeat, ridges):
     np.testing.assert_array_equal(stack.selected, path.selected)
     np.testing.assert_allclose(stack.weights, path.weights, atol=1e-11)
     np.testing.assert_allclose(stack.cost, path.cost, atol=1e-12)
-
-
-def test_path_by_products_ends_where_that_of_the_rows_does():
-    """Where nothing is left of the residue, and not where little is left."""
-    rng = np.random.default_rng(6)
-    orthonormal = np.linalg.qr(rng.normal(size=(8, 8)))[0]
-    lengths = 10.0 ** -np.arange(0, 16, 2)
-    target = orthonormal @ lengths
-    stack = pursue_stack(orthonormal[None], target, 8)
-    path = pursue(orthonormal[None], target, 8)
-    assert stack.n_steps.tolist() == path.n_steps.tolist() == [6]
 
 
 CANDIDATES = np.array([0, 3, 5, 11])
@@ -403,20 +384,6 @@ def test_blocks_keep_the_digits_of_values_at_a_high_level():
     found = sum_rows(columns, 3, values, values[:, 0].copy(), GroupPreferences(groups), entries=21)
     centred = values - values[0] - (values - values[0]).mean(axis=0)
     np.testing.assert_allclose(found.gram[0], 60 * centred.T @ centred, rtol=1e-8)
-
-
-def test_no_more_than_a_block_of_kernel_values_is_asked_for():
-    problem = generic_problem(0, n_points=25, n_groups=2)
-    asked = []
-
-    def columns(X, out):
-        asked.append(out.shape)
-        out[:] = 1.0
-
-    form = GroupPreferences(problem.groups)
-    sum_rows(columns, 4, problem.points, problem.scores, form, entries=35)
-    assert sum(rows for rows, _ in asked) == 25
-    assert max(rows for rows, _ in asked) <= 5
 
 
 @pytest.mark.parametrize("rank", [3, 6])
