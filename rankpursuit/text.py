@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 
-def visible(text: str, keep: str = "") -> str:
+def escape_unprintable(text: str, keep: str = "") -> str:
     r"""Escape every unprintable character of a string, except those in `keep`.
 
     Control characters can move the cursor or hide a line, and bidirectional marks can make one
     name look like another.
 
-    >>> print(visible("a\x1b[2Jb\u202ec"))
+    >>> print(escape_unprintable("a\x1b[2Jb\u202ec"))
     a\x1b[2Jb\u202ec
     """
     return "".join(
@@ -22,18 +22,18 @@ def visible(text: str, keep: str = "") -> str:
 
 def one_line(text: str) -> str:
     """Replace line breaks by spaces, and escape unprintable characters."""
-    return visible(" ".join(text.splitlines()))
+    return escape_unprintable(" ".join(text.splitlines()))
 
 
-def cut(text: str, max_length: int) -> str:
+def truncate(text: str, max_length: int) -> str:
     """Truncate a string to at most `max_length` characters; dots replace the rest."""
     return text if len(text) <= max_length else text[: max_length - 3] + "..."
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Format a count with its noun, in the plural unless the count is 1.
 
-    >>> counted(1, "repeat"), counted(3000, "test user")
+    >>> pluralize(1, "repeat"), pluralize(3000, "test user")
     ('1 repeat', '3,000 test users')
     """
     return f"{number:,} {noun}{'s' * (number != 1)}"

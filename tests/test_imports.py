@@ -60,7 +60,7 @@ def is_part(name: str) -> bool:
 
 
 _DECLARED = {"names", "grids", "protocol", "problem", "registry", "methods", "plugins"}
-ROOMS = {
+LAYERS = {
     "names": set(),
     "grids": {"names"},
     "protocol": {"names", "grids"},
@@ -101,9 +101,9 @@ def test_room_of_the_experiments_imports_only_what_lies_below_it(path):
     room = path.parts[1].removesuffix(".py")
     if room == "__init__":
         return
-    assert room in ROOMS, f"{room} has no place in the order of rooms: give it one here"
+    assert room in LAYERS, f"{room} has no place in the order of rooms: give it one here"
     imported = rooms_imported((PACKAGE / path).read_text(), ("rankpursuit", *path.parts[:-1]))
-    assert imported - {room} <= ROOMS[room]
+    assert imported - {room} <= LAYERS[room]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_every_form_of_import_is_seen(statement):
 
 
 def test_order_has_no_cycle():
-    for order in (MAY_IMPORT, ROOMS):
+    for order in (MAY_IMPORT, LAYERS):
         for part, below in order.items():
             assert part not in below
             assert all(part not in order[other] for other in below)

@@ -18,7 +18,7 @@ def predict_grid(problem, options, rows):
     return sums[..., 0] / (weights.sum(axis=-1) + 1e-300)
 
 
-@register_metric("root", title="root mean squared error", of_level=True)
+@register_metric("root", title="root mean squared error", offset_sensitive=True)
 def root(scores, predictions):
     differences = predictions - np.expand_dims(scores, tuple(range(1, predictions.ndim - 1)))
     return np.sqrt(np.mean(differences**2, axis=-1))

@@ -19,7 +19,7 @@ import click
 from rankpursuit import __version__
 from rankpursuit.errors import ConfigError, RankpursuitError, ResultsError
 from rankpursuit.experiments.names import closest_match, suggestion
-from rankpursuit.text import cut, one_line, visible
+from rankpursuit.text import escape_unprintable, one_line, truncate
 
 if TYPE_CHECKING:
     from rankpursuit.reporting.results import Results
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text, on standard error if `err`, with control characters escaped."""
-    click.echo(visible(text, keep="\n"), err=err, nl=nl)
+    click.echo(escape_unprintable(text, keep="\n"), err=err, nl=nl)
 
 
 def terminal_width() -> int | None:
@@ -39,10 +39,10 @@ def terminal_width() -> int | None:
 def no_such(what: str, path: Path, otherwise: str = "") -> Failure:
     """Return the failure for a missing file or folder, with a similar name or other advice."""
     if os.path.lexists(path):
-        return Failure(f"{cut(str(path), 300)}: not a {what}{otherwise and f'; {otherwise}'}")
+        return Failure(f"{truncate(str(path), 300)}: not a {what}{otherwise and f'; {otherwise}'}")
     similar = closest_match(path)
     advice = f"did you mean {similar}?" if similar else otherwise
-    return Failure(f"{cut(str(path), 300)}: no such {what}{advice and f'; {advice}'}")
+    return Failure(f"{truncate(str(path), 300)}: no such {what}{advice and f'; {advice}'}")
 
 
 class Failure(click.ClickException):
@@ -50,7 +50,7 @@ class Failure(click.ClickException):
 
     def __init__(self, *messages: str, exit_code: int = 1, attempt: str | None = None) -> None:
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it a class variable
-        self.messages = [f"error: {cut(one_line(message), 2000)}" for message in messages]
+        self.messages = [f"error: {truncate(one_line(message), 2000)}" for message in messages]
         self.messages += [f"try: {one_line(attempt)}"] if attempt else []
         super().__init__("\n".join(self.messages))
 

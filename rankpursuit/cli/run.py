@@ -18,7 +18,7 @@ from rankpursuit.experiments.names import (
     shipped_configs,
     summary_line,
 )
-from rankpursuit.text import counted, duration, one_line
+from rankpursuit.text import duration, one_line, pluralize
 
 if TYPE_CHECKING:
     from rankpursuit.experiments.backends import Dask, Local
@@ -240,6 +240,11 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
         none = "no results yet: no group, repeat and algorithm is complete"
         echo(none if found.empty else error_summary(outcome.experiment, found, width))
         echo(f"results: {folder.path}")
+        path = shlex.quote(str(folder.path))
+        if not found.empty:
+            echo(f"next: rp-report {path} (a web page with figures), rp-tables {path}")
+            if run.experiment.data.name == "ratings":
+                echo("to rank what a user has not rated: the guide, docs/guide/recommending.rst")
     return not outcome.failures
 
 
@@ -263,9 +268,9 @@ def _plan(run: Run, workers: int) -> str:
     groups = dict.fromkeys(group_name(cell.group) for cell in plan.cells)
     return (
         f"{run.experiment.name} ({data.get(name, name)} ratings): groups {', '.join(groups)}; "
-        f"{counted(len(plan.repeats), 'repeat')}; {', '.join(run.labels)}\n"
-        f"  {counted(holdout, 'hold-out user')} and {counted(test, 'test user')} in "
-        f"{counted(sum(map(len, plan.units.values())), 'unit')}\n"
-        f"  about {duration(estimate(run) / workers)} with {counted(workers, 'worker')}, "
+        f"{pluralize(len(plan.repeats), 'repeat')}; {', '.join(run.labels)}\n"
+        f"  {pluralize(holdout, 'hold-out user')} and {pluralize(test, 'test user')} in "
+        f"{pluralize(sum(map(len, plan.units.values())), 'unit')}\n"
+        f"  about {duration(estimate(run) / workers)} with {pluralize(workers, 'worker')}, "
         f"estimated from {TIMED_USERS} users per group"
     )

@@ -26,7 +26,7 @@ from rankpursuit.errors import (
     OutputError,
     warn_caller,
 )
-from rankpursuit.text import cut, one_line
+from rankpursuit.text import one_line, truncate
 from rankpursuit.writing import replacing
 
 DATA_VARIABLE = "RANKPURSUIT_DATA"
@@ -300,7 +300,7 @@ def download(
                 report(f"{path}: downloaded from {url}")
                 break
             except requests.RequestException as error:
-                reason = f"download failed ({cut(one_line(str(error)), 100)})"
+                reason = f"download failed ({truncate(one_line(str(error)), 100)})"
             except ValueError:  # raised by pooch if the checksum differs
                 reason = "wrong checksum: another file, or a web page"
             except OSError as error:

@@ -656,7 +656,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         ------
         ModelFileError
             If the file cannot be written, or if a parameter is a function or an object of other
-            code than this package and the metrics, kernels and splitters of scikit-learn.
+            code than this package and the kernels and splitters of scikit-learn.
         """
         check_is_fitted(self)
         save_model(self, path)

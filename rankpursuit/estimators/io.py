@@ -15,7 +15,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 from sklearn import model_selection
 from sklearn.base import BaseEstimator
-from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.metrics.pairwise import kernel_metrics
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.fixes import parse_version
@@ -145,7 +144,8 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
     """Return the loader and the name of everything that a file may hold.
 
     A crafted file may call any of these while it is loaded (as the type of a key of a dict), or
-    afterwards (as a kernel), with arguments of its choice. So each must only compute.
+    afterwards (as a kernel), with arguments of its choice. So each must only compute. Scorers of
+    scikit-learn are not among them: they call a method that they name, such as `save`.
     """
     import rankpursuit
     from rankpursuit.estimators import scorers
@@ -159,13 +159,12 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
     ]
     measures: list[Any] = [*filter(isfunction, map(vars(metrics).get, metrics.__all__))]
     measures += [scorers._agreement, scorers.ndcg]
-    measures += [get_scorer(name)._score_func for name in get_scorer_names()]
     kinds = (np.bool_, np.integer, np.floating, np.str_)
     scalars = [kind for kind in np.sctypeDict.values() if issubclass(kind, kinds)]
     by_loader = {
         "ObjectNode": [
             *(*estimators, *splitters, *_REQUESTS),
-            *(StandardScaler, scorers._Scorer, type(get_scorer("r2"))),
+            *(StandardScaler, scorers._Scorer),
         ],
         "FunctionNode": [*measures, *kernel_metrics().values()],
         "NdArrayNode": [np.ndarray, *scalars],

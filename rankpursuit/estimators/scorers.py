@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
-from sklearn.utils.validation import column_or_1d
 
 from rankpursuit.estimators._checks import PASS_GROUPS, scored_part
 from rankpursuit.metrics import (
@@ -27,6 +26,7 @@ from rankpursuit.metrics import (
     mean_reciprocal_rank,
     ndcg_error,
 )
+from rankpursuit.preferences import check_labels
 
 
 def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
@@ -209,17 +209,17 @@ def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
     >>> sizes_from_groups(["b", "b", "a", "a", "a", "c"])
     array([2, 3, 1])
     """
-    labels = column_or_1d(groups)
+    labels = check_labels(groups)
     if not len(labels):
         return np.empty(0, dtype=np.intp)
     starts = np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
     _, first, codes = np.unique(labels[starts], return_index=True, return_inverse=True)
     again = np.flatnonzero(first[codes] != np.arange(len(starts)))
     if len(again):
-        start = starts[again[0]]
+        start = int(starts[again[0]])
         raise ValueError(
-            f"the samples of a group must be consecutive; {labels[start]!r} occurs again at sample "
-            f"{start}: sort the samples by group, for instance by "
+            f"the samples of a group must be consecutive; {labels.tolist()[start]!r} occurs again "
+            f"at sample {start}: sort the samples by group, for instance by "
             "numpy.argsort(groups, kind='stable')"
         )
     return np.diff(starts, append=len(labels))

@@ -60,11 +60,11 @@ from rankpursuit.experiments.registry import (
     MethodOptions,
     MissingOptions,
     is_of_plugin,
-    known,
+    loaded_entries,
     register_missing,
 )
 from rankpursuit.metrics import Ties
-from rankpursuit.text import cut, visible
+from rankpursuit.text import escape_unprintable, truncate
 
 Tuning = Literal["reported", "own"]
 LABEL = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
@@ -105,7 +105,7 @@ def parse_yaml(text: str, source: str) -> Any:
         where = source if mark is None else f"{source}, line {mark.line + 1}"
     except (yaml.YAMLError, KeyError, ValueError, RecursionError) as error:  # such as !!int x
         where, reason = source, " ".join(str(error).split())
-    raise ConfigError([f"{where}: {visible(cut(str(reason), 300))}"])
+    raise ConfigError([f"{where}: {escape_unprintable(truncate(str(reason), 300))}"])
 
 
 # Files that extend each other, and overrides from the command line
@@ -332,7 +332,7 @@ def _algorithms(value: Any, info: ValidationInfo) -> Any:
 
 def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
     """Return the options of one algorithm."""
-    kinds = {name: method.options for name, method in known(METHODS).items()}
+    kinds = {name: method.options for name, method in loaded_entries(METHODS).items()}
     if not isinstance(label, str) or not re.fullmatch(LABEL, label):
         raise InvalidValue(f"expected letters, digits, _ and -, got {short_repr(label)}")
     if not isinstance(options, dict):
@@ -352,7 +352,7 @@ def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
 def _metric(name: str, info: ValidationInfo) -> str:
     if info.context:
         register_missing(name, METRICS)
-    elif name not in (metrics := known(METRICS)):
+    elif name not in (metrics := loaded_entries(METRICS)):
         raise InvalidValue(f"unknown metric {short_repr(name)}; {suggestion(name, metrics)}")
     return name
 

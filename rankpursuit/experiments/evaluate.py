@@ -25,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 from rankpursuit.experiments.config import Experiment, Tuning, ratings_of
 from rankpursuit.experiments.grids import is_number
 from rankpursuit.experiments.plugins import error_line
-from rankpursuit.experiments.problem import Problem, in_stacks
+from rankpursuit.experiments.problem import Problem, batch_by_size
 from rankpursuit.experiments.protocol import Group, Role, Task, build_task
 from rankpursuit.experiments.registry import (
     METHODS,
@@ -164,7 +164,7 @@ def _add_users(
 ) -> None:
     """Add the errors of users at the chosen points; without choices, over the whole grids."""
     kernel = experiment.kernel
-    for stacked in in_stacks(tasks, len(kernel.widths)):
+    for stacked in batch_by_size(tasks, len(kernel.widths)):
         problem = Problem.of(stacked, kernel.widths, kernel.parameter)
         for label, result in results.items():
             if label in failures:
@@ -242,11 +242,11 @@ def _predictions(
     # that of the first. This does not apply to views of features.
     if options.has_width and getattr(options, "views", None) != "features":
         tested = values[..., -problem.n_test :]
-        unlike = problem.alike == np.arange(problem.n_test)
+        unlike = problem.duplicate_of == np.arange(problem.n_test)
         for task in np.flatnonzero(~unlike.all(axis=1)):
             own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
             again = np.flatnonzero(~unlike[task])
-            tested[own, ..., again] = tested[own, ..., problem.alike[task, again]]
+            tested[own, ..., again] = tested[own, ..., problem.duplicate_of[task, again]]
     values[..., -problem.n_test :] = merge_near_ties(values[..., -problem.n_test :])
     read_only = values.view()  # every metric gets the same ones
     read_only.flags.writeable = False
@@ -269,7 +269,7 @@ def _errors(
     metric, values, n_scored = METRICS[name], predictions.values, problem.n_scored
     test = values[..., -problem.n_test :]
     scores = problem.scores[problem.task_index]
-    if metric.of_level and _is_shifted(experiment, options):
+    if metric.offset_sensitive and _is_shifted(experiment, options):
         shape = (len(values), *[1] * (values.ndim - 2), -1)  # one row for each kernel
         offset = scores[:, :n_scored].reshape(shape) - values[..., :n_scored]
         test = test + offset.mean(axis=-1, keepdims=True)
@@ -282,7 +282,7 @@ def _errors(
 
 def criteria(method: str, tuning: Tuning, metric: str) -> tuple[str, ...]:
     """Return the metrics by which a method's parameters are chosen if `metric` is reported."""
-    return (metric,) if tuning == "reported" else METHODS[method].own
+    return (metric,) if tuning == "reported" else METHODS[method].minimises
 
 
 def joint_error(errors: Sequence[Array]) -> Array:

@@ -19,7 +19,7 @@ from rankpursuit.experiments.grids import (
 from rankpursuit.experiments.problem import (
     Problem,
     feature_view_kernels,
-    first_of_equals,
+    first_duplicate_index,
     view_points,
     view_skills,
 )
@@ -162,7 +162,7 @@ def _form(problem: Problem, options: MethodOptions) -> Preferences:
     return pairs if METHODS[options.method].rank_only else Pointwise(problem.n_scored)
 
 
-def _for_each(key: str, function: Callable[..., GridPredictions]) -> Any:
+def sweep_axis(key: str, function: Callable[..., GridPredictions]) -> Any:
     """Return a `predict_grid` that calls a function for each value of the first axis."""
 
     def predict(problem: Problem, options: Any, rows: slice) -> GridPredictions:
@@ -278,25 +278,25 @@ def _semi_supervised(
 
 
 def _register(
-    name: str, title: str, function: Any, options: Any, *axes: Axis, own: tuple[str, ...] = ()
+    name: str, title: str, function: Any, options: Any, *axes: Axis, minimises: tuple[str, ...] = ()
 ) -> None:
-    """Register one of the paper's methods; `own` if it is not rank-only."""
-    further = {"own": own, "rank_only": False} if own else {}
+    """Register one of the paper's methods; `minimises` unless it is rank-only."""
+    further = {"minimises": minimises, "rank_only": False} if minimises else {}
     register_method(name, title=title, options=options, axes=axes, **further)(function)
 
 
 _SQUARED, _BOTH = ("squared_error",), ("disagreement", "squared_error")
 _PURSUIT = _pursuit, PursuitOptions, RIDGE, N_BASIS
 _SEMI = _semi_supervised, SemiSupervisedOptions, RIDGE, NU, N_BASIS
-_CRRP = _for_each("beta", _pursuit), CombinedOptions, BETA, RIDGE, N_BASIS
-_register("rls", "RLS", _least_squares, LeastSquaresOptions, LAMBDA, own=_SQUARED)
-_register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, own=_SQUARED)
+_CRRP = sweep_axis("beta", _pursuit), CombinedOptions, BETA, RIDGE, N_BASIS
+_register("rls", "RLS", _least_squares, LeastSquaresOptions, LAMBDA, minimises=_SQUARED)
+_register("kernel_matching_pursuit", "Matching Pursuit", *_PURSUIT, minimises=_SQUARED)
 _register("rank_svm", "RankSVM", _rank_svm, RankSVMOptions, C)
 _register("rank_rls", "RankRLS", _least_squares, LeastSquaresOptions, LAMBDA)
 _register("sparse_rank_rls", "Sparse RankRLS", _sparse_rank_rls, SparseOptions, N_BASIS, LAMBDA)
 _register("ranking_pursuit", "Ranking Pursuit", *_PURSUIT)
 _register("semi_supervised_ranking_pursuit", "SS Ranking Pursuit", *_SEMI)
-_register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
+_register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, minimises=_BOTH)
 
 
 @register_method(
@@ -304,7 +304,7 @@ _register("combined_ranking_regression_pursuit", "CRRP", *_CRRP, own=_BOTH)
     title="Mean rating",
     baseline=True,
     has_width=False,
-    own=_SQUARED,
+    minimises=_SQUARED,
     rank_only=False,
 )
 def _mean_rating(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
@@ -334,6 +334,6 @@ def _linear_rank_rls(
     kernel = points @ points[:, : problem.n_scored].swapaxes(1, 2)
     found = _least_squares(replace(problem, kernel=kernel), options, rows)
     for own, values in zip(points, found.values, strict=True):
-        values[:] = values[..., first_of_equals(own[rows])]
+        values[:] = values[..., first_duplicate_index(own[rows])]
     n_basis = min(problem.n_scored, problem.features.shape[2])
     return replace(found, n_basis=np.array(n_basis))

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rankpursuit.text import cut, visible
+from rankpursuit.text import escape_unprintable, truncate
 
 SCHEMA = "schema.json"  # next to the shipped configs
 SCHEMA_LINE = "# yaml-language-server: $schema="  # the first line of a config, for editors
@@ -22,7 +22,7 @@ MAX_SHOWN = 70  # length of a value or key in a message
 
 def short_key(key: str) -> str:
     """Return a key, or an override, cut if it is long."""
-    return cut(visible(key), MAX_SHOWN)
+    return truncate(escape_unprintable(key), MAX_SHOWN)
 
 
 def short_repr(value: Any) -> str:

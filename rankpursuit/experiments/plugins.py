@@ -292,7 +292,7 @@ class EstimatorOptions(MethodOptions):
     "estimator",
     title="Estimator",
     options=EstimatorOptions,
-    own=("squared_error",),
+    minimises=("squared_error",),
     rank_only=False,
 )
 def _any_estimator(problem: Problem, options: EstimatorOptions, rows: slice) -> GridPredictions:

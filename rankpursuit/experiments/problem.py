@@ -57,7 +57,7 @@ class Problem:
         points are set to zero.
     kernel_index : ndarray of shape (t, number of widths)
         Kernel in the stack of each task and width.
-    alike : ndarray of shape (t, m)
+    duplicate_of : ndarray of shape (t, m)
         For each test point, the first with the same distance to every training point. Their
         predictions differ only by rounding, which must not order them.
     """
@@ -72,7 +72,7 @@ class Problem:
     identity: NDArray[np.bool_]
     kernel: Array
     kernel_index: NDArray[np.intp]
-    alike: NDArray[np.intp]
+    duplicate_of: NDArray[np.intp]
 
     def __post_init__(self) -> None:
         for value in self.__dict__.values():
@@ -125,12 +125,12 @@ class Problem:
         n_scored, n_unscored = len(tasks[0].scored), len(tasks[0].unscored)
         n_train = n_scored + n_unscored
         all_gammas = np.asarray(widths) if parameter == "gamma" else gamma_from_width(widths)
-        gammas, identity, kernels, kernel_index, alike = [], [], [], [], []
+        gammas, identity, kernels, kernel_index, duplicate_of = [], [], [], [], []
         n_kernels = 0
         for points in features:
             squared = squared_distances(points)
             if np.count_nonzero(squared) < squared.size - len(squared):  # not only the diagonal
-                equal = first_of_equals(points)
+                equal = first_duplicate_index(points)
                 squared = squared[equal][:, equal]
             # Kernels inherit this memory order: the values of a function are contiguous.
             squared = np.asfortranarray(squared[:, :n_train])
@@ -146,7 +146,7 @@ class Problem:
             # Negligible next to the 1 on the diagonal. A test point may have small values only.
             among = kernels[-1][:, :n_train]
             np.copyto(among, 0.0, where=among < _TINY)
-            alike.append(first_of_equals(squared[n_train:]))
+            duplicate_of.append(first_duplicate_index(squared[n_train:]))
         return cls(
             tasks=tuple(tasks),
             features=features,
@@ -158,11 +158,11 @@ class Problem:
             identity=np.concatenate(identity),
             kernel=kernels[0] if len(kernels) == 1 else np.concatenate(kernels),
             kernel_index=np.stack(kernel_index),
-            alike=np.stack(alike),
+            duplicate_of=np.stack(duplicate_of),
         )
 
 
-def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
+def batch_by_size(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
     """Split tasks into runs of equal size, short enough for a stack of moderate size."""
     for sizes, neighbours in groupby(
         tasks, key=lambda task: (len(task.train), len(task.test), len(task.scored))
@@ -173,7 +173,7 @@ def in_stacks(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
             yield same_size[start : start + together]
 
 
-def first_of_equals(rows: Array) -> NDArray[np.intp]:
+def first_duplicate_index(rows: Array) -> NDArray[np.intp]:
     """Return, for each row, the first row that equals it."""
     _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first[number.ravel()]

@@ -226,24 +226,64 @@ def build_task(
     shuffled = generator(*key, "split").permutation(len(items))
     train, test = np.sort(shuffled[:n_train]), np.sort(shuffled[n_train:])
     mixed = generator(*key, "scored").permutation(train)
-    rated = _rated(ratings, items, reference)
-    own = ratings.medians if protocol.fill == "median" else ratings.means
-    counts = np.count_nonzero(~np.isnan(rated), axis=1)
-    overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
-    sums = np.nansum(rated, axis=1)
+    features, mean_ratings = _describe_items(ratings, protocol, items, reference, test)
     return Task(
         user=int(user),
         key=key,
         items=items,
         reference=reference,
-        features=_filled(rated, own[reference], test, protocol),
-        mean_ratings=np.where(counts > 0, sums / np.maximum(counts, 1), overall),
+        features=features,
+        mean_ratings=mean_ratings,
         scores=scores,
         train=train,
         test=test,
         scored=np.sort(mixed[:n_scored]),
         unscored=np.sort(mixed[n_scored:]),
     )
+
+
+def unrated_task(
+    ratings: Ratings, protocol: Protocol, *, seed: int, group: Group, user: int
+) -> Task:
+    """Build the task of ranking the items that a user has not rated.
+
+    The features are those of `build_task`. All rated items are scored training items, and the
+    others are test items, whose scores are NaN.
+    """
+    task = build_task(ratings, protocol, seed=seed, group=group, repeat=1, role="test", user=user)
+    unrated = np.setdiff1d(np.arange(ratings.n_items), task.items)
+    items = np.append(task.items, unrated).astype(np.int32)
+    train, test = np.split(np.arange(len(items)), [len(task.items)])
+    features, means = _describe_items(ratings, protocol, items, task.reference, test)
+    scores = np.append(task.scores, np.full(len(unrated), np.nan))
+    return replace(
+        task,
+        items=items,
+        features=features,
+        mean_ratings=means,
+        scores=scores,
+        train=train,
+        test=test,
+        scored=train,
+        unscored=test[:0],
+    )
+
+
+def _describe_items(
+    ratings: Ratings,
+    protocol: Protocol,
+    items: NDArray[np.int32],
+    reference: NDArray[np.intp],
+    test: NDArray[np.intp],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the `features` and `mean_ratings` of the task of some items."""
+    rated = _rated(ratings, items, reference)
+    own = ratings.medians if protocol.fill == "median" else ratings.means
+    counts = np.count_nonzero(~np.isnan(rated), axis=1)
+    overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
+    sums = np.nansum(rated, axis=1)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+    return _filled(rated, own[reference], test, protocol), means
 
 
 def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:

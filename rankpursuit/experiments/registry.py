@@ -121,8 +121,8 @@ class Method:
     """Options in a config, with a field for each of `axes`."""
     axes: tuple[Axis, ...] = ()
     """Axes of the grid after the width."""
-    own: tuple[str, ...] = ("disagreement",)
-    """Metrics that the method minimises; ``tuning: own`` chooses its parameters by them."""
+    minimises: tuple[str, ...] = ("disagreement",)
+    """Metrics by which it fits; ``tuning: own`` chooses its parameters by them."""
     rank_only: bool = True
     """Whether it only learns an order: its predictions are defined up to a constant."""
     has_width: bool = True
@@ -151,7 +151,7 @@ class Metric:
     """Number of digits to print."""
     options: tuple[str, ...] = ()
     """Keys of the experiment that the function takes as keyword arguments."""
-    of_level: bool = False
+    offset_sensitive: bool = False
     """Whether a constant added to all predictions changes it."""
     plugin: str | None = None
     """The plug-in that registered it."""
@@ -168,7 +168,7 @@ METRICS: dict[str, Metric] = {}
 ESTIMATORS: dict[str, tuple[Any, str | None]] = {}
 """Class of each estimator that a plug-in registered, and the plug-in, by dotted name."""
 _loading: str | None = None  # name of the plug-in being executed
-MISSING = "missing"  # stands for a plug-in that is not loaded
+UNLOADED_PLUGIN = "missing"  # stands for a plug-in that is not loaded
 
 Registered = TypeVar("Registered")
 
@@ -198,22 +198,22 @@ def _add(
     registry: Any, kind: Any, name: str, attributes: Mapping[str, Any], function: Registered
 ) -> Registered:
     """Add a function to a registry, and return it."""
-    taken = known(registry).get(name)
+    taken = loaded_entries(registry).get(name)
     if taken and (_loading is None or taken.plugin != _loading):
         raise ValueError(f"the name {name} is taken by {taken.plugin or 'rankpursuit'}")
     registry[name] = kind(name, function, **attributes, plugin=_loading)
     return function
 
 
-def known(registry: Mapping[str, Any]) -> dict[str, Any]:
+def loaded_entries(registry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the methods or metrics, without those of plug-ins that are not loaded."""
-    return {name: entry for name, entry in registry.items() if entry.plugin != MISSING}
+    return {name: entry for name, entry in registry.items() if entry.plugin != UNLOADED_PLUGIN}
 
 
 def register_missing(name: str, registry: dict[str, Any]) -> None:
     """Register a method or metric of a plug-in that is not loaded, to read its results."""
     kind: Any = Method if registry is METHODS else Metric
-    registry.setdefault(name, kind(name, None, name.replace("_", " "), plugin=MISSING))
+    registry.setdefault(name, kind(name, None, name.replace("_", " "), plugin=UNLOADED_PLUGIN))
 
 
 def is_of_plugin(class_name: object) -> bool:
@@ -286,7 +286,7 @@ register_metric(
     label="mean squared error (squared rating points)",
     task="Regression task",
     decimals=1,
-    of_level=True,
+    offset_sensitive=True,
 )(squared_error)
 
 

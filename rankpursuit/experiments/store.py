@@ -36,7 +36,7 @@ import rankpursuit
 from rankpursuit.errors import StoreError
 from rankpursuit.experiments.evaluate import AlgorithmResult, Unit, UnitResult, UserResult
 from rankpursuit.experiments.protocol import group_name
-from rankpursuit.text import cut, one_line
+from rankpursuit.text import one_line, truncate
 from rankpursuit.writing import check_output, write_atomically
 
 FORMAT = 6  # increase if the layout of the rows changes
@@ -225,7 +225,7 @@ def _one_line_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and the operating system into a `StoreError`."""
 
     def reason(error: BaseException) -> str:
-        return cut(" ".join(str(error).split()), 300)
+        return truncate(" ".join(str(error).split()), 300)
 
     try:
         yield

@@ -251,7 +251,7 @@ def compare_repeats(
     pair, rows = pair_of_items(run), []
     for cell in run.repeats[run.repeats["repeat"] <= repeats].to_dict("records"):
         key, on_record = tuple(cell[name] for name in KEY), cell["test_error"]
-        counts_pairs = not METRICS[cell["metric"]].of_level
+        counts_pairs = not METRICS[cell["metric"]].offset_sensitive
         allowed = max(ROUNDING * on_record, counts_pairs * pair / cell["n_users"])
         row = {name: cell[name] for name in KEY} | {"record": on_record, "again": math.nan}
         rows.append(row | {"allowed": allowed, "choice": "missing", "passed": False})

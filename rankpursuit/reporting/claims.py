@@ -36,7 +36,7 @@ from rankpursuit.reporting.statistics import (
     errors_by,
     savings,
 )
-from rankpursuit.text import counted
+from rankpursuit.text import pluralize
 
 # The paper
 
@@ -87,7 +87,7 @@ class Size(BaseModel, extra="forbid", frozen=True):
     repeats: int
 
     def __str__(self) -> str:
-        return f"{counted(self.users, 'user')}, {counted(self.repeats, 'repeat')}"
+        return f"{pluralize(self.users, 'user')}, {pluralize(self.repeats, 'repeat')}"
 
 
 @cache

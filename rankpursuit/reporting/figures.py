@@ -64,7 +64,7 @@ class Look(NamedTuple):
 
 
 # The look of each method and baseline in every figure; other algorithms get free ones.
-LOOKS = {
+STYLES = {
     "rls": Look("#6f7782", "o", (0, (1, 1))),
     "kernel_matching_pursuit": Look("#bd8000", "s", (0, (5, 2))),
     "rank_svm": Look("#2f96cc", "^", (0, (6, 1.5, 1, 1.5))),
@@ -81,8 +81,8 @@ LOOKS = {
 def looks(results: Results) -> dict[str, Look]:
     """Return the look of each algorithm."""
     labels = list(results.declared)
-    free = cycle([LOOKS[name] for name in LOOKS if name not in labels] or LOOKS.values())
-    return {label: LOOKS[label] if label in LOOKS else next(free) for label in labels}
+    free = cycle([STYLES[name] for name in STYLES if name not in labels] or STYLES.values())
+    return {label: STYLES[label] if label in STYLES else next(free) for label in labels}
 
 
 @contextmanager

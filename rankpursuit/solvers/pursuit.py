@@ -27,7 +27,7 @@ Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 Fitting = Literal["basic", "backfit", "prefit"]
-FormName = Literal["rows", "sums", "sums if exact"]
+FormName = Literal["rows", "sums", "gram_then_rows"]
 Columns = Callable[[NDArray[np.floating], Array], object]
 """Evaluates the candidates' functions at the points of the first array, (m, d), and writes the
 values to the second, (m, N)."""
@@ -557,7 +557,7 @@ def choose_form(
     explicit pairs nor sample weights, and save nothing unless there are at least `MANY_ROWS` rows
     per candidate.
 
-    "sums if exact" means that sums are faster, but that their path is used only if
+    "gram_then_rows" means that sums are faster, but that their path is used only if
     :func:`is_exact`. "prefit" may choose nearly dependent functions, which sums cannot distinguish
     from dependent ones, so it uses rows as long as they fit into memory.
     """
@@ -566,7 +566,7 @@ def choose_form(
         return "rows"
     if n_entries > ROWS_ENTRIES:
         return "sums"
-    return "rows" if fitting == "prefit" else "sums if exact"
+    return "rows" if fitting == "prefit" else "gram_then_rows"
 
 
 def is_exact(path: PursuitPath) -> bool:

@@ -31,11 +31,15 @@ Entries = Iterator[tuple[tuple[str, ...], Row]]  # rows, each with the headers o
 
 
 class Options(NamedTuple):
-    """Rounds of timing, whether sizes are small (to try a benchmark), and where the page is."""
+    """Rounds of timing, whether sizes are small (to try a benchmark), and where the page is.
+
+    `against` is the commit to compare runs with.
+    """
 
     rounds: int = 5
     small: bool = False
     folder: Path | None = None
+    against: str = "HEAD"
 
 
 class Subject(NamedTuple):

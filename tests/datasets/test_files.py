@@ -1,7 +1,10 @@
 """Your own ratings tables, and the guess at their layout."""
 
+import gzip
+import io
 import os
 import sys
+import zipfile
 
 import pandas as pd
 import pytest
@@ -84,6 +87,40 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path, text, said):
     assert "\n" not in str(caught.value)
 
 
+def zipped(*names):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            archive.writestr(name, GOOD)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", gzip.compress(GOOD.encode()), "not text in UTF-8"),
+        ("a.csv.gz", GOOD.encode(), "damaged or encrypted: Not a gzipped file"),
+        ("a.csv.gz", gzip.compress(GOOD.encode())[:-12], "damaged"),
+        ("a.csv.gz", gzip.compress(b""), "the file is empty"),
+        ("a.zip", zipped("a.csv")[:-30], "damaged"),
+        ("a.zip", zipped("a.csv", "b.csv"), r"it has 2 \(a.csv, b.csv\); unpack it"),
+        ("a.xls", GOOD.encode(), "not an Excel file"),
+    ],
+)
+def test_a_packed_or_damaged_file_is_refused_with_the_reason(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=f"{name}.*{said}"):
+        load_ratings(tmp_path / name)
+
+
+def test_an_excel_file_is_read_where_openpyxl_is_installed(tmp_path):
+    pytest.importorskip("openpyxl")
+    rows = [line.split(",") for line in GOOD.split()]
+    pd.DataFrame(rows).to_excel(tmp_path / "a.xlsx", header=False, index=False)
+    read = load_ratings(tmp_path / "a.xlsx", **guess_layout(tmp_path / "a.xlsx"))
+    assert read.checksum() == load_ratings(write(tmp_path, GOOD)).checksum()
+
+
 def test_any_character_can_separate_fields(tmp_path):
     for mark in ("\\", "^", "'", "$"):
         assert load_ratings(write(tmp_path, GOOD.replace(",", mark)), separator=mark).n_ratings == 3
@@ -150,15 +187,22 @@ def test_duplicates_can_be_merged(tmp_path, duplicates, values):
         load_ratings(file, duplicates="last")
 
 
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DataError, match=r"pip install 'rankpursuit\[parquet\]'"):
-        load_ratings(write(tmp_path, "PAR1", "a.parquet"))
+@pytest.mark.parametrize(
+    ("name", "library", "said"),
+    [
+        ("a.parquet", "pyarrow", r"pip install 'rankpursuit\[parquet\]'"),
+        ("a.xlsx", "openpyxl", "pip install openpyxl, or save the file as CSV"),
+    ],
+)
+def test_a_library_that_is_absent_is_named(tmp_path, monkeypatch, name, library, said):
+    monkeypatch.setitem(sys.modules, library, None)
+    (tmp_path / name).write_bytes(zipped("xl/workbook.xml"))
+    with pytest.raises(DataError, match=said):
+        load_ratings(tmp_path / name)
 
 
 def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
     pytest.importorskip("pyarrow")
-    import pandas as pd
 
     frame = pd.DataFrame({"user": [1, 1, 2], "item": ["x", "y", "x"], "rating": [1, 2, 3.5]})
     frame.to_parquet(tmp_path / "a.parquet")
@@ -175,7 +219,6 @@ def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
 @pytest.mark.parametrize("index", ["user", ["user", "item"], None])
 def test_parquet_of_a_frame_with_an_index_has_the_ratings_of_the_frame(tmp_path, index):
     pytest.importorskip("pyarrow")
-    import pandas as pd
 
     frame = pd.DataFrame({"user": [1, 2, 1], "item": ["x", "x", "y"], "rating": [1, 2, 3]})
     expected = load_ratings(write(tmp_path, frame.to_csv(index=False))).checksum()
@@ -281,7 +324,7 @@ def test_a_decimal_comma_is_found(tmp_path):
     [
         (b"", "the file is empty"),
         (b"just words\n", "not a table of three or more columns"),
-        (b"\xff\xfe\x00", "not text in UTF-8"),
+        (b"\xff\xfe\x00", "not text in UTF-16"),
     ],
 )
 def test_what_is_no_table_is_refused_by_name(content, problem, tmp_path):

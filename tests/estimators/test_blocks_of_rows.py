@@ -140,6 +140,19 @@ def test_weights_of_further_groups_may_be_added_between_blocks(estimator):
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
 
 
+@each_ranker
+def test_a_gram_matrix_of_other_weights_of_its_groups_is_refused(estimator):
+    X, y, groups = sorted_groups()
+    one, two = array_blocks(X, y, groups, rows=200)
+    weights = {label: 1.0 + label for label in range(25)}
+    model = clone(estimator).set_params(group_weight=weights)
+    gram = sum(model.block_gram(*block, candidates=X[:9]) for block in (one, two))
+    for block in (one, two):
+        changed = weights | {block[2][0]: 0.5}
+        with pytest.raises(ValueError, match="differ in group_weight"):
+            clone(model).set_params(group_weight=changed).fit_gram(gram, X[:9])
+
+
 @each_pursuit
 def test_gram_matrices_of_blocks_add_up_to_the_model_of_all_rows(estimator):
     X, y, groups = sorted_groups()

@@ -138,8 +138,6 @@ SCORERS = [
     rankpursuit.map_scorer(5),
     rankpursuit.mrr_scorer(),
     rankpursuit.kendall_scorer(),
-    get_scorer("neg_mean_absolute_error"),
-    make_scorer(metrics.kendall_tau),
     metrics.pairwise_accuracy,
     partial(metrics.kendall_tau, empty=0.0),
 ]
@@ -214,6 +212,7 @@ def accuracy(scores, predictions, groups, ties="untied"):
         ("scoring", accuracy),
         ("scoring", partial(accuracy, ties="half")),
         ("scoring", make_scorer(lambda y, values: 1.0)),
+        ("scoring", get_scorer("neg_mean_absolute_error")),
         ("cv", (part for part in [(range(20), range(20, 40)), (range(20, 40), range(20))])),
         ("dictionary", Additive()),
         ("group_weight", {True: 1.0, False: 2.0}),
@@ -386,6 +385,19 @@ def test_versions_of_skops_that_call_such_functions_are_refused(tmp_path, monkey
         model.save(tmp_path / "model")
     with pytest.raises(ImportError, match="older"):
         rankpursuit.load_model(tmp_path / "model")
+
+
+def test_a_scorer_that_names_the_method_to_call_is_refused(tmp_path):
+    X, y, _ = data()
+    path, marker = tmp_path / "model", tmp_path / "marker"
+    scorer = get_scorer("r2")
+    scorer._response_method = "save"
+    model = rankpursuit.RankRLS().fit(X, y)
+    model.kernel = partial(scorer, clone(model).fit(X, y), str(marker))
+    path.write_bytes(skops.io.dumps(model))
+    with pytest.raises(ModelFileError, match=r"holds sklearn\.metrics"):
+        rankpursuit.load_model(path).predict(X)
+    assert not marker.exists()
 
 
 def write_crafted(path, schema):

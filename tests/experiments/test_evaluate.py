@@ -19,7 +19,7 @@ from rankpursuit.experiments.evaluate import (
     joint_error,
     tasks_of,
 )
-from rankpursuit.experiments.problem import in_stacks
+from rankpursuit.experiments.problem import batch_by_size
 from rankpursuit.experiments.registry import METHODS, grid_axes, predict_grid
 from rankpursuit.metrics import disagreement_error
 
@@ -156,7 +156,7 @@ def test_seconds_are_those_of_all_stacks_of_users(monkeypatch):
     run = run_of(small_config(), only=["rls"])
     unit = run.plan.units[run.plan.cells[0], "holdout"][0]
     n_widths = len(run.experiment.kernel.widths)
-    n_stacks = len(list(in_stacks(tasks_of(run.experiment, unit), n_widths)))
+    n_stacks = len(list(batch_by_size(tasks_of(run.experiment, unit), n_widths)))
     assert n_stacks > 1
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)  # a second between two looks
     monkeypatch.setattr(evaluate, "time", clock)

@@ -177,7 +177,7 @@ def test_test_points_as_far_from_all_training_points_are_alike():
     problem = Problem.of([replace(task, features=features)], WIDTHS, "sigma")
     expected = np.arange(len(task.test))
     expected[[3, 4]] = [0, 1]
-    assert problem.alike.tolist() == [expected.tolist()]
+    assert problem.duplicate_of.tolist() == [expected.tolist()]
 
 
 def test_a_kernel_that_is_an_identity_is_1_for_all_equal_points():
@@ -319,7 +319,7 @@ def test_the_axes_of_a_method_are_grids_of_its_options(name):
     fields = method.options.model_fields
     for axis in method.axes:
         assert (fields[axis.key].alias or axis.key) == axis.column
-    assert set(method.own) <= set(METRICS)
+    assert set(method.minimises) <= set(METRICS)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -331,7 +331,7 @@ def test_a_metric_takes_rows_of_scores_beside_stacks_of_predictions(name):
     assert (errors[:, 0] < errors[:, 2]).all()
     assert (errors[:, 2] < errors[:, 1]).all()
     shifted = metric.function(SCORES, stack + 1.0)
-    assert np.allclose(errors, shifted) == (not metric.of_level)
+    assert np.allclose(errors, shifted) == (not metric.offset_sensitive)
 
 
 def test_a_user_without_an_untied_pair_counts_one_half():

@@ -11,6 +11,7 @@ from rankpursuit.experiments.protocol import (
     fitting_sizes,
     group_users,
     too_few_users,
+    unrated_task,
 )
 
 TABLE = make_ratings(400, 60, seed=5)
@@ -346,3 +347,17 @@ def test_a_group_that_loses_its_users_to_the_test_is_told_too():
 )
 def test_halves_are_rounded_down(n_items, scored_share, sizes):
     assert Protocol(scored_share=scored_share).sizes(n_items) == sizes
+
+
+def test_what_a_user_has_not_rated_is_ranked_from_all_that_the_user_has():
+    user = int(group_users(TABLE, (25, 60))[0])
+    key = {"seed": 1, "group": GROUP, "user": user}
+    task = unrated_task(TABLE, PROTOCOL, **key)
+    known = build_task(TABLE, PROTOCOL, repeat=1, role="test", **key)
+    assert np.array_equal(task.items[task.scored], TABLE.user_items(user))
+    assert np.array_equal(task.scores[task.scored], TABLE.user_ratings(user))
+    assert np.array_equal(np.sort(task.items), np.arange(TABLE.n_items))
+    assert np.isnan(task.scores[task.test]).all()
+    assert np.array_equal(task.features[task.scored], known.features)
+    assert np.array_equal(task.mean_ratings[task.scored], known.mean_ratings)
+    assert np.isfinite(task.features).all()

@@ -283,10 +283,10 @@ def test_both_forms_give_the_same_path(fitting, repeat, seed):
     ("n_rows", "n_candidates", "form"),
     [
         (2_000, 100, "rows"),  # a few hundredths of a second
-        (4_000, 1_000, "sums if exact"),
+        (4_000, 1_000, "gram_then_rows"),
         (3_999, 1_000, "rows"),  # a Gram matrix takes too much of the room of the rows
         (34_000, 1_000, "sums"),  # rows do not fit into memory
-        (1_000_000, 30, "sums if exact"),
+        (1_000_000, 30, "gram_then_rows"),
     ],
 )
 def test_sums_take_the_place_of_many_rows(n_rows, n_candidates, form):
@@ -294,7 +294,7 @@ def test_sums_take_the_place_of_many_rows(n_rows, n_candidates, form):
     for preferences in (Pointwise(2), groups, Blend(groups, 0.5)):
         for fitting in ("basic", "backfit"):
             assert choose_form(n_rows, n_candidates, preferences, fitting) == form
-        by_memory = "rows" if form == "sums if exact" else form
+        by_memory = "rows" if form == "gram_then_rows" else form
         assert choose_form(n_rows, n_candidates, preferences, "prefit") == by_memory
     pairs = PairPreferences(3, [[0, 2]])  # cannot be split into blocks
     for preferences in (pairs, Blend(pairs, 0.5)):
