@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL
 
 from rankpursuit.kernels import (
     IDENTITY,
@@ -36,7 +35,6 @@ def test_squared_distances_are_exact_however_far_the_points_lie(offset):
     np.testing.assert_allclose(squared_distances(X), distances_by_loops(X, X), rtol=1e-12)
 
 
-@SMALL
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(1, 300))
 def test_squared_distances_of_a_set_are_symmetric_with_zero_diagonal(seed, n_points, n_features):
     squared = squared_distances(np.random.default_rng(seed).normal(size=(n_points, n_features)))
@@ -45,7 +43,6 @@ def test_squared_distances_of_a_set_are_symmetric_with_zero_diagonal(seed, n_poi
     assert np.all(squared >= 0.0)
 
 
-@SMALL
 @given(st.integers(0, 2**32 - 1), st.integers(2, 300))
 def test_equal_points_have_distance_zero_and_different_ones_have_not(seed, n_features):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from problems import SMALL
 from scipy.stats import kendalltau, somersd
 from sklearn.metrics import average_precision_score, ndcg_score
 
@@ -168,7 +167,6 @@ def rankings(draw):
     return scores, predictions, groups
 
 
-@SMALL
 @given(rankings(), st.sampled_from(TIES), st.sampled_from(COUNTED))
 def test_disagreement_equals_a_double_loop(ranking, ties, counted):
     scores, predictions, groups = ranking
@@ -184,7 +182,6 @@ def test_disagreement_equals_a_double_loop(ranking, ties, counted):
         np.testing.assert_array_equal(accuracy, 1.0 - np.asarray(result))
 
 
-@SMALL
 @given(st.data(), st.sampled_from(TIES))
 def test_pairs_of_many_rows_are_counted_in_blocks(data, ties):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -236,7 +233,6 @@ def test_disagreement_without_ties_is_kendalls_tau_and_over_untied_pairs_somers_
     assert error == pytest.approx((1.0 - somersd(scores, prediction).statistic) / 2.0, abs=1e-14)
 
 
-@SMALL
 @given(st.lists(st.tuples(LEVELS, LEVELS), min_size=1, max_size=8))
 def test_tau_is_that_of_scipy_and_0_of_a_constant_prediction(points):
     scores, prediction = (np.array(column) for column in zip(*points, strict=True))
@@ -282,7 +278,6 @@ def over_all_orders(value, scores, predictions, *options):
     )
 
 
-@SMALL
 @given(st.lists(st.tuples(LEVELS, LEVELS), min_size=1, max_size=6), st.integers(1, 7), LEVELS)
 def test_ties_count_the_mean_over_all_their_orders(points, k, threshold):
     scores, predictions = (list(column) for column in zip(*points, strict=True))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL, dense_laplacian, group_graph, pair_graph
+from problems import dense_laplacian, group_graph, pair_graph
 
 from rankpursuit.preferences import Blend, GroupPreferences, PairPreferences, Pointwise
 
@@ -43,7 +43,6 @@ def arrays_of(n_points, n_columns=2):
     ]
 
 
-@SMALL
 @given(graphs())
 def test_laplacian_is_that_of_the_paper_for_vectors_and_stacks(graph):
     preferences, form = graph
@@ -53,7 +52,6 @@ def test_laplacian_is_that_of_the_paper_for_vectors_and_stacks(graph):
         np.testing.assert_allclose(result, np.matmul(form, x), atol=1e-12)
 
 
-@SMALL
 @given(graphs())
 def test_root_is_a_root_of_the_laplacian_and_its_transpose_its_transpose(graph):
     preferences, form = graph
@@ -66,7 +64,6 @@ def test_root_is_a_root_of_the_laplacian_and_its_transpose_its_transpose(graph):
         np.testing.assert_allclose(preferences.root_transpose(y), np.matmul(root.T, y), atol=1e-12)
 
 
-@SMALL
 @given(graphs())
 def test_square_root_is_the_same_form_with_no_more_rows_than_points(graph):
     preferences, form = graph

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL
 from sklearn.datasets import load_svmlight_file
 
 from rankpursuit.datasets import letor, letor_blocks, load_letor
@@ -47,7 +46,6 @@ def sound_files(draw):
     )
 
 
-@SMALL
 @given(sound_files(), st.sampled_from([1, 3, letor._ROWS]), st.booleans())
 def test_what_is_read_is_what_scikit_learn_reads(tmp_path_factory, text, piece, sparse):
     file = write(tmp_path_factory.mktemp("letor"), text)
@@ -207,7 +205,6 @@ def test_wrong_options_are_refused(tmp_path, options, said):
         letor_blocks(file, rows=0)
 
 
-@SMALL
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=8),
     st.integers(1, 12),

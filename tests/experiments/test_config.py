@@ -307,3 +307,9 @@ def test_a_config_of_more_than_a_megabyte_is_refused(tmp_path):
     (tmp_path / "large.yaml").write_text("name: small\n#" + "x" * 1_000_000)
     with pytest.raises(ConfigError, match="too large for a config: more than 1 MB"):
         load_experiment(tmp_path / "large.yaml")
+
+
+def test_the_schema_accepts_resolved_configs():
+    for path in EXPERIMENTS:
+        resolved = load_experiment(path).resolved()
+        jsonschema.Draft202012Validator(json_schema()).validate(resolved)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankpursuit.datasets import Ratings, make_ratings
@@ -304,7 +304,6 @@ def test_a_table_that_is_too_small_for_any_experiment_has_no_sizes(counts):
     assert fitting_sizes(np.array(counts), Protocol()) is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     counts=st.lists(st.integers(1, 130), min_size=2, max_size=120),
     scored_share=st.sampled_from([None, 0.5]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankpursuit.preferences import (
@@ -71,7 +71,6 @@ def test_paths_are_those_of_the_rows_of_all_columns(form, fitting):
 
 
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
 def test_a_difference_of_symmetric_products(n_points, n_functions, seed):
     rng = np.random.default_rng(seed)
     values, weights = rng.normal(size=(n_points, n_functions)), rng.normal(size=n_points)

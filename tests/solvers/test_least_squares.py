@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import (
-    SMALL,
     dense_laplacian,
     generic_problem,
     group_graph,
@@ -74,7 +73,6 @@ def test_equations_are_solved_for_all_lambdas_and_preferences(n_groups):
         assert_solves(solved, problem, form)
 
 
-@SMALL
 @given(ranking_problems())
 def test_equations_of_any_problem_are_solved(problem):
     solved = rls_path(problem.kernel, problem.scores, LAMBDAS, problem.preferences)
@@ -119,7 +117,6 @@ def test_points_of_the_subset_that_are_there_already_get_no_weight():
     np.testing.assert_allclose(found[..., [0, 2, 5, 7]], expected, atol=1e-9)
 
 
-@SMALL
 @given(ranking_problems(), st.integers(1, 7))
 def test_sparse_rankrls_of_any_problem_has_a_stationary_cost(problem, size):
     kernel, scores, laplacian = problem.kernel, problem.scores, problem.laplacian
@@ -226,7 +223,6 @@ def dense_rows(n_points, pairs, weights):
     return rows
 
 
-@SMALL
 @given(judgements(), st.integers(0, 9))
 def test_added_up_judgements_cost_the_same_but_for_a_constant(problem, seed):
     n_points, pairs, weights = problem
@@ -246,7 +242,6 @@ def test_added_up_judgements_cost_the_same_but_for_a_constant(problem, seed):
     assert apart[0] == pytest.approx(apart[1], abs=1e-10)
 
 
-@SMALL
 @given(judgements())
 def test_nearest_scores_are_the_least_squares_solution(problem):
     n_points, pairs, weights = problem

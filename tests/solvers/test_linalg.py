@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL, ranking_problems
+from problems import ranking_problems
 
 from rankpursuit.solvers import pursue
 from rankpursuit.solvers._linalg import GrowingBasis, first_best, solve_shifted, whitening
@@ -77,7 +77,6 @@ def dense(matrix, right, lambdas):
     return np.linalg.solve(matrix[:, None] + shifts, right[:, None, :, None])[..., 0]
 
 
-@SMALL
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 40), st.integers(1, 3))
 def test_the_systems_of_all_lambdas_are_solved(seed, n_rows, rank, n_lambdas):
     matrix, right = random_systems(seed, n_rows, rank)
@@ -118,7 +117,6 @@ def test_a_stack_gives_what_its_systems_give_alone():
         np.testing.assert_array_equal(together[own], alone)
 
 
-@SMALL
 @given(ranking_problems())
 def test_functions_of_any_kernel_span_what_the_points_do(problem):
     found = whitening(problem.kernel)

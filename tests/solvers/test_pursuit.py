@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import (
-    SMALL,
     dictionaries,
     generic_problem,
     group_graph,
@@ -104,7 +103,6 @@ def test_path_is_the_obvious_one(fitting, repeat, seed):
         assert_obvious_path(columns[i], target, path, i, fitting, repeat)
 
 
-@SMALL
 @given(dictionaries(), any_mode)
 def test_path_over_any_dictionary_is_the_obvious_one(dictionary, mode):
     columns, target = dictionary
@@ -113,7 +111,6 @@ def test_path_over_any_dictionary_is_the_obvious_one(dictionary, mode):
         assert_obvious_path(columns[i], target, path, i, *mode)
 
 
-@SMALL
 @given(ranking_problems(), any_mode)
 def test_ranking_path_is_the_obvious_one_in_the_laplacian_cost(problem, mode):
     preferences, scores = problem.preferences, problem.scores
@@ -270,7 +267,6 @@ def assert_same_path(one, two, tolerance=1e-8):
 
 @ALL_MODES
 @given(seed=st.integers(0, 10_000))
-@SMALL
 def test_both_forms_give_the_same_path(fitting, repeat, seed):
     rng = np.random.default_rng(seed)
     rows, target = rng.normal(size=(2, 30, 9)), rng.normal(size=(2, 30))
@@ -326,6 +322,15 @@ def test_a_path_of_sums_that_is_called_exact_is_that_of_the_rows(fitting, gamma,
         np.testing.assert_allclose(found.cost, expected.cost, rtol=1e-7)
 
 
+def test_a_path_through_nearly_dependent_functions_is_not_called_exact():
+    one, other, rest = np.random.default_rng(0).normal(size=(3, 50))
+    for apart, exact in ((1.0, True), (1e-4, False)):
+        columns = np.stack([one, one + apart * other], axis=1)[None]
+        path = pursue(columns, other + rest, 2, fitting="backfit")
+        assert path.n_steps.tolist() == [2]
+        assert is_exact(path) == exact
+
+
 @pytest.mark.parametrize("fitting", ["basic", "backfit"])
 def test_a_path_that_leaves_nothing_of_the_cost_is_not_called_exact(fitting):
     assert not is_exact(both_paths(10.0, fitting, 1, lambda columns: 3.0 * columns[0, :, 7])[0])
@@ -360,7 +365,6 @@ each_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 @each_form
 @given(seed=st.integers(0, 10_000), n_groups=st.integers(1, 6), n_rows=st.integers(1, 30))
-@SMALL
 def test_sums_over_blocks_are_those_of_all_rows_at_once(form, seed, n_groups, n_rows):
     problem = generic_problem(seed, n_points=25, n_groups=n_groups, gammas=(0.3,))
     form = form(problem.groups)

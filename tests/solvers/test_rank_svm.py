@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL, generic_problem, ranking_problems
+from problems import generic_problem, ranking_problems
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
@@ -119,7 +119,6 @@ def test_minimum_lies_within_the_stated_gap(loss, max_iter):
         assert np.all(path.gap <= 1e-4)
 
 
-@SMALL
 @given(ranking_problems(), st.sampled_from(LOSSES), st.booleans())
 def test_any_problem_is_solved_to_its_stated_gap(problem, loss, weighted):
     rows = differences_by_loops(problem.scores, problem.groups)
@@ -139,7 +138,6 @@ def test_any_problem_is_solved_to_its_stated_gap(problem, loss, weighted):
         assert_solved(path, problem.kernel, rows, loss, of_rows if weighted else 1.0)
 
 
-@SMALL
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.sampled_from(LOSSES))
 def test_any_weighted_pairs_contradictions_too_are_solved_to_the_stated_gap(seed, n_pairs, loss):
     """The weights are from 0.1 to 10."""
@@ -219,7 +217,6 @@ def assert_same(violated, weights, rows, laplacian):
     st.integers(1, 20),
     st.sampled_from([1.0, 0.3, 0.0]),
 )
-@SMALL
 def test_pairs_are_counted_without_their_matrix(seed, n_points, n_groups, n_scores, margin):
     rng = np.random.default_rng(seed)
     scores = rng.integers(n_scores, size=n_points).astype(float)
