@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankpursuit.estimators._base import KernelEstimator, RandomState, random_generator
-from rankpursuit.estimators._checks import N_BASIS, Array, Constraints, GroupWeights, Kernel
+from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
+    KernelEstimator,
+    RandomState,
+    Split,
+    TrainingData,
+    random_generator,
+)
+from rankpursuit.estimators._checks import (
+    N_BASIS,
+    Array,
+    Constraints,
+    GroupWeights,
+    Indices,
+    Kernel,
+)
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     count_basis,
@@ -22,6 +38,8 @@ class _LeastSquares(KernelEstimator):
     """Base of the methods with one coefficient per training point, or feature."""
 
     _has_linear_form = True
+    _path_axes = ("alpha",)
+    _search_values: ClassVar = {"alpha": PENALTIES}
 
     def __init__(
         self,
@@ -41,6 +59,23 @@ class _LeastSquares(KernelEstimator):
         path = least_squares_grid(columns, scores, preferences, {"alpha": [self.alpha]})
         basis, coef = path.coefficients((0, 0))
         return self._keep_weights(coef) if self._in_features else self._keep(X, basis, coef)
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        X, every = self._check_for_kernel(data.X), np.arange(len(data.y))
+        stack = None if self._in_features else self._stack(X, every, every, gammas)
+        for train, test in splits:
+            if stack is None:
+                columns, new = X[train], X[test]
+            else:
+                columns, new = stack[:, train[:, None], train], stack[:, test[:, None], train]
+            form = data.preferences(self, train)
+            yield partial(least_squares_grid, columns, data.y[train], form, grid), new
 
 
 class RLS(_LeastSquares):
@@ -201,6 +236,8 @@ class SparseRankRLS(KernelEstimator):
 
     _constraints: ClassVar[Constraints] = {"n_basis": N_BASIS}
     _has_linear_form = True
+    _path_axes = ("n_basis", "alpha")
+    _search_values: ClassVar = {"n_basis": None, "alpha": PENALTIES}
 
     def __init__(
         self,
@@ -228,3 +265,28 @@ class SparseRankRLS(KernelEstimator):
         grid = {"n_basis": [size], "alpha": [self.alpha]}
         path = subset_grid(columns, columns[:, subset], scores, form, grid)
         return self._keep(X, subset, path.coefficients((0, 0, 0))[1])
+
+    def _n_available(self, data: TrainingData, train: Indices) -> int:
+        return len(train)
+
+    def _default_sizes(self, n_available: int) -> list[int]:
+        """Return up to five sizes, each half of the next, up to 1000 or all points."""
+        most = min(1000, n_available)
+        return sorted({max(1, most >> halving) for halving in range(5)})
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        for train, test in splits:
+            sizes = [min(count_basis(size, len(train)), len(train)) for size in grid["n_basis"]]
+            order = train[random_generator(self.random_state).permutation(len(train))]
+            subset = order[: max(sizes)]
+            columns, among, new = (
+                self._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
+            )
+            form, axes = data.preferences(self, train), {**grid, "n_basis": sizes}
+            yield partial(subset_grid, columns, among, data.y[train], form, axes), new

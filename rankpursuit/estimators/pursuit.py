@@ -7,8 +7,9 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,8 +19,12 @@ from sklearn.utils.metaestimators import available_if
 
 from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
     KernelEstimator,
     RandomState,
+    Split,
+    TrainingData,
     draw_candidates,
     resolve_gamma,
 )
@@ -75,6 +80,23 @@ class NoUsableFunctionError(ValueError):
     """A dictionary has no function that may be chosen."""
 
 
+def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | None:
+    """Return blocks of points that are in the training sets of the same splits.
+
+    None if a group has points in several blocks, or if there are more blocks than splits, so that
+    adding up blocks saves nothing.
+    """
+    inside = np.zeros((len(labels), len(splits)), dtype=bool)
+    for place, (train, _) in enumerate(splits):
+        inside[train, place] = True
+    patterns, codes = np.unique(inside, axis=0, return_inverse=True)
+    codes = codes.reshape(-1)
+    in_groups = len(np.unique(np.rec.fromarrays([labels, codes])))
+    if len(patterns) > len(splits) + 1 or in_groups > len(np.unique(labels)):
+        return None
+    return [np.flatnonzero(codes == code) for code in range(len(patterns))]
+
+
 def function_gram(
     values: NDArray[np.floating], products: Indices, preferences: Preferences, scores: Array
 ) -> FunctionGram:
@@ -93,6 +115,8 @@ class _Pursuit(KernelEstimator):
 
     _dtypes = [np.float64, np.float32]  # noqa: RUF012
     _constraints: ClassVar[Constraints] = {"tol": (*NOT_NEGATIVE, NONE)}
+    _path_axes = ("ridge", "n_basis")
+    _search_values: ClassVar[Mapping[str, Any]] = {"ridge": PENALTIES, "n_basis": None}
     __metadata_request__partial_fit: ClassVar = {"groups": True}
 
     def __init__(
@@ -133,8 +157,11 @@ class _Pursuit(KernelEstimator):
     ) -> PursuitPath:
         """Follow the path of one problem, with the kernel of its candidates."""
         grid = {"ridge": [self.ridge], "n_basis": [n_steps]}
-        options = {"fitting": self.fitting, "repeat": self.repeat}
-        return pursuit_grid(problem, grid, kernel=kernel, **options).path
+        return pursuit_grid(problem, grid, kernel=kernel, **self._options()).path
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the method, for `pursuit_grid`."""
+        return {"fitting": self.fitting, "repeat": self.repeat, "tol": self.tol}
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         if self._uses_dictionary:
@@ -218,14 +245,11 @@ class _Pursuit(KernelEstimator):
 
     def _end_path(self, path: PursuitPath, n_steps: int) -> Indices:
         """Store the coefficients of the path up to `tol`; return the chosen functions."""
-        enough = path.cost[0] <= (-1.0 if self.tol is None else self.tol)
-        if enough.any():
-            n_steps = int(np.argmax(enough))
-            path = replace(path, n_steps=np.minimum(path.n_steps, n_steps))
         reached = int(path.n_steps[0])
         chosen, staged = path.expansion(0)
         check_finite(staged)
-        if self.n_basis is not None and reached < n_steps:
+        enough = self.tol is not None and path.cost[0, reached] <= self.tol
+        if self.n_basis is not None and reached < n_steps and not enough:
             warn_early_end(reached, n_steps)
         self.__dict__.pop("_blocks", None)
         self.staged_coef_ = np.array(staged, order="C")
@@ -233,6 +257,69 @@ class _Pursuit(KernelEstimator):
         self.cost_ = np.array(path.cost[0, : reached + 1])
         self.dictionary_ = self.dictionary_ if self._uses_dictionary else None
         return chosen
+
+    def _n_available(self, data: TrainingData, train: Indices) -> int | None:
+        if self._uses_dictionary:
+            return None
+        return int(np.isin(self._draw_candidates(data), train).sum())
+
+    def _draw_candidates(self, data: TrainingData) -> Indices:
+        return draw_candidates(len(data.y), self.n_candidates, self.random_state)
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        if self._uses_dictionary:
+            yield from self._iter_function_paths(data, splits, grid)
+            return
+        candidates = self._draw_candidates(data)
+        columns = self._stack(data.X, np.arange(len(data.y)), candidates, gammas)
+        sums_of_folds = self._iter_sums(columns, data, splits)
+        for (train, test), sums in zip(splits, sums_of_folds, strict=True):
+            kept = np.flatnonzero(np.isin(candidates, train))
+            among = columns[:, candidates[kept][:, None], kept]
+            axes = {**grid, "n_basis": [count_basis(n, len(kept)) for n in grid["n_basis"]]}
+            path = partial(pursuit_grid, sums.select(kept), axes, kernel=among, **self._options())
+            yield path, columns[:, test[:, None], kept]
+
+    def _iter_sums(
+        self, columns: Array, data: TrainingData, splits: Sequence[Split]
+    ) -> Iterator[GramSums]:
+        """Yield the Gram matrix of each training set.
+
+        If splits share blocks of whole groups, as folds do, that of each block is computed once,
+        and those of the training blocks are added up.
+        """
+
+        def gram(rows: Indices) -> GramSums:
+            return GramSums.of(columns[:, rows], data.y[rows], data.preferences(self, rows))
+
+        blocks = common_blocks(splits, data.labels if self._ranks else np.arange(len(data.y)))
+        if blocks is None:
+            yield from (gram(train) for train, _ in splits)
+            return
+        grams = [gram(block) for block in blocks]
+        for train, _ in splits:
+            inside = np.isin([block[0] for block in blocks], train)
+            yield reduce(add, (grams[number] for number in np.flatnonzero(inside)))
+
+    def _iter_function_paths(
+        self, data: TrainingData, splits: Sequence[Split], grid: Mapping[str, Sequence[Any]]
+    ) -> Iterator[FoldPath]:
+        """Yield the paths over the functions of a dictionary, which have no gamma."""
+        dictionary = make_dictionary(self.dictionary).fit(data.X)
+        values = dictionary_values(dictionary, data.X)
+        for train, test in splits:
+            form = data.preferences(self, train)
+            gram = function_gram(values[train], products_of(dictionary), form, data.y[train])
+            n_usable = int(np.count_nonzero(gram.norms))
+            axes = {**grid, "n_basis": [count_basis(n, n_usable) for n in grid["n_basis"]]}
+            path = partial(pursuit_grid, gram, axes, **self._options())
+            yield path, partial(dictionary.columns, data.X[test])
 
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
@@ -705,6 +792,7 @@ class CombinedRankingRegressionPursuit(_Pursuit):
     """
 
     _not_taken = ("pairs", "weights")
+    _search_values: ClassVar = {"beta": (0.0, 0.5, 1.0), **_Pursuit._search_values}
 
     def __init__(
         self,

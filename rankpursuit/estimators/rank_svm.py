@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from rankpursuit.errors import warn_caller
-from rankpursuit.estimators._base import KernelEstimator
+from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
+    KernelEstimator,
+    Split,
+    TrainingData,
+)
 from rankpursuit.estimators._checks import Array, GroupWeights, Kernel, check_pairs
 from rankpursuit.solvers import (
     GroupedPairs,
@@ -86,6 +93,8 @@ class RankSVM(KernelEstimator):
     """
 
     _has_linear_form = True
+    _path_axes = ("C",)
+    _search_values: ClassVar = {"C": PENALTIES}
     _not_taken = ("sample_weight",)
 
     def __init__(
@@ -153,11 +162,31 @@ class RankSVM(KernelEstimator):
         return self._fit_pairs(X, OrderedPairs(X.shape[0], *listed))
 
     def _fit(self, X: Any, scores: Array, preferences: Any) -> Self:
+        return self._fit_pairs(X, self._order_pairs(X, scores, preferences))
+
+    def _order_pairs(self, X: Any, scores: Array, preferences: Any) -> OrderedPairs | GroupedPairs:
+        """Return the pairs of different scores within groups, as the solver needs them."""
         if self._in_weights(X):
-            grouped = GroupedPairs(scores, preferences.codes, preferences.point_weights)
-            return self._fit_pairs(X, grouped)
+            return GroupedPairs(scores, preferences.codes, preferences.point_weights)
         pairs, weights = preferences.pairs(), preferences.pair_weights()
-        return self._fit_pairs(X, OrderedPairs.of_scores(scores, pairs, weights))
+        return OrderedPairs.of_scores(scores, pairs, weights)
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        X = self._check_for_kernel(data.X)
+        for train, test in splits:
+            if self._in_weights(X[train]):
+                columns, new = X[train], X[test]
+            else:
+                columns, new = (self._stack(X, rows, train, gammas) for rows in (train, test))
+            pairs = self._order_pairs(X[train], data.y[train], data.preferences(self, train))
+            options = {"loss": self.loss, "tol": self.tol}
+            yield partial(rank_svm_grid, columns, pairs, grid, **options), new
 
     def _in_weights(self, X: Any) -> bool:
         """Return whether a linear model is solved for its weights, without a kernel matrix."""

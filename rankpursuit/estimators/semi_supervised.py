@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
     KernelEstimator,
     RandomState,
+    Split,
+    TrainingData,
     draw_candidates,
     predict_blocks,
     random_generator,
@@ -30,7 +35,6 @@ from rankpursuit.estimators._checks import (
     check_parameter,
     choice,
     count_groups,
-    resolve_groups,
     warn_if_flat,
 )
 from rankpursuit.estimators.pursuit import warn_early_end
@@ -148,6 +152,8 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
 
     _partly_scored = True
     _not_taken = ("sample_weight", "pairs", "weights")
+    _path_axes = ("ridge", "nu", "n_basis")
+    _search_values: ClassVar = {"ridge": PENALTIES, "nu": (0.1, 1.0, 10.0), "n_basis": None}
     _constraints: ClassVar[Constraints] = {
         "n_basis": N_BASIS,
         "fitting": (choice("basic", "backfit"),),
@@ -235,24 +241,25 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self
         """
         self._refuse(**unsupported)
-        X, y = self._check_data(X, y)
-        labels = resolve_groups(groups, qid, group, len(X))
-        X = self._scale_training(X, labels)
+        return self._fit_data(self._check_training(X, y, groups, qid, group))
+
+    def _fit_data(self, data: TrainingData) -> Self:
+        labels, y = data.labels, data.y
+        X = self._scale_training(data.X, labels)
         setup = self._set_up(X, ~np.isnan(y), labels)
         gammas = [
-            resolve_gamma(self._kernel_of(view), self.gamma, X[:, own])
-            for view, own in enumerate(setup.features)
+            resolve_gamma(self._kernel_of(view), self.gamma, X[:, features])
+            for view, features in enumerate(setup.features)
         ]
-        kernels = []
-        for view, own in enumerate(setup.points):
-            kernel = self._view_kernel(X, own, setup.features[view], gammas[view], view)
+        kernels = self._view_stacks(X, setup, [self.gamma])
+        for view, points in enumerate(setup.points):
+            (kernel,), name = kernels[view], self._kernel_of(view)
             if self.ridge > 0.0:
-                self._check_symmetric(kernel[own], self._kernel_of(view))
-            warn_if_flat(self._kernel_of(view), gammas[view], kernel, own)
-            kernels.append(kernel[None])
+                self._check_symmetric(kernel[points], name)
+            warn_if_flat(name, gammas[view], kernel, points)
         n_steps = count_basis(self.n_basis, min(map(len, setup.points)))
         grid = {"ridge": [self.ridge], "nu": [self.nu], "n_basis": [n_steps]}
-        joint = self._joint_grid(kernels, y, labels, setup, grid)
+        joint = self._joint_path(kernels, data, setup, grid)()
         views = joint.coefficients((0, 0, 0, 0))
         reached = len(views[0][0])
         if reached < n_steps:
@@ -271,24 +278,50 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self.cost_ = np.array(joint.path.cost[0, 0, : reached + 1])
         return self
 
-    def _joint_grid(
+    def _joint_path(
         self,
         kernels: Sequence[Array],
-        scores: Array,
-        labels: NDArray,
+        data: TrainingData,
         setup: ViewSetup,
         grid: Mapping[str, Any],
-    ) -> JointGrid:
-        """Follow the joint paths of w kernels of each view, (w, n, N_v), of all n points."""
-        common = self._preferences(labels[setup.agreeing])
+    ) -> partial[JointGrid]:
+        """Return the joint paths of w kernels of each view, (w, n, N_v), of all n points."""
+        common = data.preferences(self, setup.agreeing)
         views = []
         for kernel, points, loss in zip(kernels, setup.points, setup.losses, strict=True):
-            form = self._preferences(labels[loss])
-            rows, target = form.root(kernel[:, loss]), form.root(scores[loss])
+            form = data.preferences(self, loss)
+            rows, target = form.root(kernel[:, loss]), form.root(data.y[loss])
             agreeing = common.root(kernel[:, setup.agreeing])
             views.append(View(rows, target, agreeing, kernel[:, points]))
-        options = {"fitting": self.fitting, "agreement": self.agreement}
-        return joint_grid(views, grid, shared=self.shared_basis, **options)
+        options: Any = {"fitting": self.fitting, "agreement": self.agreement}
+        return partial(joint_grid, views, grid, shared=self.shared_basis, **options)
+
+    def _n_available(self, data: TrainingData, train: Indices) -> int:
+        return min(map(len, self._set_up_rows(data, train).points))
+
+    def _resolve_gammas(self, gammas: Sequence[Any], X: Any) -> list[Any]:
+        return list(gammas)  # "scale" depends on the features of a view
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        for train, test in splits:
+            setup = self._set_up_rows(data, train)
+            kernels = self._view_stacks(data.X, setup, gammas)
+            n_available = min(map(len, setup.points))
+            axes = {**grid, "n_basis": [count_basis(n, n_available) for n in grid["n_basis"]]}
+            path = self._joint_path(kernels, data, setup, axes)
+            yield path, [kernel[:, test] for kernel in kernels]
+
+    def _set_up_rows(self, data: TrainingData, rows: Indices) -> ViewSetup:
+        """Set up the views of a training set, with indices of all points."""
+        setup = self._set_up(data.X[rows], ~np.isnan(data.y[rows]), data.labels[rows])
+        points, losses = ([rows[view] for view in part] for part in (setup.points, setup.losses))
+        return ViewSetup(points, losses, rows[setup.agreeing], setup.features)
 
     def _set_up(self, X: Array, scored: NDArray[np.bool_], labels: NDArray) -> ViewSetup:
         """Draw the candidates, and split points, losses or features among the views."""
@@ -333,17 +366,21 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
                 "lower n_candidates or n_views"
             )
 
-    def _view_kernel(
-        self, X: Array, own: Indices, features: Indices, gamma: float | None, view: int
-    ) -> Array:
-        """Return one view's checked kernel values of the training points with some of them."""
-        view_kernel = self._kernel_of(view)
-        if self._precomputed:
-            kernel = X[:, own]
-        else:
-            kernel = self._kernel(X[:, features], X[np.ix_(own, features)], gamma, view_kernel)
-        self._check_kernel_values(kernel, view_kernel)
-        return kernel
+    def _view_stacks(self, X: Array, setup: ViewSetup, gammas: Sequence[Any]) -> list[Array]:
+        """Return each view's checked kernels, (w, n, N_v), of all points with its dictionary."""
+        stacks = []
+        for view, (points, features) in enumerate(zip(setup.points, setup.features, strict=True)):
+            name, used = self._kernel_of(view), X[:, features]
+            if self._precomputed:
+                stack = X[None, :, points]
+            else:
+                resolved = [resolve_gamma(name, gamma, used) for gamma in gammas]
+                stack = np.stack(
+                    [self._kernel(used, used[points], gamma, name) for gamma in resolved]
+                )
+            self._check_kernel_values(stack, name)
+            stacks.append(stack)
+        return stacks
 
     def _view_values(self, X: Array) -> list[Array]:
         """Return the values of each view's basis functions at checked points."""
@@ -370,25 +407,28 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         return predict_blocks(
             self._new_points(X),
             np.size(self.coef_),
-            lambda part: _side_by_side(self._view_values(part), self.coef_),
+            lambda part: _side_by_side(self._view_values(self._scaled(part)), self.coef_),
         )
 
     def _values(self, X: Array) -> Array:
         """Return the mean of the views' functions."""
         return _side_by_side(self._view_values(X), self.coef_).mean(axis=1)
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+    def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions in each view.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        groups : array-like of shape (m,), optional
+            As in `predict`.
 
         Yields
         ------
         ndarray of shape (m,)
         """
-        values = self._view_values(self._new_points(X).astype(np.float64, copy=False))
+        points = self._new_points(X, groups).astype(np.float64, copy=False)
+        values = self._view_values(self._scaled(points))
         for coefs in zip(*self.staged_coef_, strict=True):
             yield _side_by_side(values, coefs).mean(axis=1)
 

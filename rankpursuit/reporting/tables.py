@@ -44,10 +44,6 @@ _TEST_NOTE = (
     "Two-sided Wilcoxon signed-rank test: zero differences are dropped, ties get their mean rank; "
     "exact for up to 50 pairs without ties, otherwise the normal approximation."
 )
-_PAIRS_NOTE = {
-    "repeats": "A pair is a repeat, as in the paper; with 10 of them, p cannot be below 0.002.",
-    "users": "A pair is a test user of a repeat; a person may be a test user in several repeats.",
-}
 _TESTS = ("pairs", "difference", "95% interval", "p", "Holm")
 
 
@@ -178,10 +174,10 @@ def _blocks(
     """
     blocks: Blocks = {}
     for metric in results.metrics:
-        methods, baselines = heading, "Baseline, not in the paper"
+        methods, baselines = heading, "Baseline" + ", not in the paper" * results.is_of_paper
         if len(results.metrics) > 1:
             methods = METRICS[metric].task
-            baselines = f"{methods}: baseline, not in the paper"
+            baselines = f"{methods}: {baselines[:1].lower()}{baselines[1:]}"
         for name, labels in ((methods, results.methods), (baselines, results.baselines)):
             blocks[name] = {
                 row: tuple(values)
@@ -272,6 +268,10 @@ def sparsity_table(results: Results) -> Table:
     full = [label for label in ("rank_rls", "rank_svm") if label in results.algorithms]
 
     def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
+        method = METHODS[results.experiment.algorithms[label].method]
+        no_basis = method.baseline and not method.has_width  # no kernel
+        if no_basis and not results.is_of_paper:
+            return
         cells = _statistics(results, metric, "basis_share")
         row = [
             _mean_value(cells, label, group, "basis_share", lambda x: f"{100 * x:.0f}%")
@@ -370,7 +370,7 @@ def significance_table(
         rows = blocks[group] = {}
         for pairs in families:
             found = [(pair, stats.compare_columns(errors, *pair)) for pair in pairs]
-            tested = [(pair, one) for pair, one in found if one is not None]
+            tested = [(pair, one) for pair, one in found if one is not None and one.n_pairs > 1]
             corrected = stats.holm([one.p_value for _, one in tested])
             for (pair, one), p in zip(tested, corrected, strict=True):
                 name = " - ".join(results.algorithms[label] for label in pair)
@@ -386,8 +386,17 @@ def significance_table(
         f"first is better. {title} is compared with every other method, and the best method of the "
         "group with every baseline; the best is chosen by these errors, which favours it. Holm: p "
         f"corrected separately over the rows of both kinds; marked if below {SIGNIFICANT}.",
-        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
+        f"{_TEST_NOTE} {_pairs_note(results, over)}",
     )
+
+
+def _pairs_note(results: Results, over: Over) -> str:
+    """Return what a pair of errors is."""
+    if over == "users":
+        return "A pair is a test user of a repeat; a person may be a test user in several repeats."
+    n_repeats = int(repeats_of_cells(results).max())
+    pair = "A pair is a repeat" + ", as in the paper" * results.is_of_paper
+    return f"{pair}; with {n_repeats} of them, p cannot be below {2 * 0.5**n_repeats:.1g}."
 
 
 def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
@@ -407,9 +416,10 @@ def _p_text(p: float) -> str:
 
 
 def significance_tables(results: Results, control: str | None = None) -> list[Table]:
-    """Return `significance_table` for each metric, over repeats and over users."""
+    """Return `significance_table` for each metric, over repeats and over users; none if empty."""
     kinds = itertools.product(results.metrics, get_args(Over))
-    return [significance_table(results, metric, over, control) for metric, over in kinds]
+    tables = [significance_table(results, metric, over, control) for metric, over in kinds]
+    return [table for table in tables if table.blocks]
 
 
 # Claims

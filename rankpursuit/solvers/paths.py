@@ -217,9 +217,11 @@ def pursuit_grid(
     kernel: Array | None = None,
     fitting: Fitting = "basic",
     repeat: bool = False,
+    tol: float | None = None,
 ) -> PursuitGrid:
     """Follow the pursuit of a problem for a grid of "ridge" and "n_basis".
 
+    A path ends when its cost is at most `tol`, if that is given.
     `kernel`, (w, N, N), is that of the candidates, whose functions a ridge penalises: required
     unless the only ridge is 0, or the problem is a :class:`FunctionGram`.
     """
@@ -234,7 +236,20 @@ def pursuit_grid(
         rows = ridge_rows(problem.columns, problem.target, kernel, ridges)
         follow = pursue_stack if problem.small else pursue
         path = follow(*rows, n_steps, **options)
-    return PursuitGrid(path, len(ridges), sizes)
+    return PursuitGrid(path if tol is None else _end_at(path, tol), len(ridges), sizes)
+
+
+def _end_at(path: PursuitPath, tol: float) -> PursuitPath:
+    """Return each path up to the first step after which its cost is at most `tol`."""
+    enough = path.cost <= tol
+    last = np.where(enough.any(axis=1), enough.argmax(axis=1), path.cost.shape[1])
+    left_out = np.arange(path.selected.shape[1]) >= last[:, None]
+    return replace(
+        path,
+        selected=np.where(left_out, -1, path.selected),
+        weights=np.where(left_out, 0.0, path.weights),
+        n_steps=np.minimum(path.n_steps, last),
+    )
 
 
 class View(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from all_estimators import ALL, CROSS_VALIDATED, PURSUITS, RANK_ONLY, id_of, made
+from all_estimators import ALL, PURSUITS, RANK_ONLY, SEARCHES, id_of, made
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,10 +14,10 @@ from rankpursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
     PairDictionary,
+    PathCV,
     RankingPursuit,
     RankingPursuitCV,
     RankRLS,
-    RankRLSCV,
     RankSVM,
     SemiSupervisedRankingPursuit,
 )
@@ -165,7 +165,7 @@ def test_repeated_choices_are_kept_once_each(data, estimator):
         np.testing.assert_allclose(short.predict(X), staged[steps - 1], atol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", [*ALL, *CROSS_VALIDATED], ids=id_of)
+@pytest.mark.parametrize("estimator", [*ALL, *SEARCHES], ids=id_of)
 def test_values_that_cannot_be_computed_with_are_one_clear_error(data, estimator):
     X, y, groups = data
     for factor in (1e40, 1e-40):
@@ -173,7 +173,8 @@ def test_values_that_cannot_be_computed_with_are_one_clear_error(data, estimator
             clone(estimator).fit(X, factor * y, groups)
     with pytest.raises(ValueError, match="y contains infinity"):
         clone(estimator).fit(X, np.where(groups == 1, np.inf, y), groups)
-    model = clone(estimator).set_params(kernel="precomputed")
+    nested = "estimator__" if id_of(estimator) == "PathCV" else ""
+    model = clone(estimator).set_params(**{f"{nested}kernel": "precomputed"})
     for factor in (1e40, 1e-40):
         with pytest.raises(ValueError, match="values of the kernel 'precomputed' must be finite"):
             model.fit(factor * (X @ X.T), y, groups)
@@ -194,8 +195,8 @@ SETTINGS = {
 }
 UNDER_SETTINGS = [
     *ALL,
-    *(clone(search).set_params(cv=2) for search in CROSS_VALIDATED),
-    RankRLSCV(kernel="linear", cv=2),
+    *(clone(search).set_params(cv=2) for search in SEARCHES),
+    PathCV(RankRLS(kernel="linear"), cv=2),
     RankingPursuit(n_basis=4, dictionary="additive", scale=True),
     RankingPursuitCV(n_basis=3, dictionary=PairDictionary(3), cv=2),
 ]
@@ -219,7 +220,7 @@ def test_no_global_setting_of_scikit_learn_changes_a_model(data, estimator, monk
 SCALED = [
     RankRLS(kernel="linear"),
     RankSVM(),
-    RankRLSCV(cv=2),
+    PathCV(RankRLS(), cv=2),
     RankingPursuit(n_basis=5, scale=True),
     RankingPursuitCV(n_basis=5, dictionary="kernel", cv=2),
     SemiSupervisedRankingPursuit(n_basis=5, kernel="linear"),

@@ -14,11 +14,11 @@ from rankpursuit import (
     ContributionsDisplay,
     FunctionsDisplay,
     KernelMatchingPursuit,
+    PathCV,
     PathDisplay,
     RankingPursuit,
     RankingPursuitCV,
     RankRLS,
-    RankRLSCV,
     group_scorer,
 )
 from rankpursuit.metrics import pairwise_accuracy
@@ -186,7 +186,9 @@ def test_paths_are_drawn(models, name):
     assert display.ax_ is ax
     assert ax.get_xlabel().startswith("number of")
     assert (display.error is None) == (name == "pairs")
-    assert PathDisplay.from_estimator(RankRLSCV(cv=2).fit(TABLE, Y)).ax_.get_xscale() == "log"
+    assert (
+        PathDisplay.from_estimator(PathCV(RankRLS(), cv=2).fit(TABLE, Y)).ax_.get_xscale() == "log"
+    )
 
 
 @pytest.mark.parametrize("estimator", [RankRLS(), GridSearchCV(RankRLS(), {"alpha": [1.0, 2.0]})])
@@ -215,7 +217,7 @@ def test_the_label_of_a_path_is_the_name_of_its_score():
         group_scorer(grouped=False): "score",
     }
     for scoring, label in labels.items():
-        model = RankRLSCV(cv=2, scoring=scoring).fit(TABLE, Y)
+        model = PathCV(RankRLS(), cv=2, scoring=scoring).fit(TABLE, Y)
         assert PathDisplay.from_estimator(model).ax_.get_ylabel() == label
 
 
