@@ -49,4 +49,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(globals().keys() - {"Any", "TYPE_CHECKING", "annotations"} | set(__all__))

@@ -131,14 +131,17 @@ def shipped_experiment(experiment: Experiment) -> Experiment | None:
 
 @lru_cache(maxsize=32)
 def config_changes(results: Results) -> dict[str, str]:
-    """Return differences from the shipped config, ``{key: "shipped -> run"}``.
+    """Return differences from the shipped config, as `config_differences`."""
+    shipped = shipped_experiment(results.experiment)
+    return {} if shipped is None else config_differences(shipped, results.experiment)
+
+
+def config_differences(first: Experiment, second: Experiment) -> dict[str, str]:
+    """Return differences of two configs, ``{key: "first -> second"}``.
 
     The name, the path of the data and the size are excluded: `size_note` has the size.
     """
-    shipped = shipped_experiment(results.experiment)
-    if shipped is None:
-        return {}
-    return dict(_differences(shipped.resolved(), results.experiment.resolved()))
+    return dict(_differences(first.resolved(), second.resolved()))
 
 
 _NOT_COMPARED = ("name", "data.path", "repeats", "protocol.test_users")

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import get_args
 
 import pandas as pd
@@ -27,6 +27,8 @@ from rankpursuit.reporting.claims import (
     small_difference,
 )
 from rankpursuit.reporting.notes import (
+    config_differences,
+    measured_size,
     number_text,
     published_table,
     repeats_of_cells,
@@ -252,6 +254,39 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     )
 
 
+def side_by_side(first: Results, second: Results) -> Table:
+    """Return the mean test errors of two runs next to each other, where both have them."""
+    blocks: Blocks = {}
+    for metric in (metric for metric in first.metrics if metric in second.metrics):
+        digits = METRICS[metric].decimals
+        means = [_statistics(run, metric, "test_error")["mean"] for run in (first, second)]
+        heading = METRICS[metric].task if len(first.metrics) > 1 else "Method"
+        for label, title in first.algorithms.items():
+            row: list[Value] = []
+            for group in first.groups:
+                errors = [found.get((label, group)) for found in means]
+                row += [_value("mean", x, f"{{:.{digits}f}}".format) for x in errors]
+                difference = None if None in errors else errors[1] - errors[0]
+                row.append(_value("difference", difference, partial(signed, decimals=digits)))
+            if any(value.numbers for value in row[2::3]):
+                blocks.setdefault(heading, {})[title] = tuple(row)
+    if not blocks:
+        raise ResultsError(f"{first.folder} and {second.folder} have no group and method in common")
+    differences = config_differences(first.experiment, second.experiment)
+    changes = "; ".join(f"{key}: {change}" for key, change in differences.items())
+    return Table(
+        f"{first.name}-{second.name}",
+        "Test errors of two runs",
+        tuple(name for group in first.groups for name in (group, "second", "diff.")),
+        blocks,
+        (
+            f"First: {first.folder} ({measured_size(first)}). Second: {second.folder} "
+            f"({measured_size(second)}). Means over repeats; diff.: second minus first.",
+            f"Differences of the configs: {changes or 'none'}.",
+        ),
+    )
+
+
 def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
     """Return the error table of a run as text; `repeats` has the rows of ``repeats.csv``."""
     return to_text([error_table(Results(experiment, repeats))], width).rstrip()
@@ -325,7 +360,7 @@ def parameter_table(results: Results) -> Table:
         blocks,
         "Median over repeats (the lower of two middle values); in brackets, the number of repeats "
         "in which the choice was on an edge of its grid. Numbers of basis functions below 1 are "
-        "fractions of the training points.",
+        "fractions of the training points. The estimators of the library call lambda alpha.",
         *(
             [f"Mostly on an edge of the grid (ends in brackets): {'; '.join(on_edge)}."]
             if on_edge
@@ -448,9 +483,9 @@ def claim_notes() -> tuple[str, ...]:
 def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) -> Table:
     """Return verdicts as a table; notes list claims about tables without results.
 
-    With `results`, the run that the claims are about, adds mean differences.
+    With `results`, the run that the claims are about, adds them in words and mean differences.
     """
-    columns = ("verdict", "because", "in words", "mean difference")[: 4 if results else 3]
+    columns = ("verdict", "because", "in words", "mean difference")[: 4 if results else 2]
     rows = {}
     for one in verdicts:
         if not one.absent:
@@ -459,7 +494,7 @@ def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) ->
     left_out = (f"Not judged, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
     title, blocks, notes = "Claims of the paper", {"the paper says": rows}, claim_notes()
     if results is None:
-        return Table("claims", title, columns, blocks, (*notes, *left_out), align="l")
+        return Table("claims", title, columns, blocks, tuple(left_out), align="l")
     table = _table(results, "claims", title, columns, blocks, *notes, *left_out)
     return replace(table, align="l")
 

@@ -321,6 +321,9 @@ def test_a_mistyped_file_is_told_with_the_one_that_may_be_meant(here):
     write_ratings(here / "ratings.csv")
     refused = invoke(init, "mine", "rating.csv")
     assert refused.stderr == "error: rating.csv: no such file; did you mean ratings.csv?\n"
+    (here / "mine.yaml").touch()
+    assert "did you mean" not in invoke(run_command, "nope.yaml").stderr  # only ".yaml" is alike
+    assert "did you mean mine.yaml?" in invoke(run_command, "mien.yaml").stderr
 
 
 def test_items_that_are_all_rated_once_are_refused_with_the_columns(here):

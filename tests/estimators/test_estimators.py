@@ -10,6 +10,7 @@ from all_estimators import ALL, PURSUITS, RANK_ONLY, SEARCHES, id_of, made
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+import rankpursuit
 from rankpursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
@@ -181,6 +182,11 @@ def test_values_that_cannot_be_computed_with_are_one_clear_error(data, estimator
     if "gamma" in model.get_params():
         with pytest.raises(ValueError, match="gamma='scale' is out of range"):
             clone(estimator).fit(1e200 * X, y, groups)
+
+
+def test_every_public_name_is_listed_for_completion():
+    assert set(rankpursuit.__all__) <= set(dir(rankpursuit))
+    assert not {"Any", "annotations", "TYPE_CHECKING"} & set(dir(rankpursuit))
 
 
 SETTINGS = {

@@ -301,7 +301,10 @@ def written(path):
 
 CRAFTED = {
     "reduce": lambda path: calls(
-        f"{PURSUIT}.reduce", inside_a_module("os", "mkdir"), sequence(plain(0o777)), plain(str(path))
+        f"{PURSUIT}.reduce",
+        inside_a_module("os", "mkdir"),
+        sequence(plain(0o777)),
+        plain(str(path)),
     ),
     "a writer": written,
     "a method": lambda path: keyed(SYSTEM, f"touch {path}"),
@@ -310,7 +313,9 @@ CRAFTED = {
     "an attribute": lambda path: node(
         "ObjectNode", MODEL, content=attributes(kernel=written(path))
     ),
-    "a list": lambda path: node("ListNode", "rankpursuit.estimators._base.Path", content=[plain(str(path))]),
+    "a list": lambda path: node(
+        "ListNode", "rankpursuit.estimators._base.Path", content=[plain(str(path))]
+    ),
     "a function": lambda path: keyed(node("FunctionNode", "posix.system"), f"touch {path}"),
     "a function of an old file": lambda path: {
         **keyed(
