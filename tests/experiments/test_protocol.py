@@ -66,8 +66,11 @@ def hand_worked():
 
 @pytest.mark.parametrize("fill", ["median", "mean"])
 @pytest.mark.parametrize("fill_over", ["user", "items", "set"])
-def test_missing_ratings_are_filled_over_all_ratings_the_items_at_hand_or_each_set(fill, fill_over):
-    protocol = changed(PROTOCOL, fill=fill, fill_over=fill_over)
+@pytest.mark.parametrize("code", [None, 99.0, -1.0])
+def test_missing_ratings_are_filled_over_all_ratings_the_items_at_hand_or_each_set(
+    fill, fill_over, code
+):
+    protocol = changed(PROTOCOL, fill=fill, fill_over=fill_over, missing_code=code)
     middle = np.median if fill == "median" else np.mean
     for user in draw_users(TABLE, protocol, **KEY)[:5]:
         task = build_task(TABLE, protocol, **KEY, user=user)
@@ -75,9 +78,11 @@ def test_missing_ratings_are_filled_over_all_ratings_the_items_at_hand_or_each_s
         for rows in parts:
             for column, other in enumerate(task.reference):
                 given = dict(zip(TABLE.user_items(other), TABLE.user_ratings(other), strict=True))
-                at_hand = [given[item] for item in task.items[rows] if item in given]
+                every = {} if code is None else dict.fromkeys(range(TABLE.n_items), code)
+                every |= given
+                at_hand = [every[item] for item in task.items[rows] if item in every]
                 if fill_over == "user" or not at_hand:
-                    at_hand = list(given.values())
+                    at_hand = list(every.values())
                 expected = [given.get(item, middle(at_hand)) for item in task.items[rows]]
                 np.testing.assert_allclose(task.features[rows, column], expected)
 
