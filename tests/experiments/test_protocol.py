@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from rankpursuit.datasets import Ratings, make_ratings
 from rankpursuit.experiments.protocol import (
@@ -365,3 +366,8 @@ def test_what_a_user_has_not_rated_is_ranked_from_all_that_the_user_has():
     assert np.array_equal(task.features[task.scored], known.features)
     assert np.array_equal(task.mean_ratings[task.scored], known.mean_ratings)
     assert np.isfinite(task.features).all()
+
+
+def test_a_code_for_missing_ratings_leaves_nothing_to_fill_with_zero():
+    with pytest.raises(ValidationError, match="missing_code"):
+        Protocol(fill="zero", missing_code=99)
