@@ -1,12 +1,13 @@
 """Imports inside the package point one way, from the commands down to the arrays."""
 
 import ast
+from inspect import isfunction
 from pathlib import Path
 
 import pytest
 
 import rankpursuit
-from rankpursuit import preferences
+from rankpursuit import preferences, solvers
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
@@ -116,6 +117,28 @@ def test_no_module_asks_which_kind_of_preferences_it_has(path):
             words = [getattr(word, "id", getattr(word, "attr", "")) for word in ast.walk(node)]
             asked |= KINDS_OF_PREFERENCES & set(words)
     assert not asked, "give Preferences a method or an attribute instead"
+
+
+def functions_imported(path: Path) -> set[str]:
+    """Functions of solvers that a module imports."""
+    nodes = ast.walk(ast.parse((PACKAGE / path).read_text()))
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    names = {
+        alias.name
+        for node in imports
+        for alias in node.names
+        if (node.module or "").startswith("rankpursuit.solvers")
+    }
+    return {name for name in names if isfunction(getattr(solvers, name, None))}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.parts[0] in ("estimators", "experiments")], ids=str
+)
+def test_only_paths_of_methods_solve(path):
+    solving = functions_imported(Path("solvers/paths.py"))
+    assert {"pursue", "rls_path", "sparse_rls_weights", "rank_svm_weights"} <= solving
+    assert not functions_imported(path) & solving, "call the function of solvers/paths.py instead"
 
 
 def test_scripts_import_nothing_private_and_nothing_of_the_tests():

@@ -1,6 +1,7 @@
 """Searches along paths: scores of an explicit loop, splits, metrics, the choice, and errors."""
 
 import pickle
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -23,6 +24,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import validation
 
 import rankpursuit
 from rankpursuit import (
@@ -37,6 +39,7 @@ from rankpursuit import (
     SemiSupervisedRankingPursuit,
     SparseRankRLS,
 )
+from rankpursuit.estimators import path_cv
 from rankpursuit.estimators.path_cv import choose_row, make_splits, score_table
 from rankpursuit.estimators.pursuit import common_blocks
 from rankpursuit.metrics import pairwise_accuracy
@@ -224,6 +227,28 @@ def test_precomputed_kernels_have_the_scores_of_their_values():
         given = PathCV(clone(model).set_params(kernel="precomputed"), {}).fit(gaussian, y, groups)
         assert given.best_score_ == pytest.approx(by_name.best_score_)
         assert given.best_params_ == {} and given.predict(gaussian[:5]).shape == (5,)
+
+
+def count_checks(monkeypatch, model, *data):
+    """Return the numbers of arrays that scikit-learn checks, and of clones, in one fit."""
+    calls = []
+    with monkeypatch.context() as patch:
+        for module, name in ((validation, "check_array"), (path_cv, "clone")):
+            original = getattr(module, name)
+            counted = partial(lambda f, name, *a, **k: calls.append(name) or f(*a, **k), original)
+            patch.setattr(module, name, partial(counted, name))
+        model.fit(*data)
+    return calls.count("check_array"), calls.count("clone")
+
+
+def test_data_are_checked_once_for_all_paths(data, monkeypatch):
+    assert count_checks(monkeypatch, RankRLS(), *data) == (2, 0)  # X and y
+    scaled = 3  # by StandardScaler, which checks the points in fit and transform
+    for model in (RankRLS(), RankSVM(), RankingPursuit(5)):
+        assert count_checks(monkeypatch, PathCV(model), *data) <= (2 + scaled, 1)
+    few, many = (RankingPursuitCV(3, ridges=np.geomspace(0.1, 9.0, k)) for k in (2, 8))
+    assert count_checks(monkeypatch, few, *data) == count_checks(monkeypatch, many, *data)
+    assert count_checks(monkeypatch, many, *data) <= (25, 1)
 
 
 # What a search learns and shows
