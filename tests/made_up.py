@@ -77,7 +77,7 @@ def config_of(name, table, data, metrics, repeats, algorithms):
     return {
         "name": name,
         "table": table,
-        "data": {"name": data},
+        "data": {"name": data} | ({"path": "mine.csv"} if data == "ratings" else {}),
         "protocol": {"groups": groups, "test_users": 300, "fill": "median"},
         "kernel": {"parameter": "sigma", "widths": [1.0, 2.0]},
         "ties": "half",
