@@ -377,6 +377,10 @@ def test_columns_in_another_order_than_the_candidates_are_refused(estimator):
         lambda: model.partial_fit(table, y, groups, candidates=others),
         lambda: model.fit_blocks([(table, y, groups)], candidates=others),
         lambda: model.fit_gram(model.block_gram(table, y, groups, candidates=X[:30]), others),
+        lambda: (
+            model.block_gram(table, y, groups, candidates=X[:30])
+            + model.block_gram(table[["a", "c", "b"]], y, groups + 100, candidates=X[:30])
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             learn()
