@@ -256,6 +256,8 @@ def test_the_choice_is_the_best_or_the_simplest_within_one_standard_error():
     assert choose([[0.3, 0.3 + 1e-16]] * 2, "best", n_basis=[5, 9]) == (5,)  # rounding
     assert choose([[np.nan] * 2, [0.2, 0.4]], "best", alpha=[1.0, 2.0]) == (2.0,)  # two folds
     assert choose([[np.nan, 0.1], [0.9, 0.2]], "best", alpha=[1.0, 2.0]) == (2.0,)
+    table = score_table([{"C": 1.0}], np.array([[0.0], [3.0], [6.0]]))
+    assert table["standard_error"] == pytest.approx(3.0 / np.sqrt(3.0))  # that of a mean
     table = score_table([{"C": 1.0}] * 4, np.array([[1.0, 3.0, 3.0, 2.0]]))
     assert table["rank_test_score"].tolist() == [4, 1, 1, 3]
     with pytest.raises(ValueError, match="scoring is undefined in every fold"):
