@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rankpursuit.experiments.registry import METRICS, N_BASIS, Axis
+from rankpursuit.experiments.registry import METHODS, METRICS, N_BASIS, Axis
 from rankpursuit.experiments.registry import WIDTH as KERNEL_WIDTH
 from rankpursuit.reporting.notes import SYNTHETIC_NOTE
 from rankpursuit.reporting.results import Results
@@ -166,6 +166,10 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
     def draw(axis: Axes, own: pd.DataFrame, look: Look, place: int) -> None:
         points = own[["basis_share", "test_error"]] * [100, 1]
         x, y = points.mean()
+        if not METHODS[own["method"].iloc[0]].has_basis:
+            ends: Any = {"color": look.color, "ls": look.line, "marker": look.marker, "mfc": "none"}
+            axis.plot([0, 100], [y, y], **ends, lw=1)
+            return
         x_spread, y_spread = points.std().fillna(0.0)  # NaN for a single repeat
         bars = [[min(x_spread, x)], [min(x_spread, max(100 - x, 0.0))]]  # end at 0 and 100%
         style: Any = {"color": look.color, "marker": look.marker, "mfc": "none", "mew": 1.5}
@@ -210,7 +214,7 @@ def _draw_curves(
         axis.plot(rows["value"], rows[error], **style, markevery=(2 * place % every, every))
         if rows["holdout_error"].notna().any():
             lowest = rows.loc[rows["holdout_error"].idxmin()]
-            ring: Any = {"mfc": "none", "mec": look.color, "ms": 10 + place}
+            ring: Any = {"mfc": "none", "mec": look.color, "ms": 10 + place, "clip_on": False}
             axis.plot(lowest["value"], lowest[error], "o", **ring)
 
     with figure_style():
@@ -239,7 +243,8 @@ _FIGURES: dict[str, tuple[Callable[[Results, str], Figure | None], str]] = {
     "sparsity": (
         error_against_sparsity,
         "Error against sparsity: further down is more accurate, further left is sparser. "
-        "Means over repeats; bars are standard deviations.",
+        "Means over repeats; bars are standard deviations. A line across is a method without basis "
+        "functions.",
     ),
     "basis": (
         error_against_basis,

@@ -27,6 +27,7 @@ from rankpursuit.reporting.claims import (
     small_difference,
 )
 from rankpursuit.reporting.notes import (
+    abbreviations,
     config_differences,
     measured_size,
     number_text,
@@ -251,6 +252,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         + ", and every baseline at least as good" * bool(results.baselines)
         + ".",
         *(["paper: the published error; diff.: measured minus published."] if more else []),
+        *abbreviations(results),
     )
 
 
@@ -304,8 +306,7 @@ def sparsity_table(results: Results) -> Table:
 
     def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
         method = METHODS[results.experiment.algorithms[label].method]
-        no_basis = method.baseline and not method.has_width  # no kernel
-        if no_basis and not results.is_of_paper:
+        if not method.has_basis and not results.is_of_paper:
             return
         cells = _statistics(results, metric, "basis_share")
         row = [
