@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -132,12 +132,12 @@ class RunningVariance(NamedTuple):
         n_entries, mean, squares = self
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in gen_batches(len(X), max(1, _COPIED_ENTRIES // max(1, X.shape[1]))):
-                part = np.asarray(X[rows], dtype=np.float64)
-                n_entries += part.size
-                fraction, apart = part.size / n_entries, float(part.mean()) - mean
-                squares += float(part.var()) * part.size
-                squares += apart * apart * fraction * (n_entries - part.size)
-                mean += fraction * apart
+                block = np.asarray(X[rows], dtype=np.float64)
+                n_entries += block.size
+                fraction, change = block.size / n_entries, float(block.mean()) - mean
+                squares += float(block.var()) * block.size
+                squares += change * change * fraction * (n_entries - block.size)
+                mean += fraction * change
         return RunningVariance(n_entries, mean, squares)
 
     @property
@@ -177,8 +177,8 @@ def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> 
     """
     blocks = gen_batches(X.shape[0], max(1, _BLOCK // max(1, n_columns)))
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [function(X[rows].astype(np.float64, copy=False)) for rows in blocks]
-        values = np.concatenate(parts).astype(X.dtype, copy=False)
+        of_blocks = [function(X[rows].astype(np.float64, copy=False)) for rows in blocks]
+        values = np.concatenate(of_blocks).astype(X.dtype, copy=False)
     if not np.isfinite(values).all():
         raise ValueError(
             "predictions are not finite at some points of X; scale the features as those of the "
@@ -424,14 +424,14 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             )
         return resolve_groups(groups, qid, group, n_points)
 
-    def _scale_training(self, X: Any, labels: NDArray) -> Any:
-        """Return scaled training points, and store the scaler; warn of columns with far values."""
+    def _warn_of_far_values(self, X: Any) -> None:
         if not (self._precomputed or self._uses_dictionary or sp.issparse(X)):
             warn_of_far_values(X, getattr(self, "feature_names_in_", None))
-        return self._fit_scaler(X, labels) if "scale" in vars(self) else X
 
-    def _fit_scaler(self, X: Any, labels: NDArray) -> Any:
+    def _scale_training(self, X: Any, labels: NDArray) -> Any:
         """Return scaled training points, and store the scaler for new ones."""
+        if "scale" not in vars(self):
+            return X
         self.scaler_ = None
         if isinstance(self.scale, str):
             self.n_groups_ = len(np.unique(labels))
@@ -538,6 +538,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         edges = add_up(*check_pairs(pairs, weights, [groups, qid, group], n_points))
         scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
         form = PairPreferences(n_points, edges.pairs, edges.weights)
+        self._warn_of_far_values(X)
         return self._fit(self._scale_training(X, np.zeros(n_points)), scores, form)
 
     def _check_training(
@@ -557,10 +558,15 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _fit_data(self, data: TrainingData) -> Self:
         """Fit to checked data, in the units of the user."""
+        self._warn_of_far_values(data.X)
+        return self._fit_scaled(replace(data, X=self._scale_training(data.X, data.labels)))
+
+    def _fit_scaled(self, data: TrainingData) -> Self:
+        """Fit to checked and scaled data."""
         preferences = data.preferences(self)
         if self._ranks:
             self.n_groups_ = count_groups(preferences)
-        return self._fit(self._scale_training(data.X, data.labels), data.y, preferences)
+        return self._fit(data.X, data.y, preferences)
 
     def _check_sample_weight(self, sample_weight: ArrayLike | None, n_points: int) -> Array | None:
         self._refuse(sample_weight=sample_weight)
@@ -572,7 +578,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Fit to checked scores in the given quadratic form."""
         raise NotImplementedError
 
-    def _keep(self, X: Array, basis: Indices, coef: Array) -> Self:
+    def _store_expansion(self, X: Array, basis: Indices, coef: Array) -> Self:
         """Store the expansion over the training points `basis`, in contiguous copies.
 
         A model that is saved and loaded then has the same memory layout and bit-identical results.
@@ -582,7 +588,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self.X_basis_ = None if self._precomputed else np.array(X[basis], order="C")
         return self
 
-    def _keep_weights(self, weights: Array) -> Self:
+    def _store_weights(self, weights: Array) -> Self:
         """Store the weights of the features; the basis functions are the features themselves."""
         check_finite(weights)
         self.gamma_, self.X_basis_ = None, None
@@ -601,13 +607,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Return the number of functions to choose from in a training set; None if any number."""
         return None
 
-    def _default_sizes(self, n_available: int) -> Sequence[int]:
-        """Return the values of n_basis that a search tries by default."""
-        return range(1, count_basis(self.n_basis, n_available) + 1)
-
-    def _resolve_gammas(self, gammas: Sequence[Any], X: Any) -> list[Any]:
-        """Return the numbers that values of gamma stand for."""
-        return [resolve_gamma(self.kernel, gamma, X) for gamma in gammas]
+    def _default_values(self, name: str, X: Any, n_available: int) -> Sequence[Any] | Array:
+        """Return the values of a parameter that a search tries by default."""
+        if name == "gamma":
+            return GAMMAS * resolve_gamma("rbf", "scale", X)
+        if name == "n_basis":
+            return range(1, count_basis(self.n_basis, n_available) + 1)
+        return self._search_values[name] or ()
 
     def _iter_paths(
         self,
@@ -624,6 +630,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _stack(self, X: Array, rows: Indices, columns: Indices, gammas: Sequence[Any]) -> Array:
         """Return the kernels of some points with others, (len(gammas), len(rows), len(columns))."""
+        gammas = [resolve_gamma(self.kernel, gamma, X) for gamma in gammas]
         if self._precomputed:
             stack = X[None, rows[:, None], columns]
         elif sp.issparse(X):
@@ -676,7 +683,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """
         X = self._new_points(X, groups)
         n_columns = max(np.size(self.coef_), X.shape[1])
-        return predict_blocks(X, n_columns, lambda part: self._values(self._scaled(part)))
+        return predict_blocks(X, n_columns, lambda points: self._values(self._scaled(points)))
 
     def _values(self, X: Any) -> Array:
         """Return the values of the function at checked and scaled points, shape (m,)."""

@@ -182,14 +182,14 @@ def draw_from_blocks(checker: Any, blocks: Iterable[CheckedBlock]) -> tuple[Cand
         best = smallest(keys, checker.n_candidates)
         kept.append((keys[best], rows[best], np.array(X[best], dtype=np.float64)))
         if checker.n_candidates is not None:
-            joined = [np.concatenate(parts) for parts in zip(*kept, strict=True)]
+            joined = [np.concatenate(arrays) for arrays in zip(*kept, strict=True)]
             best = smallest(joined[0], checker.n_candidates)
-            kept = [tuple(part[best] for part in joined)]
+            kept = [tuple(array[best] for array in joined)]
         n_rows += len(X)
         entries = entries.add(X)
     if not kept:
         raise ValueError("there are no blocks to learn from")
-    _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    _, rows, points = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
     gamma = resolve_gamma(checker.kernel, checker.gamma, points, entries)
     return Candidates(points, rows, gamma, vars(checker).get("feature_names_in_")), n_rows
 

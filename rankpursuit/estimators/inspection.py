@@ -306,13 +306,14 @@ class ContributionsDisplay:
         With ``scale="group"`` a point is scaled by its group: pass all points of its group as `x`,
         their labels as `groups`, and the position of the point to draw as `row`.
         """
-        if row is None and isinstance(_inner(estimator).scale, str):
+        inner = _inner(estimator)
+        if row is None and isinstance(inner.scale, str):
             raise ValueError(
                 "scale='group' scales a point by its group: pass all points of the group as x, "
                 "their labels as groups=, and the position of the point to draw as row="
             )
         table = explain(estimator, x, over, groups)
-        n_functions = len(_inner(estimator).basis_)
+        n_functions = len(inner.basis_)
         n_points = len(table) // max(1, n_functions)
         if row is None and n_points > 1:
             raise ValueError(

@@ -29,7 +29,6 @@ from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     count_basis,
     least_squares_grid,
-    sparse_rls_weights,
     subset_grid,
 )
 
@@ -58,7 +57,11 @@ class _LeastSquares(KernelEstimator):
         columns = X if self._in_features else self._training_kernel(X, every)[None]
         path = least_squares_grid(columns, scores, preferences, {"alpha": [self.alpha]})
         basis, coef = path.coefficients((0, 0))
-        return self._keep_weights(coef) if self._in_features else self._keep(X, basis, coef)
+        return (
+            self._store_weights(coef)
+            if self._in_features
+            else self._store_expansion(X, basis, coef)
+        )
 
     def _iter_paths(
         self,
@@ -258,21 +261,21 @@ class SparseRankRLS(KernelEstimator):
         n_points = X.shape[0]
         size = min(count_basis(self.n_basis, n_points), n_points)
         subset = random_generator(self.random_state).permutation(n_points)[:size]
-        if self._in_features:
-            weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
-            return self._keep_weights(weights)
-        columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
         grid = {"n_basis": [size], "alpha": [self.alpha]}
+        if self._in_features:
+            path = subset_grid(X, subset, scores, preferences, grid)
+            return self._store_weights(path.coefficients((0, 0, 0))[1])
+        columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
         path = subset_grid(columns, columns[:, subset], scores, form, grid)
-        return self._keep(X, subset, path.coefficients((0, 0, 0))[1])
+        return self._store_expansion(X, subset, path.coefficients((0, 0, 0))[1])
 
     def _n_available(self, data: TrainingData, train: Indices) -> int:
         return len(train)
 
-    def _default_sizes(self, n_available: int) -> list[int]:
-        """Return up to five sizes, each half of the next, up to 1000 or all points."""
-        most = min(1000, n_available)
-        return sorted({max(1, most >> halving) for halving in range(5)})
+    def _default_values(self, name: str, X: Any, n_available: int) -> Any:
+        if name == "n_basis":  # up to five sizes, each half of the next
+            return sorted({max(1, min(1000, n_available) >> halving) for halving in range(5)})
+        return super()._default_values(name, X, n_available)
 
     def _iter_paths(
         self,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, wraps
-from itertools import islice, product
+from itertools import islice, product, starmap
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -29,7 +29,6 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from rankpursuit.estimators._base import (
-    GAMMAS,
     PENALTIES,
     FoldPath,
     KernelEstimator,
@@ -37,7 +36,6 @@ from rankpursuit.estimators._base import (
     Split,
     TrainingData,
     random_generator,
-    resolve_gamma,
 )
 from rankpursuit.estimators._checks import (
     CALLABLE,
@@ -83,6 +81,8 @@ SIMPLER = {"n_basis": 1, "ridge": -1, "alpha": -1, "C": 1, "gamma": 1, "nu": -1}
 TIED = 1e-12
 """Relative difference up to which means are tied, so that rounding does not decide."""
 
+_ABSENT = object()
+"""Stands for the value of a parameter that a grid does not have."""
 _AT_ONCE = 1 << 25
 """Maximum number of values for which kernels of several widths are computed together."""
 _QUEUED = 4
@@ -167,50 +167,44 @@ def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices
 # Scores of a grid, and the choice
 
 
-def score_table(axes: Mapping[str, NDArray[Any]], scores: Array) -> Table:
-    """Return a table with one row per grid point and one column per axis and statistic.
+def score_table(points: Sequence[Mapping[str, Any]], scores: Array) -> Table:
+    """Return a table with one row per point and one column per parameter and statistic.
 
-    `scores`, (k, *lengths of the axes), are those of k folds; higher is better. A fold whose scores
-    are all NaN does not count.
+    `scores`, (k, number of points), are those of k folds; higher is better. A fold whose scores are
+    all NaN does not count. A parameter that a point does not have is NaN, or None for objects.
     """
-    folds = scores.reshape(len(scores), -1)
-    counted = folds[~np.isnan(folds).all(axis=1)]
+    counted = scores[~np.isnan(scores).all(axis=1)]
     if len(counted) == 0:
         raise ValueError(
             "scoring is undefined in every fold: no test set has different scores (within a "
             "group, if there are groups); use fewer folds or another metric"
         )
-    std, mesh = counted.std(axis=0), np.meshgrid(*axes.values(), indexing="ij")
-    table = {f"param_{name}": values.ravel() for name, values in zip(axes, mesh, strict=True)}
-    table |= {
-        "mean_test_score": counted.mean(axis=0),
+    names = dict.fromkeys(name for point in points for name in point)
+    mean, std = counted.mean(axis=0), counted.std(axis=0)
+    lowered = -np.nan_to_num(mean, nan=-np.inf, neginf=-np.inf)
+    return {
+        **{
+            f"param_{name}": _column([point.get(name, _ABSENT) for point in points])
+            for name in names
+        },
+        "mean_test_score": mean,
         "std_test_score": std,
         "standard_error": std / np.sqrt(max(1, len(counted) - 1)),  # 0 if only one fold counts
-        "rank_test_score": np.empty(0),
-        **{f"split{place}_test_score": fold for place, fold in enumerate(folds)},
+        "rank_test_score": 1 + np.searchsorted(np.sort(lowered), lowered),
+        **{f"split{place}_test_score": fold for place, fold in enumerate(scores)},
     }
-    return join_tables([table])
 
 
-def join_tables(tables: Sequence[Table]) -> Table:
-    """Return the rows of several tables, ranked together; a parameter may be missing in some."""
-    names = [name for table in tables for name in table if name.startswith("param_")]
-    joined = {}
-    for name in dict.fromkeys([*names, *tables[0]]):
-        columns = [
-            table.get(name, _missing(tables, name, len(table["mean_test_score"])))
-            for table in tables
-        ]
-        joined[name] = np.concatenate(columns)
-    lowered = -np.nan_to_num(joined["mean_test_score"], nan=-np.inf, neginf=-np.inf)
-    joined["rank_test_score"] = 1 + np.searchsorted(np.sort(lowered), lowered)
-    return joined
-
-
-def _missing(tables: Sequence[Table], name: str, length: int) -> NDArray[Any]:
-    """Return a column for a parameter that a table does not have: NaN, or None for objects."""
-    numeric = all(table[name].dtype.kind in "iuf" for table in tables if name in table)
-    return np.full(length, np.nan) if numeric else np.full(length, None)
+def _column(values: list[Any]) -> NDArray[Any]:
+    """Return values as an array of numbers or strings, or else of objects."""
+    given = [value for value in values if value is not _ABSENT]
+    for kinds in (str, int | float | np.number):
+        if all(isinstance(value, kinds) and not isinstance(value, bool) for value in given):
+            absent = None if kinds is str and len(given) < len(values) else np.nan
+            return np.array([absent if value is _ABSENT else value for value in values])
+    column = np.empty(len(values), dtype=object)
+    column[:] = [None if value is _ABSENT else value for value in values]
+    return column
 
 
 def choose_row(table: Mapping[str, NDArray[Any]], selection: Selection) -> int:
@@ -238,7 +232,9 @@ def choose_row(table: Mapping[str, NDArray[Any]], selection: Selection) -> int:
 
 
 @contextmanager
-def _task(search: Any, n_subtasks: int, name: str = "fit", parent: Any = None) -> Iterator[Any]:
+def _task(
+    search: Any, n_subtasks: int | None, name: str = "fit", parent: Any = None
+) -> Iterator[Any]:
     """Report the beginning and the end of a task to the callbacks of a search."""
     if not hasattr(search, "set_callbacks"):
         yield None
@@ -260,44 +256,34 @@ def _thread_pools() -> ThreadpoolController:
 
 
 @dataclass
-class _Candidate:
+class Candidate:
     """An estimator with a grid that is one path for each gamma and training set, and its scores.
 
-    `fixed` are the parameters that were set for it, `gammas` and `grid` the values of the others,
-    and `tried` those that are searched, by name, in the order of the axes of `scores`.
+    `fixed` are the parameters that were set for it, and `grid` the values of the others. `searched`
+    names those that vary. `scores` are of shape (splits, gammas, *grid).
     """
 
     model: Any
     fixed: dict[str, Any]
-    gammas: Sequence[Any]
-    grid: dict[str, Sequence[Any]]
-    tried: dict[str, list[Any]]
+    searched: list[str]
+    gammas: list[Any]
+    grid: dict[str, list[Any]]
     scores: Array
-    parts: list[slice]
-    """Gammas whose kernels are computed together."""
     error: Exception | None = None
 
-    def table(self) -> Table:
-        """Return the scores of the folds as a table."""
-        axes = {**{name: [value] for name, value in self.fixed.items()}, **self.tried}
-        return score_table({name: _column(values) for name, values in axes.items()}, self.scores)
+    def points(self) -> Iterator[dict[str, Any]]:
+        """Yield the parameters of each point, in the order of `scores`."""
+        axes = {"gamma": self.gammas, **self.grid}
+        for values in product(*axes.values()):
+            point = dict(zip(axes, values, strict=True))
+            yield {**self.fixed, **{name: point[name] for name in self.searched}}
 
-    def params(self, row: int) -> dict[str, Any]:
-        """Return the parameters of a row of the table; a negative one counts from the end."""
-        lengths = [len(values) for values in self.tried.values()]
-        place = np.unravel_index(row % math.prod(lengths), lengths)
-        tried = zip(self.tried.items(), place, strict=True)
-        return {**self.fixed, **{name: values[index] for (name, values), index in tried}}
-
-
-def _column(values: Sequence[Any]) -> NDArray[Any]:
-    """Return values as an array of numbers or strings, or else of objects."""
-    kinds = (str, bool, int | float | np.number)
-    if any(all(isinstance(value, kind) for value in values) for kind in kinds):
-        return np.asarray(values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+    def iter_batches(self, n_points: int) -> Iterator[slice]:
+        """Yield the gammas whose kernels are computed together."""
+        n_columns = min(n_points, getattr(self.model, "n_candidates", None) or n_points)
+        lengths = [len(values) for name, values in self.grid.items() if name != "n_basis"]
+        room = n_points * n_columns * (len(self.scores) + 2 + math.prod(lengths))
+        return gen_batches(len(self.gammas), max(1, _AT_ONCE // room))
 
 
 def _prepare(estimator: Any, scale: bool | str) -> Any:
@@ -322,15 +308,14 @@ def _prepare(estimator: Any, scale: bool | str) -> Any:
 
 
 def _like(model: Any, params: Mapping[str, Any]) -> Any:
-    """Return a clone of a prepared model with other parameters."""
-    copied = clone(model).set_params(**params)
-    for name in ("scale", "n_features_in_", "feature_names_in_"):
-        if name in vars(model):
-            setattr(copied, name, getattr(model, name))
-    return copied
+    """Return a copy, with other parameters, of a model that has checked and scaled the data."""
+    copied = copy(model)
+    for nested in {name.partition("__")[0] for name in params if "__" in name}:
+        setattr(copied, nested, clone(getattr(model, nested)))
+    return copied.set_params(**params)
 
 
-def read_grids(model: Any, grids: Any) -> list[dict[str, Any]]:
+def read_grids(model: Any, grids: Any) -> list[Mapping[str, Any]]:
     """Check the grids of a search, and return them as a list; None is the default grid."""
     if grids is None:
         gamma = {"gamma": None} if model._has_gamma() else {}
@@ -338,124 +323,94 @@ def read_grids(model: Any, grids: Any) -> list[dict[str, Any]]:
     listed = [grids] if isinstance(grids, Mapping) else grids
     if not isinstance(listed, list | tuple) or not listed:
         raise ValueError(f"grid must be a dict, a list of dicts or None; got {grids!r:.100}")
-    known, with_default = set(model.get_params()), (*model._search_values, "gamma")
+    known, with_default = model.get_params().keys() - {"scale"}, {*model._search_values, "gamma"}
     for grid in listed:
         if not isinstance(grid, Mapping):
             raise ValueError(f"grid must be a dict, or a list of dicts; it holds {grid!r:.100}")
         for name, values in grid.items():
-            if name not in known or name == "scale":
+            if name not in known:
                 raise ValueError(
                     f"grid has {name!r}, which is no parameter of {type(model).__name__} that can "
-                    f"be searched; use {', '.join(sorted(known - {'scale'}))}"
+                    f"be searched; use {', '.join(sorted(known))}"
                 )
-            if values is None and name in with_default:
-                continue
-            if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
+            is_list = isinstance(values, list | tuple | range | np.ndarray) and len(values) > 0
+            if not is_list and (values is not None or name not in with_default):
+                default = ", or None for the default ones" if name in with_default else ""
                 raise ValueError(
-                    f"{name} of the grid must be a list of values"
-                    f"{', or None for the default ones' if name in with_default else ''}; got "
-                    f"{values!r:.100}"
+                    f"{name} of the grid must be a list of values{default}; got {values!r:.100}"
                 )
-            if len(values) == 0:
-                raise ValueError(f"{name} of the grid must have at least one value")
             allowed = model._constraints.get(name) or PARAMETERS.get(name, ())
-            for value in values if allowed else []:
+            for value in values if is_list and allowed else []:
                 check_parameter(f"{name} of the grid", value, allowed)
-    return [dict(grid) for grid in listed]
+    return list(listed)
 
 
-def list_candidates(
+def iter_candidates(
     model: Any, grid: Mapping[str, Any], data: TrainingData, splits: list[Split]
-) -> Iterator[_Candidate]:
+) -> Iterator[Candidate]:
     """Yield a candidate for each combination of the values that need paths of their own."""
     along = ("gamma", *model._path_axes)
-    defaults = model._search_values
     others = {
-        name: defaults[name] if values is None else values
+        name: model._search_values[name] if values is None else values
         for name, values in grid.items()
         if name not in along
     }
-    searched = {name: grid[name] for name in along if name in grid}
-    for combination in product(*others.values()):
-        fixed = dict(zip(others, combination, strict=True))
-        yield make_candidate(_like(model, fixed), fixed, searched, data, splits)
+    for values in product(*others.values()):
+        fixed = dict(zip(others, values, strict=True))
+        candidate = _like(model, fixed)
+        candidate._check_parameters()
+        if "gamma" in grid and not candidate._has_gamma():
+            kernels = "the kernel " + " and ".join(map(repr, candidate._kernels_in_use()))
+            of_dictionary = candidate._uses_dictionary
+            raise ValueError(
+                "gamma cannot be searched with "
+                f"{f'dictionary={candidate.dictionary!r}' if of_dictionary else kernels}, which "
+                "has no gamma: leave it out of this grid, or choose one of the kernels "
+                f"{', '.join(WITH_GAMMA)}"
+            )
+        n_available = _count_functions(candidate, grid, data, splits)
+        axes = {}
+        for name in along:
+            axis = grid.get(name, [getattr(candidate, name)])
+            if axis is None:
+                axis = candidate._default_values(name, data.X, n_available)
+            axes[name] = axis.tolist() if isinstance(axis, np.ndarray) else list(axis)
+        searched, shape = [name for name in along if name in grid], map(len, axes.values())
+        scores = np.empty((len(splits), *shape))
+        yield Candidate(candidate, fixed, searched, axes.pop("gamma"), axes, scores)
 
 
-def make_candidate(
-    model: Any,
-    fixed: dict[str, Any],
-    searched: Mapping[str, Any],
-    data: TrainingData,
-    splits: list[Split],
-) -> _Candidate:
-    """Return an estimator with the values of each axis of its path."""
-    model._check_parameters()
-    values = {name: searched.get(name, [getattr(model, name)]) for name in model._path_axes}
-    for name, default in model._search_values.items():
-        if name in values and values[name] is None and name != "n_basis":
-            values[name] = default
-    if "n_basis" in values:
-        values["n_basis"] = _sizes(model, values["n_basis"], data, splits)
-    gammas: Any = [None]
-    if "gamma" in searched and not model._has_gamma():
-        kernels = "the kernel " + " and ".join(map(repr, model._kernels_in_use()))
-        what = f"dictionary={model.dictionary!r}" if model._uses_dictionary else kernels
-        raise ValueError(
-            f"gamma cannot be searched with {what}, which has no gamma: leave it out of this grid, "
-            f"or choose one of the kernels {', '.join(WITH_GAMMA)}"
-        )
-    if model._has_gamma():
-        gammas = searched.get("gamma", [model.gamma])
-        if gammas is None:
-            gammas = GAMMAS * resolve_gamma("rbf", "scale", data.X)
-    tried = {"gamma": gammas, **values}
-    tried = {
-        name: np.asarray(tried[name], dtype=object).tolist() for name in tried if name in searched
-    }
-    lengths = [len(axis) for axis in values.values()]
-    n_points = len(data.y)
-    n_columns = min(n_points, getattr(model, "n_candidates", None) or n_points)
-    n_penalties = np.prod([len(values[name]) for name in values if name != "n_basis"])
-    room = n_points * n_columns * (len(splits) + 2 + n_penalties)
-    return _Candidate(
-        model,
-        fixed,
-        model._resolve_gammas(gammas, data.X) if model._has_gamma() else [None],
-        values,
-        tried,
-        np.empty((len(splits), len(gammas), *lengths)),
-        list(gen_batches(len(gammas), max(1, int(_AT_ONCE // room)))),
-    )
-
-
-def _sizes(
-    model: Any, sizes: Sequence[Any] | None, data: TrainingData, splits: list[Split]
-) -> Sequence[Any]:
-    """Return the values of n_basis; raise a ValueError if a training set has fewer functions."""
+def _count_functions(
+    model: Any, grid: Mapping[str, Any], data: TrainingData, splits: list[Split]
+) -> int:
+    """Return the number of functions of the smallest training set, or the default number."""
+    if "n_basis" not in model._path_axes:
+        return 0
     numbers = [model._n_available(data, train) for train, _ in splits]
-    available = MAX_BASIS if numbers[0] is None else min(numbers)
-    asked = [model.n_basis] if sizes is None else list(sizes)
-    integers = [size for size in asked if isinstance(size, int | np.integer)]
-    if numbers[0] is not None and integers and max(integers) > available:
+    if None in numbers:
+        return MAX_BASIS
+    asked = [model.n_basis] if grid.get("n_basis") is None else grid["n_basis"]
+    most = max((size for size in asked if isinstance(size, int | np.integer)), default=0)
+    if most > min(numbers):
         remedy = "n_candidates or cv" if hasattr(model, "n_candidates") else "cv"
         raise ValueError(
-            f"n_basis={max(integers)} is more than the {available} candidates of the smallest "
-            f"training set; lower n_basis or raise {remedy}"
+            f"n_basis={most} is more than the {min(numbers)} candidates of the smallest training "
+            f"set; lower n_basis or raise {remedy}"
         )
-    return model._default_sizes(available) if sizes is None else asked
+    return min(numbers)
 
 
 def _iter_paths(
-    candidates: list[_Candidate], data: TrainingData, splits: list[Split]
-) -> Iterator[tuple[_Candidate, slice, int, FoldPath]]:
-    """Yield the paths of all candidates, gammas and training sets, which are not yet computed."""
+    candidates: list[Candidate], data: TrainingData, splits: list[Split]
+) -> Iterator[tuple[Candidate, slice, int, FoldPath]]:
+    """Yield each path that is needed, with its candidate, gammas and number of the split."""
     for candidate in candidates:
         try:
-            for part in candidate.parts:
-                gammas = candidate.gammas[part]
-                paths = candidate.model._iter_paths(data, splits, gammas, candidate.grid)
-                for place, fold_path in enumerate(paths):
-                    yield candidate, part, place, fold_path
+            for batch in candidate.iter_batches(len(data.y)):
+                gammas, grid = candidate.gammas[batch], candidate.grid
+                paths = candidate.model._iter_paths(data, splits, gammas, grid)
+                for place, path in enumerate(paths):
+                    yield candidate, batch, place, path
         except NoUsableFunctionError as error:
             candidate.error = error
 
@@ -693,19 +648,27 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         _check_learnable(model, data)
         several_groups = bool(np.any(data.labels != data.labels[0]))
         splits = make_splits(self.cv, data.X, data.y, data.labels if several_groups else None)
-        scaled = replace(data, X=model._fit_scaler(data.X, data.labels))
-        grids = read_grids(model, self._grids(data.X.shape[1]))
+        scaled = replace(data, X=model._scale_training(data.X, data.labels))
         candidates = [
             candidate
-            for grid in grids
-            for candidate in list_candidates(model, grid, scaled, splits)
+            for grid in read_grids(model, self._grids(data.X.shape[1]))
+            for candidate in iter_candidates(model, grid, scaled, splits)
         ]
-        n_paths = len(splits) * sum(len(candidate.parts) for candidate in candidates)
-        with _task(self, n_paths + 1) as task:
+        with _task(self, None) as task:
             self._score_candidates(candidates, scaled, splits, several_groups, task)
+            usable = [candidate for candidate in candidates if candidate.error is None]
+            if not usable:
+                raise candidates[0].error or ValueError()
+            points = [point for candidate in usable for point in candidate.points()]
+            scores = [candidate.scores.reshape(len(splits), -1) for candidate in usable]
+            self.cv_results_ = score_table(points, np.concatenate(scores, axis=1))
+            self.best_index_ = choose_row(self.cv_results_, self.selection)
+            self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+            self.best_params_ = points[self.best_index_]
             with _task(self, 0, "refit", task):
-                self._choose([candidate for candidate in candidates if not candidate.error])
-                self.best_estimator_ = _like(model, self.best_params_)._fit_data(data)
+                self.best_estimator_ = _like(model, self.best_params_)
+                self.best_estimator_._warn_of_far_values(data.X)
+                self.best_estimator_._fit_scaled(scaled)
         return self
 
     def _check_parameters(self) -> None:
@@ -714,12 +677,13 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
 
     def _metric(self) -> str | Metric:
+        """Return the metric to maximise."""
         default = "pairwise_accuracy" if self._plain()._ranks else "neg_mean_squared_error"
         return default if self.scoring is None else self.scoring
 
     def _score_candidates(
         self,
-        candidates: list[_Candidate],
+        candidates: list[Candidate],
         data: TrainingData,
         splits: list[Split],
         several_groups: bool,
@@ -729,38 +693,28 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         scoring, start = self._metric(), time.monotonic()
         stacked_metric(scoring)  # raises an error if a callable is no metric
         n_processes = effective_n_jobs(self.n_jobs)
-        queued = _QUEUED * n_processes if n_processes > 1 else 1
+        n_queued = _QUEUED * n_processes if n_processes > 1 else 1
         paths = _iter_paths(candidates, data, splits)
-        with Parallel(self.n_jobs, pre_dispatch="all", return_as="generator") as parallel:
-            while batch := list(islice(paths, queued)):
+        with Parallel(n_processes, pre_dispatch="all", return_as="generator") as parallel:
+            while queue := list(islice(paths, n_queued)):
                 jobs = []
-                for _, _, place, fold_path in batch:
+                for _, _, place, fold_path in queue:
                     test = splits[place][1]
                     labels = data.labels[test] if several_groups else None
-                    jobs.append(delayed(_score_fold)(*fold_path, data.y[test], labels, scoring))
-                scores = parallel(jobs)
-                for candidate, part, place, _ in batch:
+                    jobs.append((*fold_path, data.y[test], labels, scoring))
+                if n_processes > 1:
+                    results = parallel(delayed(_score_fold)(*job) for job in jobs)
+                else:
+                    results = starmap(_score_fold, jobs)
+                for (candidate, gammas, place, _), scores in zip(queue, results, strict=True):
+                    candidate.scores[place, gammas] = scores
                     with _task(self, 0, "fold", task):
-                        candidate.scores[place, part] = next(scores)
+                        pass
                     if self.verbose:
                         shown = [f"{name}={value!r}" for name, value in candidate.fixed.items()]
                         shown.append(f"fold {place + 1} of {len(splits)}")
                         elapsed = time.monotonic() - start
                         print(f"[{type(self).__name__}] {', '.join(shown)}: {elapsed:.1f} s")
-                deque(scores, maxlen=0)
-        errors = [candidate.error for candidate in candidates]
-        if errors[0] is not None and all(errors):
-            raise errors[0]
-
-    def _choose(self, candidates: list[_Candidate]) -> None:
-        """Choose a row of the table of scores."""
-        tables = [candidate.table() for candidate in candidates]
-        self.cv_results_ = join_tables(tables)
-        self.best_index_ = row = choose_row(self.cv_results_, self.selection)
-        self.best_score_ = float(self.cv_results_["mean_test_score"][row])
-        ends = np.cumsum([len(table["mean_test_score"]) for table in tables])
-        number = int(np.searchsorted(ends, row, side="right"))
-        self.best_params_ = candidates[number].params(int(row - ends[number]))
 
     # The chosen model
 

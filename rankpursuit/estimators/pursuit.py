@@ -176,7 +176,7 @@ class _Pursuit(KernelEstimator):
             path = self._pursue(sums, n_steps, self._penalty(dictionary))
             if form == "sums" or is_exact(path):
                 self._warn_if_flat(dictionary)
-                return self._keep_path(dictionary, path, n_steps)
+                return self._store_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
         kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
         rooted = preferences.smallest_root(len(candidates))
@@ -184,7 +184,7 @@ class _Pursuit(KernelEstimator):
         among = kernel[:, candidates] if self.ridge > 0.0 else None
         path = self._pursue(rows, n_steps, among)
         dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
-        return self._keep_path(dictionary, path, n_steps)
+        return self._store_path(dictionary, path, n_steps)
 
     def _fit_functions(
         self, X: NDArray[np.floating], scores: Array, preferences: Preferences
@@ -194,7 +194,7 @@ class _Pursuit(KernelEstimator):
         values = dictionary_values(self.dictionary_, X)
         gram = function_gram(values, products_of(self.dictionary_), preferences, scores)
         n_steps = count_basis(self.n_basis, int(np.count_nonzero(gram.norms)))
-        basis = self._end_path(self._pursue(gram, n_steps), n_steps)
+        basis = self._truncate_path(self._pursue(gram, n_steps), n_steps)
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
         return self
 
@@ -236,14 +236,14 @@ class _Pursuit(KernelEstimator):
         values = self._kernel(some, some, dictionary.gamma)
         warn_if_flat(self.kernel, dictionary.gamma, values, np.arange(len(some)))
 
-    def _keep_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
+    def _store_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
         """Store the path of a fit."""
-        chosen = self._end_path(path, n_steps)
-        self._keep(dictionary.points, chosen, self.coef_)
+        chosen = self._truncate_path(path, n_steps)
+        self._store_expansion(dictionary.points, chosen, self.coef_)
         self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
         return self
 
-    def _end_path(self, path: PursuitPath, n_steps: int) -> Indices:
+    def _truncate_path(self, path: PursuitPath, n_steps: int) -> Indices:
         """Store the coefficients of the path up to `tol`; return the chosen functions."""
         reached = int(path.n_steps[0])
         chosen, staged = path.expansion(0)
@@ -544,14 +544,14 @@ class _Pursuit(KernelEstimator):
         gram.check_settings(settings_of(self, dictionary), "Gram matrix and model")
         if self._ranks and not gram.n_pairs:
             raise ValueError(
-                "groups leave no pair to learn from: every group has one sample only; give at "
-                "least one group two samples, or wait for a block that has them"
+                "no comparable pairs: every group has a single sample; give at least one group two "
+                "samples, or wait for a block that has them"
             )
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._pursue(gram.sums, n_steps, self._penalty(dictionary))
         warn_of_far_values(dictionary.points, names)
         self._warn_if_flat(dictionary)
-        self._keep_path(dictionary, path, n_steps)
+        self._store_path(dictionary, path, n_steps)
         self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
@@ -564,8 +564,8 @@ class _Pursuit(KernelEstimator):
 def warn_early_end(reached: int, asked: int) -> None:
     """Warn that a path has fewer functions than were asked for."""
     warn_caller(
-        f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
-        "linearly independent and lowers the cost; the model has fewer functions than n_basis",
+        f"stopped at {reached} of {asked} basis functions: no remaining function is linearly "
+        "independent and reduces the cost",
         ConvergenceWarning,
     )
 

@@ -19,6 +19,7 @@ from rankpursuit.estimators._base import (
     TrainingData,
 )
 from rankpursuit.estimators._checks import Array, GroupWeights, Kernel, check_pairs
+from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     GroupedPairs,
     Loss,
@@ -161,15 +162,18 @@ class RankSVM(KernelEstimator):
             raise ValueError("y and pairs both define the preferences; pass one of them")
         return self._fit_pairs(X, OrderedPairs(X.shape[0], *listed))
 
-    def _fit(self, X: Any, scores: Array, preferences: Any) -> Self:
+    def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
         return self._fit_pairs(X, self._order_pairs(X, scores, preferences))
 
-    def _order_pairs(self, X: Any, scores: Array, preferences: Any) -> OrderedPairs | GroupedPairs:
+    def _order_pairs(
+        self, X: Any, scores: Array, preferences: Preferences
+    ) -> OrderedPairs | GroupedPairs:
         """Return the pairs of different scores within groups, as the solver needs them."""
+        groups = preferences.groups
+        assert groups is not None
         if self._in_weights(X):
-            return GroupedPairs(scores, preferences.codes, preferences.point_weights)
-        pairs, weights = preferences.pairs(), preferences.pair_weights()
-        return OrderedPairs.of_scores(scores, pairs, weights)
+            return GroupedPairs(scores, groups.codes, groups.point_weights)
+        return OrderedPairs.of_scores(scores, groups.pairs(), groups.pair_weights())
 
     def _iter_paths(
         self,
@@ -204,11 +208,11 @@ class RankSVM(KernelEstimator):
         path = rank_svm_grid(columns, pairs, {"C": [self.C]}, loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
         if columns is X:
-            self._keep_weights(path.coef[0, 0])
+            self._store_weights(path.coef[0, 0])
         elif self._in_features:
-            self._keep_weights(X.T @ path.coef[0, 0])
+            self._store_weights(X.T @ path.coef[0, 0])
         else:
-            self._keep(X, *path.coefficients((0, 0)))
+            self._store_expansion(X, *path.coefficients((0, 0)))
         if not abs(self.duality_gap_) <= self.tol:
             warn_caller(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "

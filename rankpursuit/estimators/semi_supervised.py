@@ -243,9 +243,8 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self._refuse(**unsupported)
         return self._fit_data(self._check_training(X, y, groups, qid, group))
 
-    def _fit_data(self, data: TrainingData) -> Self:
-        labels, y = data.labels, data.y
-        X = self._scale_training(data.X, labels)
+    def _fit_scaled(self, data: TrainingData) -> Self:
+        X, y, labels = data.X, data.y, data.labels
         setup = self._set_up(X, ~np.isnan(y), labels)
         gammas = [
             resolve_gamma(self._kernel_of(view), self.gamma, X[:, features])
@@ -268,7 +267,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         check_finite(*staged)
         self.n_groups_ = len(np.unique(labels))
         self.view_features_, self.gamma_, self.staged_coef_ = setup.features, gammas, staged
-        self.coef_ = [own[-1] if reached else np.empty(0) for own in staged]
+        self.coef_ = [coefs[-1] if reached else np.empty(0) for coefs in staged]
         self.basis_ = [
             points[chosen] for points, (chosen, _) in zip(setup.points, views, strict=True)
         ]
@@ -299,9 +298,6 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
     def _n_available(self, data: TrainingData, train: Indices) -> int:
         return min(map(len, self._set_up_rows(data, train).points))
 
-    def _resolve_gammas(self, gammas: Sequence[Any], X: Any) -> list[Any]:
-        return list(gammas)  # "scale" depends on the features of a view
-
     def _iter_paths(
         self,
         data: TrainingData,
@@ -320,7 +316,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
     def _set_up_rows(self, data: TrainingData, rows: Indices) -> ViewSetup:
         """Set up the views of a training set, with indices of all points."""
         setup = self._set_up(data.X[rows], ~np.isnan(data.y[rows]), data.labels[rows])
-        points, losses = ([rows[view] for view in part] for part in (setup.points, setup.losses))
+        points, losses = [rows[x] for x in setup.points], [rows[x] for x in setup.losses]
         return ViewSetup(points, losses, rows[setup.agreeing], setup.features)
 
     def _set_up(self, X: Array, scored: NDArray[np.bool_], labels: NDArray) -> ViewSetup:
@@ -332,8 +328,8 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         points, losses = [candidates] * self.n_views, [np.flatnonzero(scored)] * self.n_views
         features = [np.arange(X.shape[1])] * self.n_views
         if self._splits_points:
-            parts = split_points(scored[candidates], self.n_views, generator)
-            points = [candidates[part] for part in parts]
+            of_views = split_points(scored[candidates], self.n_views, generator)
+            points = [candidates[places] for places in of_views]
         if self.views == "loss":
             losses = _split_losses(scored, labels, points, generator)
         if self.views == "features":
@@ -407,7 +403,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         return predict_blocks(
             self._new_points(X),
             np.size(self.coef_),
-            lambda part: _side_by_side(self._view_values(self._scaled(part)), self.coef_),
+            lambda points: _side_by_side(self._view_values(self._scaled(points)), self.coef_),
         )
 
     def _values(self, X: Array) -> Array:
@@ -435,7 +431,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
 
 def _side_by_side(values: Sequence[Array], coefs: Sequence[Array]) -> Array:
     """Return the values of the views' functions, shape (m, M)."""
-    return np.column_stack([own @ coef for own, coef in zip(values, coefs, strict=True)])
+    return np.column_stack([view @ coef for view, coef in zip(values, coefs, strict=True)])
 
 
 def _split_losses(
@@ -450,10 +446,10 @@ def _split_losses(
     the others.
     """
     others = np.setdiff1d(np.arange(len(scored)), np.concatenate(dictionaries))
-    parts = split_points(scored[others], len(dictionaries), generator)
+    added = split_points(scored[others], len(dictionaries), generator)
     losses = []
-    for view, (own, part) in enumerate(zip(dictionaries, parts, strict=True)):
-        points = np.union1d(own, others[part])
+    for view, (dictionary, places) in enumerate(zip(dictionaries, added, strict=True)):
+        points = np.union1d(dictionary, others[places])
         losses.append(points[scored[points]])
         if GroupPreferences(labels[losses[-1]]).n_pairs == 0:
             raise ValueError(

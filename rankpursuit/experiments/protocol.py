@@ -63,6 +63,15 @@ class Protocol(Section):
     """Ratings of the reference user that `fill` is computed from. user: all; items: those of the
     task's items; set: those of its training items for a training item, and of its test items for a
     test item. All if there are none."""
+    missing_code: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    """Code of a missing rating, such as 99 in Jester, that counts as a rating where `fill` is
+    computed, as if it had stayed in the data; null: missing ratings do not count."""
+
+    @model_validator(mode="after")
+    def _fills_with_the_code(self) -> Self:
+        if self.missing_code is not None and self.fill == "zero":
+            raise InvalidValue("missing_code has no effect if fill is zero: remove one of them")
+        return self
 
     @model_validator(mode="after")
     def _splits_every_user(self) -> Self:
@@ -278,7 +287,7 @@ def _describe_items(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the `features` and `mean_ratings` of the task of some items."""
     rated = _rated(ratings, items, reference)
-    own = ratings.medians if protocol.fill == "median" else ratings.means
+    own = _fill_values(ratings, protocol.fill, protocol.missing_code)
     counts = np.count_nonzero(~np.isnan(rated), axis=1)
     overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
     sums = np.nansum(rated, axis=1)
@@ -303,9 +312,23 @@ def _filled(
     if protocol.fill_over != "user":
         sets = np.zeros(len(rated))
         sets[test] = protocol.fill_over == "set"
-        over = pd.DataFrame(rated).groupby(sets).transform(protocol.fill).to_numpy()
+        code = np.nan if protocol.missing_code is None else protocol.missing_code
+        coded = pd.DataFrame(np.where(np.isnan(rated), code, rated))
+        over = coded.groupby(sets).transform(protocol.fill).to_numpy()
         own = np.where(np.isnan(over), own, over)
     return np.where(np.isnan(rated), own, rated)
+
+
+@lru_cache(maxsize=4)
+def _fill_values(
+    ratings: Ratings, fill: Literal["median", "mean", "zero"], code: float | None
+) -> NDArray[np.float64]:
+    """Return the median or mean of all ratings of each user; a code counts for missing ones."""
+    if code is None:
+        return ratings.medians if fill == "median" else ratings.means
+    coded = np.full((ratings.n_users, ratings.n_items), code)
+    coded[np.repeat(np.arange(ratings.n_users), ratings.counts), ratings.items] = ratings.values
+    return np.median(coded, axis=1) if fill == "median" else np.mean(coded, axis=1)
 
 
 @lru_cache(maxsize=4)

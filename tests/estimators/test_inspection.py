@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
 from rankpursuit import (
@@ -200,9 +201,10 @@ def test_a_model_without_a_path_is_refused(estimator):
 
 
 @pytest.mark.parametrize("display", [FunctionsDisplay, ContributionsDisplay])
-def test_a_model_without_chosen_functions_is_refused(display):
-    model = RankRLS().fit(TABLE, Y)
-    with pytest.raises(ValueError, match=r"estimator must be a pursuit.*; got RankRLS"):
+@pytest.mark.parametrize("model", [RankRLS(), LinearRegression()])
+def test_a_model_without_chosen_functions_is_refused(display, model):
+    model.fit(TABLE, Y)
+    with pytest.raises(ValueError, match=r"estimator must be a pursuit.*; got [RL]"):
         display.from_estimator(model, TABLE)
 
 

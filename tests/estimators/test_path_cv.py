@@ -1,6 +1,7 @@
 """Searches along paths: scores of an explicit loop, splits, metrics, the choice, and errors."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from all_estimators import SEARCHES, id_of
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import (
@@ -40,6 +41,21 @@ from rankpursuit.estimators.path_cv import choose_row, make_splits, score_table
 from rankpursuit.estimators.pursuit import common_blocks
 from rankpursuit.metrics import pairwise_accuracy
 
+
+class Squares(BaseEstimator):
+    """A dictionary that depends on no data."""
+
+    def __init__(self, power=2):
+        self.power = power
+
+    def fit(self, X):
+        self.terms = [None] * X.shape[1]
+        return self
+
+    def columns(self, X, which):
+        return X[:, which] ** self.power
+
+
 ALPHA, GAMMA, RIDGE = {"alpha": [0.01, 0.5]}, {"gamma": [0.05, 0.4]}, {"ridge": [0.1, 3.0]}
 SIZES = {"n_basis": [1, 2, 4]}
 EVERY = {"n_candidates": None, "fitting": "backfit"}
@@ -54,6 +70,7 @@ CASES = {
     "RP": (RankingPursuit(4, **EVERY), {**RIDGE, **GAMMA, "n_basis": None}),
     "RP prefit": (RankingPursuit(gamma=0.3, n_candidates=None, fitting="prefit"), SIZES),
     "RP tol": (RankingPursuit(gamma=0.3, **EVERY), {"tol": [None, 30.0], **SIZES, **RIDGE}),
+    "RP nested": (RankingPursuit(3, dictionary=Squares()), {"dictionary__power": [2, 3], **RIDGE}),
     "RP laplacian": (RankingPursuit(kernel="laplacian", **EVERY), {**GAMMA, **SIZES}),
     "RP repeat": (
         RankingPursuit(gamma=0.3, ridge=0.0, n_candidates=None),
@@ -363,9 +380,9 @@ def test_bad_splits_are_refused(cv, groups, message):
 
 
 def choose(scores, selection, **axes):
-    axes = {name: np.array(values) for name, values in axes.items()}
-    table = score_table(axes, np.array(scores, dtype=np.float64))
-    return tuple(table[f"param_{name}"][choose_row(table, selection)] for name in axes)
+    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    table = score_table(points, np.reshape(scores, (len(scores), -1)).astype(float))
+    return tuple(points[choose_row(table, selection)].values())
 
 
 def spread(means, width):
@@ -388,7 +405,7 @@ def test_the_choice_is_the_best_or_the_simplest_within_one_standard_error():
     assert choose([[0.3, 0.3 + 1e-16]] * 2, "best", n_basis=[5, 9]) == (5,)  # rounding
     assert choose([[np.nan] * 2, [0.2, 0.4]], "best", alpha=[1.0, 2.0]) == (2.0,)  # two folds
     assert choose([[np.nan, 0.1], [0.9, 0.2]], "best", alpha=[1.0, 2.0]) == (2.0,)
-    table = score_table({"C": np.arange(4)}, np.array([[1.0, 3.0, 3.0, 2.0]]))
+    table = score_table([{"C": 1.0}] * 4, np.array([[1.0, 3.0, 3.0, 2.0]]))
     assert table["rank_test_score"].tolist() == [4, 1, 1, 3]
     with pytest.raises(ValueError, match="scoring is undefined in every fold"):
         choose(np.full((3, 2), np.nan), "best", alpha=[1.0, 2.0])
@@ -406,7 +423,7 @@ def rank(**parameters):
         (rank(scoring="ndcg@0"), r"scoring must be one of 'disagreement', .*'ndcg', .*a callable"),
         (rank(grid={"alpha": [1.0, -1.0]}), "alpha of the grid must be a number above 0; got -1"),
         (rank(grid={"alpha": 1.0}), "alpha of the grid must be a list of values, or None for"),
-        (rank(grid={"alpha": []}), "alpha of the grid must have at least one value"),
+        (rank(grid={"alpha": []}), "alpha of the grid must be a list of values"),
         (rank(grid={"degree": None}), "degree of the grid must be a list of values; got None"),
         (
             rank(grid={"alphas": [1.0]}),
