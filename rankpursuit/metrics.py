@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import kendalltau
 
 from rankpursuit.preferences import check_labels
 
@@ -44,12 +43,16 @@ and of the range of all. Rounding makes relative differences of 1e-16 to 1e-12."
 
 _NEAR_FLOATS = 1 << 19
 """Number of floats in the interval from x to (1 + `NEAR`) x, for the smallest x of its exponent."""
-_LONG = 600
+_LONG = 1200
 """Number of points above which pairs are counted by sorting, in O(m log m)."""
 _FEW = 1024
 """Number of values up to which all pairs are compared at once, faster than a pass per point."""
-_BLOCK = 1 << 17
+_BLOCK = 1 << 14
 """Values per block of predictions: few enough to stay in the cache."""
+_TOGETHER = 1 << 11
+"""Predictions whose inversions are counted together."""
+_MOST = np.iinfo(np.uint8).max
+_LARGEST = np.iinfo(np.int64).max
 
 
 def disagreement_error(
@@ -306,14 +309,17 @@ def merge_near_ties(predictions: Array) -> Array:
     """
     merged = np.array(predictions, dtype=np.float64, order="C")
     rows = merged.reshape(-1, merged.shape[-1])
+    is_near = np.zeros(len(rows), dtype=np.bool_)
     for start in range(0, len(rows), step := max(1, _BLOCK // max(1, rows.shape[1]))):
-        block = rows[start : start + step]
-        gaps = _float_gaps(np.sort(_as_integers(block), axis=1))
+        block = slice(start, start + step)
+        integers = _as_integers(rows[block])
+        integers.sort(axis=1)
+        gaps = _float_gaps(integers)
         # Gaps of zero wrap around: rows whose only ties are exact stay as they are.
-        found = np.flatnonzero((gaps - np.uint64(1) < _NEAR_FLOATS).any(axis=1))
-        if not len(found):
-            continue
-        values = block[found]
+        gaps -= np.uint64(1)
+        (gaps < _NEAR_FLOATS).any(axis=1, out=is_near[block])
+    if len(near := np.flatnonzero(is_near)):
+        values = rows[near]
         order = np.argsort(values, axis=1)
         ordered = np.take_along_axis(values, order, axis=1)
         new = _float_gaps(_as_integers(ordered)) > _NEAR_FLOATS
@@ -321,14 +327,17 @@ def merge_near_ties(predictions: Array) -> Array:
         first = np.zeros(order.shape, dtype=np.intp)
         np.maximum.accumulate(np.where(new, np.arange(1, len(new.T) + 1), 0), 1, out=first[:, 1:])
         np.put_along_axis(values, order, np.take_along_axis(ordered, first, axis=1), axis=1)
-        block[found] = values
+        rows[near] = values
     return merged
 
 
 def _as_integers(values: Array) -> NDArray[np.int64]:
     """Return integers in the order of the values, with as many between two as there are floats."""
     integers = (values + 0.0).view(np.int64)  # without negative zeros
-    return integers ^ ((integers >> 63) & np.iinfo(np.int64).max)
+    negative = integers >> 63
+    negative &= _LARGEST
+    integers ^= negative
+    return integers
 
 
 def _float_gaps(ordered: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -428,20 +437,7 @@ def _concordance(scores: Array, stack: Array) -> Array:
         return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
     if n_points > _LONG:
         return _count_by_sorting(scores, stack)
-    order = np.argsort(-scores, axis=1, kind="stable")
-    _, worse = _runs(np.take_along_axis(scores, order, axis=1))  # where worse scores begin
-    wrong = np.empty((n_rows, n_predictions))
-    # Points first, so that one comparison covers many predictions in contiguous memory.
-    by_point = np.moveaxis(stack, 2, 0)
-    per_row = max(1, _BLOCK // max(1, n_points))
-    together = max(1, per_row // max(1, n_predictions))
-    for first in range(0, n_rows, together):
-        rows = np.arange(first, min(first + together, n_rows))
-        for start in range(0, n_predictions, per_row):
-            columns = slice(start, start + per_row)
-            block = np.ascontiguousarray(by_point[order[rows].T, rows, columns])
-            wrong[rows, columns] = _wrong_pairs(block, worse[rows])
-    return np.sum(n_points - worse, axis=1, keepdims=True) - wrong
+    return _untied_pairs(scores)[:, None] - _count_discordant(_dense_ranks(scores), stack)
 
 
 def _signs(values: Array) -> NDArray[np.int8]:
@@ -452,6 +448,8 @@ def _signs(values: Array) -> NDArray[np.int8]:
 
 def _count_by_sorting(scores: Array, stack: Array) -> Array:
     """Derive the same from Kendall's tau_b, which SciPy computes by sorting."""
+    from scipy.stats import kendalltau  # slow to import, and needed for long rankings only
+
     tau = np.zeros(stack.shape[:2])
     for row, column in np.ndindex(*tau.shape):
         pair = scores[row], stack[row, column]
@@ -480,29 +478,83 @@ def _tied_pairs(*values: Array) -> Array:
     return (end - begin - 1).sum(axis=-1) / 2.0
 
 
-def _wrong_pairs(block: Array, worse: Places) -> Array:
-    """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
+def _dense_ranks(scores: Array) -> NDArray[np.int64]:
+    """Return the rank of each score among the distinct ones of its row, from 0 for the lowest."""
+    order = np.argsort(scores, axis=1)
+    ordered = np.take_along_axis(scores, order, axis=1)
+    ranks = np.zeros(scores.shape, dtype=np.int64)
+    steps = np.zeros(scores.shape, dtype=np.int64)
+    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=steps[:, 1:])
+    np.put_along_axis(ranks, order, steps, axis=1)
+    return ranks
 
-    `block`, (m, b, g), has the predictions of points by descending score, an order that
-    differs between the rows b. After point i come first the points tied with it, then, from
-    ``worse[b, i]`` on, the worse ones.
+
+def _count_discordant(ranks: NDArray[np.int64], stack: Array) -> Array:
+    """Count 2 for every untied pair in the wrong order and 1 for a tied prediction, (b, g).
+
+    `ranks`, (b, m), are those of the scores. They replace the last bits of the predictions, so that
+    sorting numbers, many times faster than an argsort, brings the ranks into the order of the
+    predictions. Rows in which predictions differ only in those bits are sorted as they are.
     """
-    n_points, places = len(block), np.arange(len(block))[:, None]
-    wrong = np.zeros(block.shape[1:])
-    flags = np.empty((2 * n_points, *wrong.shape), dtype=bool)
-    first, last = worse.min(axis=0, initial=n_points), worse.max(axis=0, initial=0)
-    for i, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        n_worse = n_points - begin
-        less, least = flags[:n_worse], flags[n_worse : 2 * n_worse]
-        np.less(block[i], block[begin:], out=less)
-        np.less_equal(block[i], block[begin:], out=least)
-        if begin < end:  # some rows have more ties than others
-            counted = (places[begin:] >= worse[:, i])[..., None]
-            less &= counted
-            least &= counted
-        counter = np.uint8 if 2 * n_worse <= np.iinfo(np.uint8).max else np.uint32
-        wrong += np.add.reduce(flags[: 2 * n_worse].view(np.uint8), axis=0, dtype=counter)
-    return wrong
+    (n_rows, n_predictions, n_points), n_stack = stack.shape, math.prod(stack.shape[:2])
+    n_bits = int(ranks.max(initial=1)).bit_length()
+    mask = (1 << n_bits) - 1
+    flat, row_of = stack.reshape(n_stack, n_points), np.repeat(np.arange(n_rows), n_predictions)
+    ordered = np.empty((n_stack, n_points), dtype=np.uint8 if mask <= _MOST else np.uint16)
+    tied = np.zeros((n_stack, n_points), dtype=np.bool_)  # with the point before
+    is_close = np.zeros(n_stack, dtype=np.bool_)
+    for start in range(0, n_stack, step := max(1, _BLOCK // n_points)):
+        block = slice(start, start + step)
+        values = _as_integers(flat[block])
+        keys = values & ~mask
+        keys |= ranks[row_of[block]]
+        keys.sort(axis=1)
+        values.sort(axis=1)
+        np.equal(values[:, 1:], values[:, :-1], out=tied[block, 1:])
+        alike = (keys[:, 1:] ^ keys[:, :-1]).view(np.uint64) <= mask
+        np.not_equal(alike, tied[block, 1:]).any(axis=1, out=is_close[block])
+        np.bitwise_and(keys, mask, out=ordered[block], casting="unsafe")
+    if len(close := np.flatnonzero(is_close)):
+        close_ranks = ranks[row_of[close]]
+        order = np.lexsort((close_ranks, flat[close]), axis=1)
+        ordered[close] = np.take_along_axis(close_ranks, order, axis=1)
+    wrong = _sum_runs(tied)
+    tied[:, 1:] &= ordered[:, 1:] == ordered[:, :-1]
+    wrong -= _sum_runs(tied)
+    for start in range(0, n_stack, _TOGETHER):
+        block = slice(start, start + _TOGETHER)
+        wrong[block] += 2.0 * _inversions(np.ascontiguousarray(ordered[block].T))
+    return wrong.reshape(n_rows, n_predictions)
+
+
+def _sum_runs(flags: Flags) -> Array:
+    """Return the number of pairs in the runs of each row, in which points follow tied ones.
+
+    `flags`, (r, m), marks the points that are tied with the one before.
+    """
+    at = np.flatnonzero(flags)
+    place = np.arange(len(at))
+    new = np.ones(len(at), dtype=np.bool_)
+    np.not_equal(at[1:], at[:-1] + 1, out=new[1:])
+    before = place - np.maximum.accumulate(np.where(new, place, 0)) + 1  # points of the same run
+    sums = np.bincount(at // flags.shape[1], before, minlength=len(flags))
+    return sums.astype(np.float64, copy=False)  # integers if there are no rows
+
+
+def _inversions(values: NDArray[np.unsignedinteger]) -> Array:
+    """Return the number of pairs in descending order in each column of values, (m, r)."""
+    n_points, n_columns = values.shape
+    total, descends = np.zeros(n_columns), np.empty((_MOST, n_columns), dtype=np.bool_)
+    n_flags = 0
+    for point in range(n_points - 1):
+        for after in range(point + 1, n_points, _MOST):
+            later = values[after : after + _MOST]
+            if n_flags + len(later) > _MOST:  # sums of bytes would overflow
+                total += np.add.reduce(descends[:n_flags].view(np.uint8), axis=0, dtype=np.uint8)
+                n_flags = 0
+            np.greater(values[point], later, out=descends[n_flags : n_flags + len(later)])
+            n_flags += len(later)
+    return total + np.add.reduce(descends[:n_flags].view(np.uint8), axis=0, dtype=np.uint8)
 
 
 # Ranks and ties

@@ -163,9 +163,13 @@ def _add_users(
     failures: dict[str, str],
 ) -> None:
     """Add the errors of users at the chosen points; without choices, over the whole grids."""
-    kernel = experiment.kernel
-    for stacked in batch_by_size(tasks, len(kernel.widths)):
-        problem = Problem.of(stacked, kernel.widths, kernel.parameter)
+    kernel, widths = experiment.kernel, experiment.kernel.widths
+    if choices is not None:  # only those that are chosen
+        chosen = (x for by_metric in choices.values() for x in by_metric.values())
+        widths = tuple(sorted({x.values[WIDTH.key] for x in chosen if WIDTH.key in x.values}))
+        widths = widths or kernel.widths[:1]
+    for stacked in batch_by_size(tasks, len(widths)):
+        problem = Problem.of(stacked, widths, kernel.parameter)
         for label, result in results.items():
             if label in failures:
                 continue
@@ -174,7 +178,7 @@ def _add_users(
                 if choices is None:
                     _add_holdout_users(experiment, label, problem, result)
                 else:
-                    _add_test_users(experiment, label, problem, choices[label], result)
+                    _add_test_users(experiment, label, problem, widths, choices[label], result)
             except (Exception, SystemExit) as error:  # the other algorithms continue
                 users = "user " if len(stacked) == 1 else "one of the users "
                 users += ", ".join(str(task.user) for task in stacked)
@@ -209,12 +213,16 @@ def _add_test_users(
     experiment: Experiment,
     label: str,
     problem: Problem,
+    widths: tuple[float, ...],
     choices: Mapping[str, Choice],
     result: AlgorithmResult,
 ) -> None:
-    """Add the users' errors at the chosen point, and the errors along its number of functions."""
+    """Add the users' errors at the chosen point, and the errors along its number of functions.
+
+    `widths` are those of the problem, among them the chosen ones.
+    """
     for metric, choice in choices.items():
-        alone = problem.at_width(choice.index[0] if WIDTH.key in choice.values else 0)
+        alone = problem.at_width(widths.index(choice.values.get(WIDTH.key, widths[0])))
         point = {k: v for k, v in choice.values.items() if k not in (WIDTH.key, N_BASIS.key)}
         chosen = experiment.algorithms[label].at(point)
         predictions = _predictions(experiment, chosen, alone)

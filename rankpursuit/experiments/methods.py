@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -153,10 +154,13 @@ class SemiSupervisedOptions(MethodOptions):
 
 # Predictions
 
+all_pairs = lru_cache(maxsize=256)(GroupPreferences.single)
+"""The preferences over all pairs of n points."""
+
 
 def _form(problem: Problem, options: MethodOptions) -> Preferences:
     """Return the preferences to fit: all pairs of scored points, the points, or both."""
-    pairs = GroupPreferences.single(problem.n_scored)
+    pairs = all_pairs(problem.n_scored)
     if isinstance(options, CombinedOptions):
         return Blend(pairs, *options.beta)
     return pairs if METHODS[options.method].rank_only else Pointwise(problem.n_scored)
@@ -186,7 +190,7 @@ def _predicted(path: Any, new_kernels: Any, n_points: int) -> GridPredictions:
 
 def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
     n_scored = problem.n_scored
-    comparable = GroupPreferences.single(n_scored).pairs()
+    comparable = all_pairs(n_scored).pairs()
     task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
     pairs = [task_pairs[task] for task in problem.task_index]
     path = rank_svm_grid(problem.scored_kernel, pairs, {"C": options.C}, loss=options.loss)
@@ -204,7 +208,7 @@ def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> G
         subset_rows.swapaxes(1, 2),
         np.take_along_axis(subset_rows, subset[:, None], axis=2),
         problem.scored_scores,
-        GroupPreferences.single(n_points),
+        all_pairs(n_points),
         {"n_basis": sizes, "alpha": options.lambdas},
     )
     new_kernels = np.take_along_axis(problem.kernel[:, rows], subset[:, None], axis=2)
@@ -246,7 +250,7 @@ def _semi_supervised(
         kernels = [functions[stack[:, None], part].swapaxes(1, 2) for part in points]
     # Scored points come first; their number is the same in all tasks.
     own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
-    common = GroupPreferences.single(agreed.stop - agreed.start)
+    common = all_pairs(agreed.stop - agreed.start)
     views = []
     for kernel, dictionary, fitted in zip(kernels, points, own, strict=True):
         # Contiguous by point, so that means over points are summed in a fixed order.
@@ -256,7 +260,7 @@ def _semi_supervised(
             target = np.take_along_axis(target, fitted, axis=1)
         among = np.take_along_axis(kernel, dictionary[:, :, None], axis=1)
         agreeing = common.root(np.ascontiguousarray(kernel[:, agreed]))
-        form = GroupPreferences.single(scored.shape[1])
+        form = all_pairs(scored.shape[1])
         views.append(View(form.root(scored), form.root_vectors(target), agreeing, among))
     sizes = _sizes(options, min(kernel.shape[2] for kernel in kernels))
     path = joint_grid(

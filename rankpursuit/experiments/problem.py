@@ -175,8 +175,10 @@ def batch_by_size(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
 
 def first_duplicate_index(rows: Array) -> NDArray[np.intp]:
     """Return, for each row, the first row that equals it."""
-    _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first[number.ravel()]
+    content = np.ascontiguousarray(rows) + 0.0  # -0.0 equals 0.0
+    keys = content.view(np.dtype((np.void, content.itemsize * content.shape[1]))).ravel().tolist()
+    first: dict[bytes, int] = {}
+    return np.array([first.setdefault(key, row) for row, key in enumerate(keys)], dtype=np.intp)
 
 
 def _kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) -> Array:

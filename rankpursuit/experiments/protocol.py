@@ -248,10 +248,15 @@ def build_task(
 
 def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:
     """Return the reference users' ratings of the items, shape (n, d); NaN where there are none."""
-    rated = np.full((len(reference), ratings.n_items), np.nan)
-    for row, user in zip(rated, reference, strict=True):
-        row[ratings.user_items(user)] = ratings.user_ratings(user)
-    return np.ascontiguousarray(rated[:, items].T)
+    given = ratings.table[reference]
+    place = np.full(ratings.n_items, -1)
+    place[items] = np.arange(len(items))
+    place = place[given.indices]
+    shared = np.flatnonzero(place >= 0)
+    user = np.repeat(np.arange(len(reference)), np.diff(given.indptr))
+    rated = np.full((len(items), len(reference)), np.nan)
+    rated[place[shared], user[shared]] = given.data[shared]
+    return rated
 
 
 def _filled(

@@ -103,6 +103,10 @@ class GrowingBasis:
         self.size += 1
         return q
 
+    def keep(self, kept: Indices) -> None:
+        """Continue with some problems of a batch with one axis."""
+        self._rows, self.directions = self._rows[kept], self.directions[kept]
+
 
 def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
     """Solve ``(A + lambda I) x = y`` for many lambdas and symmetric, usually semi-definite A.

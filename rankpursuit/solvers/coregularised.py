@@ -25,7 +25,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from rankpursuit.solvers._linalg import GrowingBasis, first_best, least_tied, nonzero_columns
 from rankpursuit.solvers.pursuit import NOTHING_LEFT
@@ -44,6 +43,7 @@ Views = Literal["points", "loss", "features"]
 SINGULAR = 1e-12
 """A system with unit diagonal is singular if its last pivot or smallest eigenvalue is at most
 this."""
+_LAST = np.iinfo(np.intp).max
 _SWEEPS = 20
 """Maximum number of turns of each view in a search."""
 _CACHED = 1 << 16
@@ -82,9 +82,15 @@ def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     return sum(w[..., None] * part for w, part in zip(weights, values, strict=True))
 
 
+def _mean_rank(values: Sequence[Array]) -> Array:
+    from scipy.stats import rankdata  # slow to import, and needed here only
+
+    return np.mean([rankdata(predictions, axis=-1) for predictions in values], axis=0)
+
+
 AGGREGATIONS: dict[str, Callable[[Sequence[Array]], Array]] = {
     "median": lambda values: np.median(values, axis=0),
-    "borda": lambda values: np.mean([rankdata(part, axis=-1) for part in values], axis=0),
+    "borda": _mean_rank,
 }
 """Aggregations that need only the predictions of the views, (..., m)."""
 
@@ -522,8 +528,7 @@ class _PairSearch:
 
 def _first_place(good: Flags, places: Indices) -> Indices:
     """Return, for each problem, the row of the good function with the lowest place."""
-    last = np.iinfo(places.dtype).max
-    return np.where(good, places[: len(good)], last).argmin(axis=0)
+    return np.where(good, places[: len(good)], _LAST).argmin(axis=0)
 
 
 def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:

@@ -52,6 +52,8 @@ BLOCK_ENTRIES = 2**23
 """Kernel values and features per block, 64 MB: enough rows for their product to take longer than
 adding it to the Gram matrix of a few thousand candidates."""
 
+_DROPPED = 8
+"""Steps of ended paths, per step of the others, from which copying the others pays."""
 _CACHED_ENTRIES = 2**14
 """Values processed at a time (128 KB), so that several passes over them stay in the cache."""
 
@@ -262,32 +264,45 @@ def follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPa
     lengths, usable = form.left if fitting == "prefit" else norms.copy(), nonzero_columns(norms)
     lengths[~usable] = np.inf
     dependent = np.where(usable, form.independent * norms, np.inf)
-    active = np.ones(n_problems, dtype=bool)
+    active, running = np.ones(n_problems, dtype=bool), np.arange(n_problems)
     starts = np.arange(0, norms.size, n_columns)
-    gain = np.empty_like(norms)
+    gain, directions = np.empty_like(norms), form.directions
     for step in range(n_steps):
         np.square(form.correlation, out=gain)
         gain /= lengths
         best = first_best(gain)
         at = starts + best
         active &= gain.take(at) > floor
-        if not active.any():
+        n_active = np.count_nonzero(active)
+        if not n_active:
             break
         if refit:
-            np.divide(form.left.take(at), norms.take(at), out=fractions[:, step], where=active)
-        weights[:, step] = form.take(best, active)
+            left = np.where(active, form.left.take(at), 1.0)
+            fractions[running, step] = left / np.where(active, norms.take(at), 1.0)
+        weights[running, step] = form.take(best, active)
         if refit:
             lengths[form.left <= dependent] = np.inf
         if not repeat:
             lengths.put(at, np.inf)
-        selected[:, step] = np.where(active, best, -1)
-        cost[:, step + 1] = form.cost
+        selected[running, step] = np.where(active, best, -1)
+        cost[running, step + 1] = form.cost
+        if form.can_drop and (len(active) - n_active) * (n_steps - step) > _DROPPED * n_active:
+            if directions is not None and directions is not form.directions:
+                directions[running] = form.directions
+            kept = np.flatnonzero(active)
+            form.keep(kept)
+            norms, floor, dependent = norms[kept], floor[kept], dependent[kept]
+            lengths = form.left if fitting == "prefit" else lengths[kept]
+            active, running = active[kept], running[kept]
+            starts, gain = starts[: len(kept)], gain[: len(kept)]
+    if directions is not None and directions is not form.directions:
+        directions[running] = form.directions
     reached = np.count_nonzero(selected >= 0, axis=1)
     last = np.minimum(np.arange(n_steps + 1), reached[:, None])
     return PursuitPath(
         selected=selected,
         weights=weights,
-        directions=form.directions,
+        directions=directions,
         cost=np.maximum(np.take_along_axis(cost, last, axis=1), 0.0),
         n_steps=reached,
         least_left=fractions.min(axis=1, initial=1.0),
@@ -300,9 +315,11 @@ class _Rows:
     Both forms have three arrays (b, N): the squared `norms` of the columns, the squared norms
     `left` outside the span of the chosen columns (updated only with a refit), and the `correlation`
     of the columns with the residue. They also have the `cost`, (b,), and the `directions` of
-    :class:`PursuitPath`. `take` appends a column to each problem.
+    :class:`PursuitPath`. `take` appends a column to each problem. If ended paths `can_drop`, `keep`
+    continues with the others.
     """
 
+    can_drop = True
     independent = INDEPENDENT**2
     nothing_left = NOTHING_LEFT**2
 
@@ -353,6 +370,19 @@ class _Rows:
         return length
 
 
+    def keep(self, kept: Indices) -> None:
+        """Continue with some of the problems."""
+        self._dictionary = self._dictionary[kept]
+        self._transposed = self._dictionary.swapaxes(1, 2)
+        self._problems, self._pair = self._problems[: len(kept)], self._pair[: len(kept)]
+        self._residue, self.correlation = self._residue[kept], self.correlation[kept]
+        self.norms, self.left = self.norms[kept], self.left[kept]
+        if self._left_rows is not None:
+            self._left_rows = self._left_rows[kept]
+        if self._basis is not None:
+            self._basis.keep(kept)
+
+
 class GramForm:
     """The same problems given by the rows of their Gram matrices that the path needs.
 
@@ -364,6 +394,8 @@ class GramForm:
     those of `single` precision below 1e-5. Without a refit there are no such differences: products
     with the residue are as accurate as those of rows, and a path ends at the same step.
     """
+
+    can_drop = False  # its steps are short
 
     def __init__(
         self,
