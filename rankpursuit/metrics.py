@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.preferences import check_labels
@@ -51,6 +52,7 @@ _BLOCK = 1 << 14
 """Values per block of predictions: few enough to stay in the cache."""
 _TOGETHER = 1 << 11
 """Predictions whose inversions are counted together."""
+_EPS = float(np.finfo(np.float64).eps)
 _MOST = np.iinfo(np.uint8).max
 _LARGEST = np.iinfo(np.int64).max
 
@@ -61,6 +63,7 @@ def disagreement_error(
     groups: ArrayLike | None = None,
     *,
     ties: Ties = "half",
+    near_ties: bool = False,
 ) -> Array | float:
     """Disagreement error, formula (1) of the paper: the fraction of pairs in the wrong order.
 
@@ -81,6 +84,9 @@ def disagreement_error(
         formula does: a pair tied on both sides costs nothing, so that a constant prediction is
         right about all tied scores, and wins if most are tied. "untied" counts only the pairs
         whose scores differ.
+    near_ties : bool, default False
+        Whether predictions that differ by rounding only are tied: by less than 1e-10 of their size
+        and of the range of all.
 
     Returns
     -------
@@ -89,14 +95,18 @@ def disagreement_error(
     """
     _check_option("ties", ties, Ties)
     rows, stack, shape = _rows_and_stack(scores, predictions)
+    if near_ties and (groups is not None or ties == "all"):
+        stack, near_ties = merge_near_ties(stack), False
     wrong, n_pairs = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
     for members in _groups(groups, rows.shape[1]):
-        own, predicted = rows[:, members], stack[..., members]
-        counted = _untied_pairs(own)[:, None] if ties == "untied" else float(_pairs(own))
-        wrong += counted - _concordance(own, predicted)
-        n_pairs += counted
+        group_scores, predicted = rows[:, members], stack[..., members]
+        n_counted = float(_pairs(group_scores))
+        if ties == "untied":
+            n_counted = _untied_pairs(group_scores)[:, None]
+        wrong += n_counted - _concordance(group_scores, predicted, near_ties)
+        n_pairs += n_counted
         if ties == "all":
-            wrong -= _tied_pairs(own[:, None], predicted)
+            wrong -= _tied_pairs(group_scores[:, None], predicted)
     error = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     return _result(error, stack, shape)
 
@@ -320,24 +330,38 @@ def merge_near_ties(predictions: Array) -> Array:
         (gaps < _NEAR_FLOATS).any(axis=1, out=is_near[block])
     if len(near := np.flatnonzero(is_near)):
         values = rows[near]
-        order = np.argsort(values, axis=1)
-        ordered = np.take_along_axis(values, order, axis=1)
-        new = _float_gaps(_as_integers(ordered)) > _NEAR_FLOATS
-        new |= np.diff(ordered) > NEAR * (ordered[:, -1:] - ordered[:, :1])
+        order, is_new = _near_ties(values)
         first = np.zeros(order.shape, dtype=np.intp)
-        np.maximum.accumulate(np.where(new, np.arange(1, len(new.T) + 1), 0), 1, out=first[:, 1:])
-        np.put_along_axis(values, order, np.take_along_axis(ordered, first, axis=1), axis=1)
+        places = np.arange(1, order.shape[1])
+        np.maximum.accumulate(np.where(is_new, places, 0), axis=1, out=first[:, 1:])
+        lowest = np.take_along_axis(np.take_along_axis(values, order, axis=1), first, axis=1)
+        np.put_along_axis(values, order, lowest, axis=1)
         rows[near] = values
     return merged
 
 
-def _as_integers(values: Array) -> NDArray[np.int64]:
-    """Return integers in the order of the values, with as many between two as there are floats."""
-    integers = (values + 0.0).view(np.int64)  # without negative zeros
-    negative = integers >> 63
+def _near_ties(values: Array) -> tuple[Places, Flags]:
+    """Return the order of values (r, m), and which of the next ones, (r, m - 1), are not tied."""
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    is_new = _float_gaps(_as_integers(ordered)) > _NEAR_FLOATS
+    is_new |= np.diff(ordered) > NEAR * (ordered[:, -1:] - ordered[:, :1])
+    return order, is_new
+
+
+def _as_integers(
+    values: Array, out: NDArray[np.int64] | None = None, spare: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Return integers in the order of the values, with as many between two as there are floats.
+
+    `out` and `spare`, of the shape of the values, save two allocations.
+    """
+    out = np.empty(values.shape, dtype=np.int64) if out is None else out
+    np.add(values, 0.0, out=out.view(np.float64))  # without negative zeros
+    negative = np.right_shift(out, 63, out=spare)
     negative &= _LARGEST
-    integers ^= negative
-    return integers
+    out ^= negative
+    return out
 
 
 def _float_gaps(ordered: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -430,14 +454,17 @@ def _mean_over_groups(
 # Pairs in the wrong order
 
 
-def _concordance(scores: Array, stack: Array) -> Array:
+def _concordance(scores: Array, stack: Array, near_ties: bool = False) -> Array:
     """Return the number of concordant minus discordant pairs, (b, g)."""
-    n_rows, n_predictions, n_points = stack.shape
+    is_long = stack.shape[2] > _LONG
+    if near_ties and (is_long or stack.size <= _FEW):
+        stack = merge_near_ties(stack)
     if stack.size <= _FEW:
         return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
-    if n_points > _LONG:
+    if is_long:
         return _count_by_sorting(scores, stack)
-    return _untied_pairs(scores)[:, None] - _count_discordant(_dense_ranks(scores), stack)
+    ranks, n_untied = _dense_ranks(scores)
+    return n_untied[:, None] - _count_discordant(ranks, stack, near_ties)
 
 
 def _signs(values: Array) -> NDArray[np.int8]:
@@ -478,53 +505,84 @@ def _tied_pairs(*values: Array) -> Array:
     return (end - begin - 1).sum(axis=-1) / 2.0
 
 
-def _dense_ranks(scores: Array) -> NDArray[np.int64]:
-    """Return the rank of each score among the distinct ones of its row, from 0 for the lowest."""
+def _dense_ranks(scores: Array) -> tuple[NDArray[np.int64], Array]:
+    """Return the ranks of scores (b, m) among the distinct ones of their row, from 0 for the lowest.
+
+    Also return the number of pairs of each row, (b,), whose scores differ.
+    """
     order = np.argsort(scores, axis=1)
     ordered = np.take_along_axis(scores, order, axis=1)
-    ranks = np.zeros(scores.shape, dtype=np.int64)
-    steps = np.zeros(scores.shape, dtype=np.int64)
-    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=steps[:, 1:])
-    np.put_along_axis(ranks, order, steps, axis=1)
-    return ranks
+    is_tied = np.zeros(scores.shape, dtype=np.bool_)
+    np.equal(ordered[:, 1:], ordered[:, :-1], out=is_tied[:, 1:])
+    ranks = np.empty(scores.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.cumsum(~is_tied, axis=1) - 1, axis=1)
+    return ranks, _pairs(scores) - _sum_runs(is_tied)
 
 
-def _count_discordant(ranks: NDArray[np.int64], stack: Array) -> Array:
+def _count_discordant(ranks: NDArray[np.int64], stack: Array, near_ties: bool) -> Array:
     """Count 2 for every untied pair in the wrong order and 1 for a tied prediction, (b, g).
 
     `ranks`, (b, m), are those of the scores. They replace the last bits of the predictions, so that
     sorting numbers, many times faster than an argsort, brings the ranks into the order of the
-    predictions. Rows in which predictions differ only in those bits are sorted as they are.
+    predictions. Rows in which this may order or tie points wrongly are sorted as they are.
     """
     (n_rows, n_predictions, n_points), n_stack = stack.shape, math.prod(stack.shape[:2])
     n_bits = int(ranks.max(initial=1)).bit_length()
     mask = (1 << n_bits) - 1
     flat, row_of = stack.reshape(n_stack, n_points), np.repeat(np.arange(n_rows), n_predictions)
     ordered = np.empty((n_stack, n_points), dtype=np.uint8 if mask <= _MOST else np.uint16)
-    tied = np.zeros((n_stack, n_points), dtype=np.bool_)  # with the point before
-    is_close = np.zeros(n_stack, dtype=np.bool_)
-    for start in range(0, n_stack, step := max(1, _BLOCK // n_points)):
+    is_tied = np.zeros((n_stack, n_points), dtype=np.bool_)  # with the point before
+    in_doubt = np.zeros(n_stack, dtype=np.bool_)
+    step = max(1, _BLOCK // n_points)
+    work = np.empty((3, min(step, n_stack), n_points), dtype=np.int64)
+    for start in range(0, n_stack, step):
         block = slice(start, start + step)
-        values = _as_integers(flat[block])
-        keys = values & ~mask
-        keys |= ranks[row_of[block]]
+        exact, keys, spare = work[:, : n_stack - start]
+        _as_integers(flat[block], exact, spare)
+        np.bitwise_and(exact, ~mask, out=keys)
+        keys |= ranks.take(row_of[block], axis=0, out=spare, mode="clip")
         keys.sort(axis=1)
-        values.sort(axis=1)
-        np.equal(values[:, 1:], values[:, :-1], out=tied[block, 1:])
-        alike = (keys[:, 1:] ^ keys[:, :-1]).view(np.uint64) <= mask
-        np.not_equal(alike, tied[block, 1:]).any(axis=1, out=is_close[block])
         np.bitwise_and(keys, mask, out=ordered[block], casting="unsafe")
-    if len(close := np.flatnonzero(is_close)):
-        close_ranks = ranks[row_of[close]]
-        order = np.lexsort((close_ranks, flat[close]), axis=1)
-        ordered[close] = np.take_along_axis(close_ranks, order, axis=1)
-    wrong = _sum_runs(tied)
-    tied[:, 1:] &= ordered[:, 1:] == ordered[:, :-1]
-    wrong -= _sum_runs(tied)
+        keys >>= n_bits
+        gaps, tied = np.subtract(keys[:, 1:], keys[:, :-1], out=spare[:, 1:]), is_tied[block, 1:]
+        np.equal(gaps, 0, out=tied)
+        if near_ties:
+            gaps -= 1  # zero wraps around
+            (gaps.view(np.uint64) <= _NEAR_FLOATS >> n_bits).any(axis=1, out=in_doubt[block])
+            in_doubt[block] |= _has_small_range(keys[:, [0, -1]] << n_bits, n_bits)
+        else:
+            exact.sort(axis=1)
+            np.not_equal(exact[:, 1:] == exact[:, :-1], tied).any(axis=1, out=in_doubt[block])
+    if len(doubtful := np.flatnonzero(in_doubt)):
+        values = flat[doubtful]
+        if near_ties:
+            order, is_new = _near_ties(values)
+        else:
+            order = np.argsort(values, axis=1)
+            is_new = np.diff(np.take_along_axis(values, order, axis=1)) != 0.0
+        keys = np.take_along_axis(ranks[row_of[doubtful]], order, axis=1)
+        keys[:, 1:] += np.cumsum(is_new, axis=1) << n_bits
+        keys.sort(axis=1)
+        ordered[doubtful] = keys & mask
+        is_tied[doubtful, 1:] = ~is_new
+    wrong = _sum_runs(is_tied)
+    is_tied[:, 1:] &= ordered[:, 1:] == ordered[:, :-1]
+    wrong -= _sum_runs(is_tied)
     for start in range(0, n_stack, _TOGETHER):
         block = slice(start, start + _TOGETHER)
-        wrong[block] += 2.0 * _inversions(np.ascontiguousarray(ordered[block].T))
+        wrong[block] += 2.0 * _inversions(ordered[block])
     return wrong.reshape(n_rows, n_predictions)
+
+
+def _has_small_range(ends: NDArray[np.int64], n_bits: int) -> Flags:
+    """Return in which rows values that differ in the last bits only may not be near ties.
+
+    Those are a fraction of ``2**n_bits * _EPS`` of their size apart, and near ties one of `NEAR` of
+    the range. `ends`, (r, 2), are the lowest and the highest value of each row as integers.
+    """
+    lowest, highest = (ends ^ ((ends >> 63) & _LARGEST)).view(np.float64).T
+    size = np.maximum(np.abs(lowest), np.abs(highest))
+    return ~(highest - lowest > 2.0 ** (n_bits + 2) * _EPS / NEAR * size)
 
 
 def _sum_runs(flags: Flags) -> Array:
@@ -542,19 +600,26 @@ def _sum_runs(flags: Flags) -> Array:
 
 
 def _inversions(values: NDArray[np.unsignedinteger]) -> Array:
-    """Return the number of pairs in descending order in each column of values, (m, r)."""
-    n_points, n_columns = values.shape
+    """Return the number of pairs in descending order in each row of values, (r, m)."""
+    n_columns, n_points = values.shape
+    # Points first, so that one comparison covers many rows in contiguous memory; nothing is above
+    # what follows the last point.
+    padded = np.full((2 * n_points, n_columns), np.iinfo(values.dtype).max, dtype=values.dtype)
+    padded[:n_points] = values.T
     total, descends = np.zeros(n_columns), np.empty((_MOST, n_columns), dtype=np.bool_)
-    n_flags = 0
-    for point in range(n_points - 1):
-        for after in range(point + 1, n_points, _MOST):
-            later = values[after : after + _MOST]
-            if n_flags + len(later) > _MOST:  # sums of bytes would overflow
-                total += np.add.reduce(descends[:n_flags].view(np.uint8), axis=0, dtype=np.uint8)
-                n_flags = 0
-            np.greater(values[point], later, out=descends[n_flags : n_flags + len(later)])
-            n_flags += len(later)
-    return total + np.add.reduce(descends[:n_flags].view(np.uint8), axis=0, dtype=np.uint8)
+    lag = 1
+    while lag < n_points:
+        n_first = n_points - lag  # points with another one at this lag, and also lags to come
+        n_lags = max(1, min(_MOST // n_first, n_first))
+        for start in range(0, n_first, _MOST):  # sums of more bytes would overflow
+            first = padded[start : min(start + _MOST, n_first)]
+            shape = n_lags, len(first), n_columns
+            later = as_strided(padded[start + lag :], shape, first.strides[:1] + first.strides)
+            flags = descends[: n_lags * len(first)]
+            np.greater(first, later, out=flags.reshape(shape))
+            total += np.add.reduce(flags.view(np.uint8), axis=0, dtype=np.uint8)
+        lag += n_lags
+    return total
 
 
 # Ranks and ties

@@ -138,11 +138,12 @@ class Local:
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
         """Yield the results of jobs as they complete; raise a `RunError` if a worker dies."""
-        packed = json.dumps(experiment.resolved()), plugin_sources(), experiment.code()
         n_workers, waiting = self.count(), iter(jobs)
         if n_workers == 1:
-            yield from (_evaluate(packed, job) for job in waiting)
+            threadpools.cache_clear()  # plug-ins and estimators may have loaded libraries
+            yield from (evaluate_unit(experiment, *job) for job in waiting)
             return
+        packed = json.dumps(experiment.resolved()), plugin_sources(), experiment.code()
         _start_trackers()
         executor = get_reusable_executor(
             n_workers,

@@ -255,7 +255,6 @@ def _predictions(
             own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
             again = np.flatnonzero(~unlike[task])
             tested[own, ..., again] = tested[own, ..., problem.duplicate_of[task, again]]
-    values[..., -problem.n_test :] = merge_near_ties(values[..., -problem.n_test :])
     read_only = values.view()  # every metric gets the same ones
     read_only.flags.writeable = False
     return replace(predictions, values=read_only)
@@ -276,6 +275,9 @@ def _errors(
     """Return the errors on the test points at every point of the grid, shape (w, *axes)."""
     metric, values, n_scored = METRICS[name], predictions.values, problem.n_scored
     test = values[..., -problem.n_test :]
+    if not metric.near_ties:
+        test = merge_near_ties(test)
+        test.flags.writeable = False
     scores = problem.scores[problem.task_index]
     if metric.offset_sensitive and _is_shifted(experiment, options):
         shape = (len(values), *[1] * (values.ndim - 2), -1)  # one row for each kernel

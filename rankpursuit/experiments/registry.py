@@ -153,6 +153,9 @@ class Metric:
     """Keys of the experiment that the function takes as keyword arguments."""
     offset_sensitive: bool = False
     """Whether a constant added to all predictions changes it."""
+    near_ties: bool = False
+    """Whether the function takes predictions as they are, and ties those that differ by rounding
+    only. For other metrics such predictions are made equal before."""
     plugin: str | None = None
     """The plug-in that registered it."""
 
@@ -270,10 +273,11 @@ def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridP
     label="disagreement error (fraction of pairs)",
     task="Ranking task",
     options=("ties",),
+    near_ties=True,
 )
 def _disagreement(scores: Array, predictions: Array, *, ties: Ties = "half") -> Array:
     """Disagreement error; one half for a user whose test scores have no untied pair."""
-    errors = np.asarray(disagreement_error(scores, predictions, ties=ties))
+    errors = np.asarray(disagreement_error(scores, predictions, ties=ties, near_ties=True))
     if ties == "untied":
         flat = np.ptp(scores, axis=-1) == 0.0
         errors[flat] = np.where(np.isnan(predictions[flat]).any(axis=-1), np.nan, 0.5)

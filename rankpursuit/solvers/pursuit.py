@@ -54,6 +54,8 @@ adding it to the Gram matrix of a few thousand candidates."""
 
 _DROPPED = 8
 """Steps of ended paths, per step of the others, from which copying the others pays."""
+_PREFIT_ENTRIES = 2**16
+"""Values of what is left of the columns that are updated at a time (512 KB)."""
 _CACHED_ENTRIES = 2**14
 """Values processed at a time (128 KB), so that several passes over them stay in the cache."""
 
@@ -330,6 +332,9 @@ class _Rows:
         # "prefit" compares functions by what is left of them outside the span of the chosen ones,
         # which is kept as rows: a difference of squared norms would lose the digits that decide.
         self._left_rows = dictionary.copy() if fitting == "prefit" else None
+        n_cached = max(1, _PREFIT_ENTRIES // max(1, n_rows * dictionary.shape[2]))
+        n_cached = min(n_cached, n_problems) if fitting == "prefit" else 0
+        self._change = np.empty((n_cached, *dictionary.shape[1:]))
         self._problems = np.arange(n_problems)
         self._residue = np.array(np.broadcast_to(target, (n_problems, n_rows)), dtype=np.float64)
         self._basis = GrowingBasis((n_problems,), n_rows, n_steps) if refit else None
@@ -357,11 +362,7 @@ class _Rows:
             self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
             return length / scale
         if self._left_rows is not None:
-            left = self._left_rows
-            along = np.matmul(unit[:, None, :], left)
-            left -= unit[:, :, None] * along
-            self.correlation = np.matmul(self._residue[:, None, :], left)[:, 0]
-            np.einsum("bmn,bmn->bn", left, left, out=self.left)
+            self._take_from_rows(unit)
             return length
         self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
         products = np.matmul(self._transposed, self._pair)
@@ -369,6 +370,18 @@ class _Rows:
         self.left -= np.square(products[:, :, 1])
         return length
 
+    def _take_from_rows(self, unit: Array) -> None:
+        """Subtract the part along the new direction, (b, m), from what is left of all columns."""
+        rows = self._left_rows
+        assert rows is not None
+        # A few problems at a time, which stay in the cache.
+        for start in range(0, len(rows), step := len(self._change)):
+            some = slice(start, start + step)
+            left, direction = rows[some], unit[some]
+            along = np.matmul(direction[:, None, :], left)
+            left -= np.multiply(direction[:, :, None], along, out=self._change[: len(left)])
+            np.matmul(self._residue[some, None, :], left, out=self.correlation[some, None])
+            np.einsum("bmn,bmn->bn", left, left, out=self.left[some])
 
     def keep(self, kept: Indices) -> None:
         """Continue with some of the problems."""

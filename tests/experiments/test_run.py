@@ -103,7 +103,7 @@ def test_a_run_in_parts_gives_the_bytes_of_one_run(whole, tmp_path):
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
-    monkeypatch.setattr(backends, "_evaluate", None)
+    monkeypatch.setattr(backends, "evaluate_unit", None)
     before = contents(whole)
     assert run_small(whole).was_finished
     assert contents(whole) == before
