@@ -33,7 +33,6 @@ $(DEV): $(READY)
 run: $(READY)  ## set up, run every algorithm on built-in ratings, print the tables
 	$(BIN)/rp-run demo
 	@echo 'To use rp-run and the other commands in this shell: . $(BIN)/activate'
-	@echo 'A web page of these results, with figures: rp-report results/demo'
 
 data: $(READY)  ## download Jester and MovieLens and verify them
 	$(BIN)/rp-data fetch jester movielens

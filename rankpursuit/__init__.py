@@ -12,26 +12,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RLS",
-    "RLSCV",
     "AdditiveDictionary",
     "CombinedRankingRegressionPursuit",
-    "CombinedRankingRegressionPursuitCV",
     "ContributionsDisplay",
     "FunctionsDisplay",
     "KernelDictionary",
     "KernelMatchingPursuit",
-    "KernelMatchingPursuitCV",
     "PairDictionary",
+    "PathCV",
     "PathDisplay",
     "RankRLS",
-    "RankRLSCV",
     "RankSVM",
     "RankingPursuit",
     "RankingPursuitCV",
     "SemiSupervisedRankingPursuit",
-    "SemiSupervisedRankingPursuitCV",
     "SparseRankRLS",
-    "SparseRankRLSCV",
     "UnionDictionary",
     "group_scorer",
     "groups_from_sizes",
@@ -54,4 +49,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(globals().keys() - {"Any", "TYPE_CHECKING", "annotations"} | set(__all__))

@@ -68,10 +68,12 @@ def check_labels(groups: ArrayLike) -> NDArray:
                 f"groups: labels have different types, such as {one!r} and {other!r}; convert "
                 "them to one type"
             )
-        converted = np.asarray(labels.tolist(), dtype=None if len(labels) else np.intp)
+        # Numbers of Python are compared exactly: np.int64(2**53 + 1) == 2.0**53.
+        exact = [one.item() if isinstance(one, np.number) else one for one in labels]
+        converted = np.asarray(exact, dtype=None if len(labels) else np.intp)
         if converted.ndim != 1:
             raise ValueError("groups: each label must be a number or a string")
-        labels = converted if converted.tolist() == labels.tolist() else labels
+        labels = converted if converted.tolist() == exact else np.array(exact, dtype=object)
     return labels
 
 

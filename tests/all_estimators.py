@@ -11,7 +11,7 @@ BY_NAME = {
     for name in rankpursuit.__all__
     if hasattr(cls := getattr(rankpursuit, name), "predict")
 }
-CLASSES = list(BY_NAME.values())
+CLASSES = [cls for name, cls in BY_NAME.items() if name != "PathCV"]
 
 
 def made(*names):
@@ -31,7 +31,11 @@ def id_of(estimator):
 
 
 ALL = made(*(name for name in BY_NAME if not name.endswith("CV")))
-CROSS_VALIDATED = made(*(name for name in BY_NAME if name.endswith("CV")))
+SEARCHES = [
+    rankpursuit.PathCV(rankpursuit.RankRLS()),
+    rankpursuit.PathCV(rankpursuit.KernelMatchingPursuit(8, random_state=0)),
+    *made("RankingPursuitCV"),
+]
 SQUARED_LOSS_RANKERS = made("RankRLS", "SparseRankRLS", "RankingPursuit")
 RANK_ONLY = [*SQUARED_LOSS_RANKERS, *made("RankSVM", "SemiSupervisedRankingPursuit")]
 PURSUITS = made("KernelMatchingPursuit", "RankingPursuit", "CombinedRankingRegressionPursuit")

@@ -48,7 +48,7 @@ def write_results(
     config = config or {
         "name": folder.name,
         "table": table,
-        "data": {"name": data},
+        "data": {"name": data} | ({"path": "mine.csv"} if data == "ratings" else {}),
         "protocol": {
             "groups": [[20, 40], [40, 60], [60, 80]],
             "test_users": n_users,

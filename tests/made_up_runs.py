@@ -51,7 +51,7 @@ def write_run(
     config = {
         "name": name,
         "table": table,
-        "data": {"name": data},
+        "data": {"name": data} | ({"path": "mine.csv"} if data == "ratings" else {}),
         "protocol": {"groups": list(groups.values()), "test_users": users, "fill": "median"},
         "kernel": {"parameter": "sigma", "widths": WIDTHS},
         "ties": "half",

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rankpursuit import sizes_from_groups
 from rankpursuit.preferences import GroupPreferences, check_labels
 
 
@@ -63,14 +64,17 @@ def test_labels_of_different_types_are_refused(groups):
         ["u", "u\0", "u"],
         [b"u", b"u\0"],
         [2**53, 2**53 + 1, 0.5],
+        [2.0**53, np.int64(2**53 + 1)],
         [2**63, 2**63 + 1, -1],
         pd.Series(["u", "u\0"]),
     ],
     ids=repr,
 )
 def test_labels_that_numpy_would_merge_are_kept_apart(groups):
-    assert check_labels(groups).tolist() == list(groups)
-    assert GroupPreferences(groups).n_groups == len(set(groups))
+    labels = check_labels(groups)
+    assert labels.tolist() == list(groups)
+    assert GroupPreferences(groups).n_groups == len(set(labels))
+    assert len(sizes_from_groups(sorted(labels))) == len(set(labels))
 
 
 @pytest.mark.parametrize("groups", [[[1, 2], [3, 4]], 7, [(1, 2), (1, 2)]], ids=str)

@@ -23,7 +23,7 @@ WORDS = [
     for line in block.splitlines()
 ]
 OF_THE_PAPER = re.findall(r"`(rp-run jester_\w+)`", README)
-LONG = ("rp-run mine.yaml",)
+LONG = ("rp-run ratings.yaml",)
 
 
 def write_ratings(path):
@@ -63,7 +63,7 @@ def shell(tmp_path_factory):
 def test_there_are_commands():
     assert len(WORDS) >= 9
     assert {"make run", "make test", "make paper", "make tables"} < set(WORDS)
-    assert WORDS.index(". .venv/bin/activate") < WORDS.index("rp-run mine.yaml")
+    assert WORDS.index(". .venv/bin/activate") < WORDS.index("rp-run ratings.yaml")
 
 
 def test_the_commands_run_in_their_order(shell):

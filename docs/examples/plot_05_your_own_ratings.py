@@ -2,8 +2,8 @@
 Your own ratings, end to end
 ============================
 From a file of ratings to a comparison of methods and a list of recommendations. In a terminal the
-same takes four commands: ``rp-init mine ratings.csv``, ``rp-run mine.yaml``,
-``rp-tables results/mine`` and ``rp-report results/mine``.
+same takes four commands: ``rp-init ratings.csv``, ``rp-run ratings.yaml``,
+``rp-tables results/ratings`` and ``rp-report results/ratings``.
 """
 
 # %%

@@ -240,6 +240,11 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
         none = "no results yet: no group, repeat and algorithm is complete"
         echo(none if found.empty else error_summary(outcome.experiment, found, width))
         echo(f"results: {folder.path}")
+        path = shlex.quote(str(folder.path))
+        if not found.empty:
+            echo(f"next: rp-report {path} (a web page with figures), rp-tables {path}")
+            if run.experiment.data.name == "ratings":
+                echo("to rank what a user has not rated: the guide, docs/guide/recommending.rst")
     return not outcome.failures
 
 

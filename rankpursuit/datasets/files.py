@@ -1,36 +1,47 @@
-"""Your own ratings tables: CSV, TSV, other delimited text, or Parquet."""
+"""Your own ratings tables: delimited text, plain or packed, Excel, or Parquet."""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import gzip
+import io
 import os
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankpursuit.datasets.blocks import existing_file, open_parquet
 from rankpursuit.datasets.ratings import LARGEST_RATING, Ratings
 from rankpursuit.errors import DataError
 from rankpursuit.text import one_line, truncate
+from rankpursuit.writing import write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
+EXCEL = (".xlsx", ".xls")
+PACKED = (".gz", ".zip")
 LONGEST_ID = 200
 _IDS = ["user", "item"]
 _LISTED = 3  # problems listed in one message
-_WORDS = {  # common column names
+_WORDS = {  # common column names; where several match, the words at the end of a name decide
     "user": "user|reviewer|customer|person|member|uid",
-    "item": "item|movie|film|joke|book|product|song|track|business|iid",
-    "rating": "rating|score|star|rate|value|grade",
+    "rating": "rating|score|stars?|rate|value|grade|overall",
+    "item": "item|movie|film|joke|book|product|song|track|artist|anime|business|isbn|asin|iid",
 }
+_NOT_RATED = {"", "-", "?", "na", "n/a", "nan", "nil", "none", "null"}
+_WIDE = 8  # fewest columns of a matrix of ratings
 _QUOTES = "check the quotation marks"  # one that opens a field swallows lines up to the next
 _TIME = "timestamp|(^|[^a-z])(time|date)|(time|[^i]date)$|_at$"  # but not "candidate"
 
@@ -54,7 +65,8 @@ def load_ratings(
     Parameters
     ----------
     path : path
-        A delimited text file or a ``.parquet`` file. Other columns and blank lines are ignored.
+        A delimited text file, also packed as ``.gz`` or ``.zip``, or ``.xlsx``, ``.xls`` (the first
+        sheet) or ``.parquet``. Other columns and blank lines are ignored.
     user, item, rating : str or int
         Names of the three columns; without a header their positions from 1, by default 1, 2 and 3.
         Users and items may be numbers or text of up to 200 characters: ``7`` and ``07`` differ.
@@ -84,30 +96,18 @@ def load_ratings(
     import pandas as pd
 
     file = existing_file(path)
-    columns = _column_names({"user": user, "item": item, "rating": rating}, header)
     if duplicates not in ("error", "first", "mean"):
         raise DataError(f"duplicates: expected error, first or mean, got {duplicates!r}")
-    if len(decimal) != 1:
-        raise DataError(f"decimal: expected one character, got {decimal!r}")
-    if file.suffix.lower() in PARQUET:
-        if not header:
-            raise DataError(f"{file}: a Parquet file has column names; leave header=True")
-        rows, decimal, place = _read_parquet(file, columns), ".", "row"
-    else:
-        rows, place = _read_text(file, columns, separator, header, encoding), "line"
-
+    columns = _column_names({"user": user, "item": item, "rating": rating}, header)
+    rows, place = _read_rows(file, columns, separator, header, encoding, decimal)
     words = {str(word).strip() for word in missing}
-    to_point = {ord("."): "?", ord(decimal): "."}
-    text = rows["rating"].str.strip()
-    numbers = text.map({x: _to_number(x.translate(to_point)) for x in text.unique()}).astype(float)
-    rows[_IDS] = rows[_IDS].apply(lambda labels: labels.str.strip())
-    is_broken = rows[_IDS].apply(lambda labels: labels.str.contains("[\r\n\0]"))
-    is_empty = (rows[_IDS] == "").all(axis=1) & (text == "")
     not_rated = [x for x in map(_to_number, words) if x == x]
-    kept = ~(is_empty | text.isin(words) | numbers.isin(not_rated)) | is_broken.any(axis=1)
-    rows, text, numbers, is_broken = (frame[kept] for frame in (rows, text, numbers, is_broken))
+    is_broken = rows[_IDS].apply(lambda labels: labels.str.contains("[\r\n\0]"))
+    kept = ~(rows["rating"].isin(words) | rows["value"].isin(not_rated)) | is_broken.any(axis=1)
+    rows, is_broken = rows[kept], is_broken[kept]
     if rows.empty:
         raise DataError(f"{file}: the file has no ratings")
+    text, numbers = rows["rating"], rows["value"].copy()
     is_repeated = rows.duplicated(_IDS)
     problems = pd.Series("", rows.index, dtype=object)
     if duplicates == "error":
@@ -149,46 +149,113 @@ def _column_names(given: dict[str, str | int], header: bool) -> list[str]:
     return names
 
 
-def _read_text(
-    file: Path, columns: Sequence[str], separator: str | None, header: bool, encoding: str
-) -> pd.DataFrame:
-    """Read users, items and ratings as text; the index has the numbers of the lines."""
+def _read_rows(
+    file: Path,
+    columns: Sequence[str],
+    separator: str | None,
+    header: bool,
+    encoding: str,
+    decimal: str,
+) -> tuple[pd.DataFrame, str]:
+    """Return the rows that are not blank, and whether their index has lines or rows of the file.
+
+    The columns are user, item and rating, as text without the white space around it, and the
+    ``value`` of the rating, NaN if it is not a number.
+    """
+    if len(decimal) != 1:
+        raise DataError(f"decimal: expected one character, got {decimal!r}")
+    if _suffix(file) in PARQUET:
+        if not header:
+            raise DataError(f"{file}: a Parquet file has column names; leave header=True")
+        with open_parquet(file) as parquet:
+            _check_columns(file, parquet.schema_arrow.names, columns)
+            rows = parquet.read(list(columns)).to_pandas(ignore_metadata=True)[list(columns)]
+        rows = rows.astype(str).mask(rows.isna(), "")
+        rows.index, decimal, place = range(1, len(rows) + 1), ".", "row"
+    else:
+        cells, place = _read_cells(file, separator, encoding), "line"
+        names = list(cells.iloc[0]) if header else [str(at + 1) for at in cells]
+        _check_columns(file, names, columns)
+        rows = cells[[names.index(column) for column in columns]][int(header) :]
+    rows = rows.set_axis([*_IDS, "rating"], axis=1).apply(lambda labels: labels.str.strip())
+    to_point = {ord("."): "?", ord(decimal): "."}
+    numbers = {x: _to_number(x.translate(to_point)) for x in rows["rating"].unique()}
+    rows["value"] = rows["rating"].map(numbers).astype(float)
+    return rows[(rows[[*_IDS, "rating"]] != "").any(axis=1)], place
+
+
+def _read_cells(file: Path, separator: str | None, encoding: str) -> pd.DataFrame:
+    """Read all fields of a text file or an Excel file as text; the index has line numbers."""
     import pandas as pd
 
-    lines = _first_lines(file, encoding)
-    mark = _separator(file, lines, separator)
-    first = _split(file, lines, mark)[0]
-    names = first if header else [str(number) for number in range(1, len(first) + 1)]
-    _check_columns(file, names, columns)
+    if _suffix(file) in EXCEL:
+        return _read_excel(file)
+    first, mark = _first_rows(file, separator, encoding)
     try:
-        rows = pd.read_csv(
-            file,
-            sep=mark,
-            encoding=encoding,
-            header=None,
-            names=range(len(names)),  # a line with more fields is an error
-            index_col=False,
-            dtype=str,
-            na_filter=False,
-            skip_blank_lines=False,
-        )
+        with _unpacked(file) as opened:
+            cells = pd.read_csv(
+                opened,
+                sep=mark,
+                encoding=encoding,
+                header=None,
+                names=range(len(first[0])),  # a line with more fields is an error
+                index_col=False,
+                dtype=str,
+                na_filter=False,
+                skip_blank_lines=False,
+            )
     except (pd.errors.ParserError, UnicodeError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         raise DataError(f"{file}: {reason}; {_QUOTES}, separator and encoding") from error
-    n_breaks = sum(rows[column].str.count("\n") for column in rows)  # inside fields
-    rows = rows[[names.index(column) for column in columns]].set_axis([*_IDS, "rating"], axis=1)
-    rows.index += 1 + n_breaks.cumsum().shift(fill_value=0)
-    return rows[int(header) :]
+    n_breaks = sum(cells[column].str.count("\n") for column in cells)  # inside fields
+    cells.index += 1 + n_breaks.cumsum().shift(fill_value=0)
+    return cells
 
 
-def _read_parquet(file: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read users, items and ratings as text; the index has the numbers of the rows, from 1."""
-    with open_parquet(file) as parquet:
-        _check_columns(file, parquet.schema_arrow.names, columns)
-        rows = parquet.read(list(columns)).to_pandas(ignore_metadata=True)[list(columns)]
-    rows = rows.astype(str).mask(rows.isna(), "").set_axis([*_IDS, "rating"], axis=1)
-    rows.index = range(1, len(rows) + 1)
-    return rows
+def _read_excel(file: Path, n_rows: int | None = None) -> pd.DataFrame:
+    """Read the first sheet of an Excel file as text; the index has the numbers of the rows."""
+    import pandas as pd
+
+    try:
+        cells = pd.read_excel(file, header=None, dtype=str, na_filter=False, nrows=n_rows)
+    except ImportError as error:
+        raise DataError(
+            f"{file}: reading .xlsx needs openpyxl: pip install openpyxl, or save the file as CSV"
+        ) from error
+    except Exception as error:  # a damaged file can fail anywhere in zipfile, openpyxl and xlrd
+        raise DataError(f"{file}: not an Excel file, or damaged: {one_line(str(error))}") from error
+    if cells.empty:
+        raise DataError(f"{file}: the first sheet is empty")
+    cells.index += 1
+    return cells
+
+
+def _suffix(file: Path) -> str:
+    """Return the suffix of a table in lower case, without that of its packing."""
+    return Path(file.stem if file.suffix.lower() in PACKED else file.name).suffix.lower()
+
+
+@contextmanager
+def _unpacked(file: Path) -> Iterator[IO[bytes]]:
+    """Open a file, unpacked; raise DataError if it is damaged, on opening or while reading."""
+    try:
+        with ExitStack() as stack:
+            suffix = file.suffix.lower()
+            if suffix == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(file))
+                names = [x for x in archive.namelist() if not re.search(r"/$|^__MACOSX/", x)]
+                if len(names) != 1:
+                    listed = truncate(one_line(", ".join(names)), 300) or "none"
+                    raise DataError(
+                        f"{file}: expected an archive of one file, but it has {len(names)} "
+                        f"({listed}); unpack it, and give the file with the ratings"
+                    )
+                yield stack.enter_context(archive.open(names[0]))
+            else:
+                unpack: Any = gzip.open if suffix == ".gz" else open
+                yield stack.enter_context(unpack(file, "rb"))
+    except (EOFError, RuntimeError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        raise DataError(f"{file}: truncated, damaged or encrypted: {error}") from error
 
 
 def _check_columns(file: Path, names: list[str], columns: Sequence[str]) -> None:
@@ -217,35 +284,127 @@ def guess_layout(
     header: bool | None = None,
     **columns: str | None,
 ) -> dict[str, Any]:
-    """Guess keyword arguments of `load_ratings` from the first lines of a file in UTF-8.
+    """Guess keyword arguments of `load_ratings` from the first lines of a file.
 
     Arguments that are not None are kept. Columns are found by name, then by position; columns of
-    times are skipped.
+    times are skipped. A matrix, with a row per user and a column per item, is an error.
     """
     file = existing_file(path)
+    layout: dict[str, Any] = {"separator": separator, "header": True}
     values: dict[Any, Sequence[str]]
-    if file.suffix.lower() in PARQUET:
-        header = True
+    if _suffix(file) in PARQUET:
         with open_parquet(file) as parquet:
             values = dict.fromkeys(parquet.schema_arrow.names, ())
     else:
-        lines = _first_lines(file, "utf-8")
-        separator = _separator(file, lines, separator)
-        first, *rest = _split(file, lines, separator)
-        if header is None:
-            numbers = (_to_number(field.replace(",", ".")) for field in first)
-            header = not np.isfinite(list(numbers)).any()
-        rows = [row for row in ([] if header else [first]) + rest if len(row) == len(first)]
-        names = first if header else range(1, len(first) + 1)
+        if (encoding := _guess_encoding(file)) != "utf-8":
+            layout["encoding"] = encoding
+        (first, *rest), layout["separator"] = _first_rows(file, separator, encoding)
+        layout["header"] = _has_header(first) if header is None else header
+        rows = [row for row in rest if len(row) == len(first)]
+        rows += [] if layout["header"] else [first]
+        names = first if layout["header"] else range(1, len(first) + 1)
         values = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     known: dict[str, Any] = {key: column for key, column in columns.items() if column is not None}
-    if not header:
+    if not known and _is_matrix(values):
+        raise DataError(
+            f"{file}: a matrix, with a row for each user and a column for each item? Write its "
+            "ratings to a file with one per row: rp-init --melt"
+        )
+    if not layout["header"]:
         known = {key: int(x) if x.isdigit() else x for key, x in known.items()}
-    layout = {"separator": separator, "header": header, **_guess_columns(values, known)}
+    layout |= _guess_columns(values, known)
     ratings = values.get(layout["rating"], ())
-    if separator != "," and any(re.fullmatch(r"-?\d+,\d+", rating) for rating in ratings):
-        layout["decimal"] = ","
-    return layout
+    is_decimal_comma = any(re.fullmatch(r"-?\d+,\d+", rating) for rating in ratings)
+    return layout | {"decimal": ","} if layout["separator"] != "," and is_decimal_comma else layout
+
+
+def guess_exceptions(
+    path: str | os.PathLike[str], layout: dict[str, Any]
+) -> dict[str, tuple[Any, str]]:
+    """Guess ``missing`` and ``duplicates`` of `load_ratings` from all rows, each with the reason.
+
+    Words such as NA, a blank, a negative number where all others are positive, and 99 far above all
+    others mean "not rated". So may a lowest rating of 0: the reason says so, but ``missing`` stays
+    empty. `layout` has the other arguments, and ``missing`` if it is known.
+    """
+    options = {"separator": None, "header": True, "encoding": "utf-8", "decimal": "."} | layout
+    columns = _column_names({key: options.pop(key) for key in (*_IDS, "rating")}, options["header"])
+    known = options.pop("missing", None)
+    rows, _ = _read_rows(existing_file(path), columns, **options)
+    text, found = rows["rating"], dict[str, tuple[Any, str]]()
+    values, counts = np.unique(rows["value"].dropna(), return_counts=True)
+    code = _code_for_missing(values)
+    codes = sorted({word for word in text.unique() if word.lower() in _NOT_RATED})
+    codes = [*known] if known else codes + ([] if code is None else [f"{code:g}"])
+    is_missing = text.isin(codes) | rows["value"].isin(list(map(_to_number, codes)))
+    if codes:
+        reason = f'{is_missing.sum():,} of {len(rows):,} rows mean "not rated"'
+        if code is not None and not known:
+            rest = values[values != code]
+            reason += f"; if {code:g} is a rating, as those from {rest[0]:g} to {rest[-1]:g}: []"
+        found["missing"] = codes, reason
+    elif len(values) > 3 and values[0] == 0 and counts.argmax() == 0:
+        reason = f'{counts[0]:,} of {len(rows):,} ratings are 0; if that means "not rated": ["0"]'
+        found["missing"] = [], reason
+    n_repeated = rows[~is_missing].duplicated(_IDS).sum()
+    if 0 < n_repeated <= len(rows) / 4:  # more of them mean that a column is wrong
+        found["duplicates"] = "mean", f"{n_repeated:,} repeated ratings of an item; or first"
+    return found
+
+
+def _code_for_missing(values: NDArray[np.float64]) -> float | None:
+    """Return the one of some distinct ascending ratings that means "not rated", if any."""
+    if len(values) < 4:
+        return None
+    if values[0] < 0 <= values[1]:
+        return float(values[0])
+    is_nines = re.fullmatch("9+", f"{values[-1]:g}")
+    far = values[-1] > 2 * max(abs(values[0]), values[-2])
+    return float(values[-1]) if is_nines and far else None
+
+
+def melt_matrix(path: str | os.PathLike[str], output: Path) -> None:
+    """Write the ratings of a matrix, a row per user and a column per item, as rows of a CSV file.
+
+    A first column of distinct values has the users; otherwise they are numbered. One that counts
+    the ratings of its row is dropped.
+    """
+    import pandas as pd
+
+    file = existing_file(path)
+    cells = _read_cells(file, None, _guess_encoding(file))
+    if _has_header(list(cells.iloc[0])):
+        cells = cells.set_axis(cells.iloc[0], axis=1)[1:]
+    else:
+        cells = cells.set_axis([str(at + 1) for at in cells], axis=1)
+    first, rest = cells.iloc[:, 0], cells.iloc[:, 1:]
+    users: Any = range(1, len(cells) + 1)
+    is_rated = ~rest.apply(lambda column: column.str.lower().isin({*_NOT_RATED, "99"}))
+    if first.is_unique:
+        users, cells = first, rest
+    elif (first == is_rated.sum(axis=1).astype(str)).all():
+        cells = rest
+    columns = np.repeat(users, cells.shape[1]), np.tile(cells.columns, len(cells))
+    ratings = pd.DataFrame(dict(zip(_IDS, columns, strict=True)))
+    ratings["rating"] = cells.to_numpy().ravel()
+    ratings = ratings[~ratings["rating"].str.strip().str.lower().isin(_NOT_RATED)]
+    write_atomically(output, ratings.to_csv(index=False).encode())
+
+
+def _has_header(first: Sequence[str]) -> bool:
+    """Return whether a first line has names: no number, or distinct ones after a word or blank."""
+    is_number = [np.isfinite(_to_number(field.replace(",", "."))) for field in first]
+    return not any(is_number) or (not is_number[0] and len(set(first)) == len(first) >= _WIDE)
+
+
+def _is_matrix(values: dict[Any, Sequence[str]]) -> bool:
+    """Return whether nearly all of many columns have nothing but numbers and blanks."""
+    is_named = any(re.search(_WORDS["rating"], str(name).lower()) for name in values)
+    if len(values) < _WIDE or is_named:
+        return False
+    columns = [{word.strip().lower() for word in column} - _NOT_RATED for column in values.values()]
+    numeric = [np.isfinite([*map(_to_number, column)]).all() for column in columns[1:]]
+    return any(columns) and bool(sum(numeric) >= 0.9 * len(numeric))
 
 
 def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
@@ -262,7 +421,7 @@ def _separator(file: Path, lines: Sequence[str], given: str | None) -> str:
             counts = {len(row) for row in csv.reader(lines, delimiter=candidate) if row}
             if len(counts) == 1 and max(counts) > most:
                 best, most = candidate, max(counts)
-    best = best or SEPARATORS.get(file.suffix.lower(), "")
+    best = best or SEPARATORS.get(_suffix(file), "")
     if not best:
         raise DataError(
             f"{file}: its first lines are not a table of three or more columns, separated by a "
@@ -292,11 +451,15 @@ def _guess_columns(values: dict[Any, Sequence[str]], known: dict[str, Any]) -> d
     left = [name for name in left if name not in known.values()]
     found = dict(known)
     for key, words in _WORDS.items():
-        named = [name for name in left if re.search(words, str(name).lower())]
-        if named and key not in found:
-            found[key] = named[0]
-            left.remove(named[0])
-    return {key: found[key] if key in found else left.pop(0) if left else key for key in _WORDS}
+        for pattern in (f"({words})s?$", words):
+            named = [name for name in left if re.search(pattern, str(name).lower())]
+            if named and key not in found:
+                found[key] = named[0]
+                left.remove(named[0])
+    return {
+        key: found[key] if key in found else left.pop(0) if left else key
+        for key in (*_IDS, "rating")
+    }
 
 
 def _is_time(name: Any, values: Sequence[str]) -> bool:
@@ -312,15 +475,42 @@ def _is_time(name: Any, values: Sequence[str]) -> bool:
     )
 
 
-def _first_lines(file: Path, encoding: str) -> list[str]:
-    """Return the first thousand lines of a text file, without a byte-order mark."""
+def _guess_encoding(file: Path) -> str:
+    """Return utf-16 for a text file that starts with its mark, otherwise utf-8 or latin-1."""
+    if _suffix(file) in EXCEL:
+        return "utf-8"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _unpacked(file) as opened:
+        chunk = opened.read(2)
+        if chunk in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "utf-16"
+        try:
+            while chunk:
+                decoder.decode(chunk)
+                chunk = opened.read(1 << 20)
+            decoder.decode(b"", final=True)
+        except UnicodeError:
+            return "latin-1"
+    return "utf-8"
+
+
+def _first_rows(
+    file: Path, separator: str | None, encoding: str
+) -> tuple[list[list[str]], str | None]:
+    """Return the fields of the first thousand lines, and their separator."""
+    if _suffix(file) in EXCEL:
+        return _read_excel(file, 1000).to_numpy().tolist(), None
     try:
-        with file.open(encoding=encoding, newline="") as opened:
-            lines = list(islice(opened, 1000))
+        with _unpacked(file) as opened, io.TextIOWrapper(opened, encoding, newline="") as text:
+            lines = list(islice(text, 1000))
     except LookupError as error:
         raise DataError(f"encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
     except UnicodeError as error:
         raise DataError(
-            f"{file}: not text in {encoding.upper()}; set encoding, such as latin-1"
+            f"{file}: not text in {encoding.upper()}; set encoding, such as utf-16 or latin-1"
         ) from error
-    return [lines[0].removeprefix("\ufeff"), *lines[1:]]
+    if not lines:
+        raise DataError(f"{file}: the file is empty")
+    lines[0] = lines[0].removeprefix("\ufeff")
+    mark = _separator(file, lines, separator)
+    return _split(file, lines, mark), mark

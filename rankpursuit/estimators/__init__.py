@@ -3,15 +3,6 @@
 # ruff: noqa: F401
 
 from rankpursuit.estimators._checks import groups_from_sizes
-from rankpursuit.estimators.cv import (
-    RLSCV,
-    CombinedRankingRegressionPursuitCV,
-    KernelMatchingPursuitCV,
-    RankingPursuitCV,
-    RankRLSCV,
-    SemiSupervisedRankingPursuitCV,
-    SparseRankRLSCV,
-)
 from rankpursuit.estimators.dictionaries import (
     AdditiveDictionary,
     KernelDictionary,
@@ -25,13 +16,14 @@ from rankpursuit.estimators.inspection import (
 )
 from rankpursuit.estimators.io import load_model
 from rankpursuit.estimators.least_squares import RLS, RankRLS, SparseRankRLS
+from rankpursuit.estimators.path_cv import PathCV, RankingPursuitCV
 from rankpursuit.estimators.pursuit import (
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
     RankingPursuit,
 )
 from rankpursuit.estimators.rank_svm import RankSVM
-from rankpursuit.estimators.scorers import (
+from rankpursuit.estimators.scoring import (
     group_scorer,
     kendall_scorer,
     map_scorer,

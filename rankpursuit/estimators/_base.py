@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -57,11 +58,20 @@ from rankpursuit.preferences import (
     Pointwise,
     Preferences,
 )
-from rankpursuit.solvers import add_up, grounded, nearest_scores
+from rankpursuit.solvers import add_up, count_basis, grounded, linear_kernel, nearest_scores
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 Generator = np.random.Generator | np.random.RandomState
+Split = tuple[Indices, Indices]
+"""Training and test indices, in ascending order."""
+FoldPath = tuple[Callable[[], Any], Any]
+"""A function of `solvers/paths.py` with all its arguments, to be called, and what the predictions
+of the test set depend on."""
 
+PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
+"""Default values of alpha, ridge and C in a search."""
+GAMMAS = 4.0 ** np.arange(-3, 3)
+"""Default values of gamma in a search, as multiples of "scale"."""
 
 _BLOCK = 1 << 22
 """Kernel values in memory at a time during a prediction: 32 MB."""
@@ -122,12 +132,12 @@ class RunningVariance(NamedTuple):
         n_entries, mean, squares = self
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in gen_batches(len(X), max(1, _COPIED_ENTRIES // max(1, X.shape[1]))):
-                part = np.asarray(X[rows], dtype=np.float64)
-                n_entries += part.size
-                fraction, apart = part.size / n_entries, float(part.mean()) - mean
-                squares += float(part.var()) * part.size
-                squares += apart * apart * fraction * (n_entries - part.size)
-                mean += fraction * apart
+                block = np.asarray(X[rows], dtype=np.float64)
+                n_entries += block.size
+                fraction, change = block.size / n_entries, float(block.mean()) - mean
+                squares += float(block.var()) * block.size
+                squares += change * change * fraction * (n_entries - block.size)
+                mean += fraction * change
         return RunningVariance(n_entries, mean, squares)
 
     @property
@@ -167,8 +177,8 @@ def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> 
     """
     blocks = gen_batches(X.shape[0], max(1, _BLOCK // max(1, n_columns)))
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [function(X[rows].astype(np.float64, copy=False)) for rows in blocks]
-        values = np.concatenate(parts).astype(X.dtype, copy=False)
+        of_blocks = [function(X[rows].astype(np.float64, copy=False)) for rows in blocks]
+        values = np.concatenate(of_blocks).astype(X.dtype, copy=False)
     if not np.isfinite(values).all():
         raise ValueError(
             "predictions are not finite at some points of X; scale the features as those of the "
@@ -178,6 +188,21 @@ def predict_blocks(X: Any, n_columns: int, function: Callable[[Any], Array]) -> 
 
 
 # The base class
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Checked training points, with their scores, labels of groups and weights."""
+
+    X: Any
+    y: Array
+    labels: NDArray
+    weights: Array | None = None
+
+    def preferences(self, model: KernelEstimator, rows: Any = slice(None)) -> Preferences:
+        """Return the quadratic form of a model over some points."""
+        weights = None if self.weights is None else self.weights[rows]
+        return model._preferences(self.labels[rows], weights)
 
 
 class KernelEstimator(RegressorMixin, BaseEstimator):
@@ -195,11 +220,16 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     """Whether points may be unscored, marked by NaN."""
     _has_linear_form: ClassVar[bool] = False
     """Whether a linear kernel is solved for the weights of the features."""
+    _path_axes: ClassVar[tuple[str, ...]] = ()
+    """Parameters whose whole grid is one path, in the order of the axes of its predictions."""
+    _search_values: ClassVar[Mapping[str, Sequence[float] | None]] = {}
+    """Parameters that a search tries by default, with their values; None if they depend on data."""
     __metadata_request__fit: ClassVar = {"groups": True}
     __metadata_request__predict: ClassVar = {"groups": True}
     __metadata_request__score: ClassVar = {"groups": True}
 
     kernel: Kernel
+    n_basis: int | float | None
     gamma: float | str | None
     degree: int
     coef0: float
@@ -394,10 +424,12 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             )
         return resolve_groups(groups, qid, group, n_points)
 
-    def _scale_training(self, X: Any, labels: NDArray) -> Any:
-        """Return scaled training points, and store the scaler for new ones."""
+    def _warn_of_far_values(self, X: Any) -> None:
         if not (self._precomputed or self._uses_dictionary or sp.issparse(X)):
             warn_of_far_values(X, getattr(self, "feature_names_in_", None))
+
+    def _scale_training(self, X: Any, labels: NDArray) -> Any:
+        """Return scaled training points, and store the scaler for new ones."""
         if "scale" not in vars(self):
             return X
         self.scaler_ = None
@@ -434,8 +466,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"group_weight must have a weight for each group; it has none for {missing[0]!r}"
             )
-        own = [weight[label] for label in distinct]
-        values = check_weights("group_weight", own, "group", len(distinct))
+        of_groups = [weight[label] for label in distinct]
+        values = check_weights("group_weight", of_groups, "group", len(distinct))
         return GroupPreferences(labels, values, sample_weight)
 
     def fit(
@@ -490,13 +522,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """
         self._refuse(pairs=pairs, weights=weights)
         if pairs is None and weights is None:
-            X, y = self._check_data(X, y)
-            labels = self._labels(groups, qid, group, len(y))
-            own = self._check_sample_weight(sample_weight, len(y))
-            preferences = self._preferences(labels, own)
-            if self._ranks:
-                self.n_groups_ = count_groups(preferences)
-            return self._fit(self._scale_training(X, labels), y, preferences)
+            return self._fit_data(self._check_training(X, y, groups, qid, group, sample_weight))
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be used with pairs; pass weights= of the pairs")
         if isinstance(self.scale, str):
@@ -512,7 +538,35 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         edges = add_up(*check_pairs(pairs, weights, [groups, qid, group], n_points))
         scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
         form = PairPreferences(n_points, edges.pairs, edges.weights)
+        self._warn_of_far_values(X)
         return self._fit(self._scale_training(X, np.zeros(n_points)), scores, form)
+
+    def _check_training(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any,
+        qid: Any,
+        group: Any,
+        sample_weight: Any = None,
+        min_samples: int = 0,
+    ) -> TrainingData:
+        """Check, once, everything that a fit to scores gets."""
+        X, y = self._check_data(X, y, min_samples=min_samples)
+        labels = self._labels(groups, qid, group, len(y))
+        return TrainingData(X, y, labels, self._check_sample_weight(sample_weight, len(y)))
+
+    def _fit_data(self, data: TrainingData) -> Self:
+        """Fit to checked data, in the units of the user."""
+        self._warn_of_far_values(data.X)
+        return self._fit_scaled(replace(data, X=self._scale_training(data.X, data.labels)))
+
+    def _fit_scaled(self, data: TrainingData) -> Self:
+        """Fit to checked and scaled data."""
+        preferences = data.preferences(self)
+        if self._ranks:
+            self.n_groups_ = count_groups(preferences)
+        return self._fit(data.X, data.y, preferences)
 
     def _check_sample_weight(self, sample_weight: ArrayLike | None, n_points: int) -> Array | None:
         self._refuse(sample_weight=sample_weight)
@@ -524,7 +578,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Fit to checked scores in the given quadratic form."""
         raise NotImplementedError
 
-    def _keep(self, X: Array, basis: Indices, coef: Array) -> Self:
+    def _store_expansion(self, X: Array, basis: Indices, coef: Array) -> Self:
         """Store the expansion over the training points `basis`, in contiguous copies.
 
         A model that is saved and loaded then has the same memory layout and bit-identical results.
@@ -534,12 +588,59 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         self.X_basis_ = None if self._precomputed else np.array(X[basis], order="C")
         return self
 
-    def _keep_weights(self, weights: Array) -> Self:
+    def _store_weights(self, weights: Array) -> Self:
         """Store the weights of the features; the basis functions are the features themselves."""
         check_finite(weights)
         self.gamma_, self.X_basis_ = None, None
         self.basis_, self.coef_ = np.arange(len(weights)), np.array(weights, order="C")
         return self
+
+    # What a search needs
+
+    def _has_gamma(self) -> bool:
+        """Return whether functions depend on gamma."""
+        kernels = self._kernels_in_use()
+        named = any(isinstance(kernel, str) and kernel in WITH_GAMMA for kernel in kernels)
+        return named and not self._uses_dictionary
+
+    def _n_available(self, data: TrainingData, train: Indices) -> int | None:
+        """Return the number of functions to choose from in a training set; None if any number."""
+        return None
+
+    def _default_values(self, name: str, X: Any, n_available: int) -> Sequence[Any] | Array:
+        """Return the values of a parameter that a search tries by default."""
+        if name == "gamma":
+            return GAMMAS * resolve_gamma("rbf", "scale", X)
+        if name == "n_basis":
+            return range(1, count_basis(self.n_basis, n_available) + 1)
+        return self._search_values[name] or ()
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        """Yield the path of each training set, for all gammas and the grid of `_path_axes`.
+
+        The points of `data` are scaled. Predictions of a path are of shape (gammas, *grid, m).
+        """
+        raise NotImplementedError
+
+    def _stack(self, X: Array, rows: Indices, columns: Indices, gammas: Sequence[Any]) -> Array:
+        """Return the kernels of some points with others, (len(gammas), len(rows), len(columns))."""
+        gammas = [resolve_gamma(self.kernel, gamma, X) for gamma in gammas]
+        if self._precomputed:
+            stack = X[None, rows[:, None], columns]
+        elif sp.issparse(X):
+            stack = linear_kernel(X[rows], X[columns])[None]
+        elif isinstance(self.kernel, str) and self.kernel == "rbf":
+            stack = gaussian_stack(squared_distances(X[rows], X[columns]), gammas)
+        else:
+            stack = np.stack([self._kernel(X[rows], X[columns], gamma) for gamma in gammas])
+        self._check_kernel_values(stack)
+        return stack
 
     # Predictions
 
@@ -582,7 +683,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """
         X = self._new_points(X, groups)
         n_columns = max(np.size(self.coef_), X.shape[1])
-        return predict_blocks(X, n_columns, lambda part: self._values(self._scaled(part)))
+        return predict_blocks(X, n_columns, lambda points: self._values(self._scaled(points)))
 
     def _values(self, X: Any) -> Array:
         """Return the values of the function at checked and scaled points, shape (m,)."""

@@ -178,7 +178,7 @@ def check_size(values: Array, what: str, remedy: str) -> None:
 
 def check_finite(*coefficients: Array) -> None:
     """Raise a ValueError if coefficients of a fitted model are not finite."""
-    if not all(np.isfinite(part).all() for part in coefficients):
+    if not all(np.isfinite(values).all() for values in coefficients):
         raise ValueError(
             "the fitted coefficients are not finite: kernel values are too small, or the kernel is "
             "nearly singular; scale the features, or raise alpha or ridge"
@@ -345,8 +345,8 @@ def count_groups(preferences: Preferences) -> int:
     assert groups is not None
     if groups.n_pairs == 0:
         raise ValueError(
-            "groups leave no pair to learn from: every group has one sample only; give at least "
-            "one group two samples, or pass no groups to compare all samples"
+            "no comparable pairs: every group has a single sample; give at least one group two "
+            "samples, or pass no groups to compare all samples"
         )
     return groups.n_groups
 
@@ -374,7 +374,7 @@ def check_pairs(
     """Return explicit pairs of samples, shape (p, 2), and their weights, shape (p,)."""
     if pairs is None:
         raise ValueError("weights can be used only with pairs; pass pairs= too")
-    if any(one is not None for one in groups):
+    if any(labels is not None for labels in groups):
         raise ValueError(
             "groups and pairs both define which samples are compared; pass one of them"
         )
@@ -397,5 +397,5 @@ def check_pairs(
             f"pairs must compare different samples; row {alone[0]} compares sample "
             f"{rows[alone[0], 0]} with itself"
         )
-    own = np.ones(len(rows)) if weights is None else weights
-    return rows.astype(np.intp), check_weights("weights", own, "pair", len(rows))
+    given = np.ones(len(rows)) if weights is None else weights
+    return rows.astype(np.intp), check_weights("weights", given, "pair", len(rows))

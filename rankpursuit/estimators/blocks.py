@@ -75,12 +75,15 @@ class BlockGram:
                 f"group {label!r} is split: an earlier block has rows of it too; a block must "
                 "contain all rows of its groups"
             )
+        settings, weights = dict(self.settings), self.settings["group_weight"]
+        if isinstance(weights, Mapping):
+            settings["group_weight"] = {**weights, **other.settings["group_weight"]}
         return BlockGram(
             self.sums + other.sums,
             self.n_groups + other.n_groups,
             self.n_pairs + other.n_pairs,
             self.labels | other.labels,
-            self.settings,
+            settings,
             names,
         )
 
@@ -91,7 +94,9 @@ class BlockGram:
         """Raise a ValueError if the sums depend on other settings than these."""
         for name, value in self.settings.items():
             other = settings[name]
-            if np.ndim(value) and np.ndim(other):  # values of a custom kernel
+            if isinstance(value, Mapping) and isinstance(other, Mapping):  # weights of groups
+                same = all(value[label] == other[label] for label in value.keys() & other.keys())
+            elif np.ndim(value) and np.ndim(other):  # values of a custom kernel
                 same = np.abs(value - other).max() <= SAME_KERNEL * np.abs(value).max()
             else:
                 same = np.ndim(value) == np.ndim(other) and value == other
@@ -177,14 +182,14 @@ def draw_from_blocks(checker: Any, blocks: Iterable[CheckedBlock]) -> tuple[Cand
         best = smallest(keys, checker.n_candidates)
         kept.append((keys[best], rows[best], np.array(X[best], dtype=np.float64)))
         if checker.n_candidates is not None:
-            joined = [np.concatenate(parts) for parts in zip(*kept, strict=True)]
+            joined = [np.concatenate(arrays) for arrays in zip(*kept, strict=True)]
             best = smallest(joined[0], checker.n_candidates)
-            kept = [tuple(part[best] for part in joined)]
+            kept = [tuple(array[best] for array in joined)]
         n_rows += len(X)
         entries = entries.add(X)
     if not kept:
         raise ValueError("there are no blocks to learn from")
-    _, rows, points = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    _, rows, points = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
     gamma = resolve_gamma(checker.kernel, checker.gamma, points, entries)
     return Candidates(points, rows, gamma, vars(checker).get("feature_names_in_")), n_rows
 
@@ -206,6 +211,9 @@ def gram_of_block(
     distinct = frozenset() if labels is None else frozenset(np.unique(labels).tolist())
     n_groups, n_pairs = (0, 0) if groups is None else (groups.n_groups, groups.n_pairs)
     settings = settings_of(checker, dictionary)
+    if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups
+        weights = settings["group_weight"].items()
+        settings["group_weight"] = {label: one for label, one in weights if label in distinct}
     return BlockGram(sums, n_groups, n_pairs, distinct, settings, names)
 
 
@@ -213,8 +221,6 @@ def settings_of(model: Any, dictionary: Candidates) -> dict[str, Any]:
     """Return everything that the Gram matrix of a block depends on, apart from its rows."""
     names = ("kernel", "gamma", "degree", "coef0", "beta", "group_weight")
     settings = {name: getattr(model, name, None) for name in names}
-    if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups
-        settings["group_weight"] = "mapping"
     if callable(model.kernel):  # a function of a notebook is another object in each process
         some = dictionary.points[evenly(len(dictionary.points))]
         settings["kernel"] = model._kernel(some, some, None)

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLUE, RED, GREY = "#1f6fb2", "#c0392b", "0.6"
+PATH_AXES = {
+    "n_basis": "number of basis functions",
+    "alpha": "alpha (weight of the regulariser)",
+    "C": "C (weight of the loss)",
+    "ridge": "ridge (weight of the penalty)",
+    "gamma": "gamma",
+}
+"""Axes that a path may be drawn along, the first that was searched, with their labels."""
 _GRID = 100
 """Grid points of a curve; heat maps have half as many per axis."""
 _SAMPLE = 2000
@@ -99,7 +107,7 @@ def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataF
     """Return the contributions of functions to predictions; see `RankingPursuit.explain`."""
     import pandas as pd
 
-    X, over = _as_rows(X), _as_rows(over)
+    model, X, over = _inner(model), _as_rows(X), _as_rows(over)
     if over is not None and isinstance(model.scale, str):
         raise ValueError(
             "over cannot be used with scale='group'; explain all points of the group, and "
@@ -116,7 +124,7 @@ def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataF
                 f"over must have one row, or as many rows as X ({len(values)}); got {len(others)}"
             )
         values = values - others
-    table, coef = function_table(model), _inner(model).coef_
+    table, coef = function_table(model), model.coef_
     samples = X.index if hasattr(X, "iloc") else np.arange(len(values))
     found = pd.concat([table.drop(columns="coef")] * len(values), ignore_index=True)
     found.insert(0, "sample", np.repeat(np.asarray(samples), len(table)))
@@ -134,7 +142,7 @@ def _as_rows(points: Any) -> Any:
 def _function_values(model: Any, X: ArrayLike, groups: ArrayLike | None) -> Array:
     """Return the values (m, n_basis) of the chosen functions at points."""
     points = model._new_points(X, groups).astype(np.float64, copy=False)
-    return _inner(model)._basis_values(model._scaled(points))
+    return model._basis_values(model._scaled(points))
 
 
 def summarise(model: Any) -> pd.DataFrame:
@@ -153,10 +161,15 @@ def summarise(model: Any) -> pd.DataFrame:
 def path_scores(model: Any) -> tuple[str, NDArray[Any], Array, Array]:
     """Return the axis of the chosen path, its values, mean scores and standard errors."""
     table, chosen = model.cv_results_, model.best_params_
-    axis = "n_basis" if "n_basis" in chosen else "alpha"
-    rows = np.full(len(table["mean_test_score"]), True)
-    for name in chosen.keys() - {axis}:
-        rows &= table[f"param_{name}"] == chosen[name]
+    axes = [name for name in PATH_AXES if name in chosen]
+    if not axes:
+        raise ValueError(f"there is no path to draw: the grid has none of {', '.join(PATH_AXES)}")
+    axis, rows = axes[0], np.full(len(table["mean_test_score"]), True)
+    for name, column in table.items():
+        if name.startswith("param_") and name != f"param_{axis}":
+            best = column[model.best_index_]
+            same = [x == best or (x != x and best != best) for x in column]
+            rows &= np.array(same)
     values, mean, error = (
         table[column][rows] for column in (f"param_{axis}", "mean_test_score", "standard_error")
     )
@@ -210,13 +223,13 @@ class PathDisplay:
         if not hasattr(estimator, "selection"):
             raise ValueError(
                 "estimator must have a path to draw: pass a pursuit, such as RankingPursuit, or a "
-                f"search, such as RankRLSCV; got {type(estimator).__name__}"
+                f"search, such as PathCV; got {type(estimator).__name__}"
             )
         axis, values, mean, error = path_scores(estimator)
-        others, scoring, threshold = dict(estimator.best_params_), estimator.scoring, None
+        others, scoring, threshold = dict(estimator.best_params_), estimator._metric(), None
         chosen = others.pop(axis)
         title = ", ".join(
-            f"{name} = {value if isinstance(value, str) else format(value, '.3g')}"
+            f"{name} = {format(value, '.3g') if isinstance(value, float) else value}"
             for name, value in others.items()
         )
         if not isinstance(scoring, str):
@@ -225,9 +238,8 @@ class PathDisplay:
             table = estimator.cv_results_
             best = np.nanargmax(table["mean_test_score"])
             threshold = table["mean_test_score"][best] - table["standard_error"][best]
-        of_size = axis == "n_basis"
-        label = "number of basis functions" if of_size else "alpha (weight of the regulariser)"
-        return cls(values, mean, error, chosen, (label, scoring, title), threshold).plot(ax)
+        labels = (PATH_AXES[axis], scoring, title)
+        return cls(values, mean, error, chosen, labels, threshold).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the path to `ax`, by default axes of a new figure."""
@@ -244,7 +256,7 @@ class PathDisplay:
             ax.axhline(self.threshold, label="best minus its standard error", **line)
         at = self.mean[np.flatnonzero(self.values == self.chosen)[0]]
         ax.plot(self.chosen, at, "o", color=RED, label=f"chosen: {self.chosen:.4g}")
-        if self.labels[0].startswith("alpha"):
+        if "weight" in self.labels[0]:
             ax.set_xscale("log")
         ax.set_xlabel(self.labels[0])
         ax.set_ylabel(self.labels[1])
@@ -294,13 +306,14 @@ class ContributionsDisplay:
         With ``scale="group"`` a point is scaled by its group: pass all points of its group as `x`,
         their labels as `groups`, and the position of the point to draw as `row`.
         """
-        if row is None and isinstance(estimator.scale, str):
+        inner = _inner(estimator)
+        if row is None and isinstance(inner.scale, str):
             raise ValueError(
                 "scale='group' scales a point by its group: pass all points of the group as x, "
                 "their labels as groups=, and the position of the point to draw as row="
             )
         table = explain(estimator, x, over, groups)
-        n_functions = len(_inner(estimator).basis_)
+        n_functions = len(inner.basis_)
         n_points = len(table) // max(1, n_functions)
         if row is None and n_points > 1:
             raise ValueError(
@@ -371,7 +384,8 @@ class FunctionsDisplay:
         With ``scale="group"`` pass the `groups` of the points too. The features are then drawn in
         standard deviations from the means of their groups, not in the units of `X`.
         """
-        terms, inner = chosen_terms(estimator), _inner(estimator)
+        estimator = inner = _inner(estimator)
+        terms = chosen_terms(estimator)
         points = estimator._new_points(X, groups).astype(np.float64, copy=False)
         points = points[evenly(len(points), _SAMPLE)]
         if any(len(term.features) > 2 or "kernel" in term.kind for term in terms):

@@ -148,7 +148,7 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
     scikit-learn are not among them: they call a method that they name, such as `save`.
     """
     import rankpursuit
-    from rankpursuit.estimators import scorers
+    from rankpursuit.estimators import scoring
 
     public = [getattr(rankpursuit, name) for name in rankpursuit.__all__]
     estimators = [cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
@@ -158,13 +158,13 @@ def _known_nodes() -> frozenset[tuple[str, str]]:
         if isinstance(cls, type) and hasattr(cls, "split")
     ]
     measures: list[Any] = [*filter(isfunction, map(vars(metrics).get, metrics.__all__))]
-    measures += [scorers._agreement, scorers.ndcg]
+    measures += [scoring._agreement, scoring.ndcg]
     kinds = (np.bool_, np.integer, np.floating, np.str_)
     scalars = [kind for kind in np.sctypeDict.values() if issubclass(kind, kinds)]
     by_loader = {
         "ObjectNode": [
             *(*estimators, *splitters, *_REQUESTS),
-            *(StandardScaler, scorers._Scorer),
+            *(StandardScaler, scoring._Scorer),
         ],
         "FunctionNode": [*measures, *kernel_metrics().values()],
         "NdArrayNode": [np.ndarray, *scalars],

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankpursuit.estimators._base import KernelEstimator, RandomState, random_generator
-from rankpursuit.estimators._checks import N_BASIS, Array, Constraints, GroupWeights, Kernel
+from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
+    KernelEstimator,
+    RandomState,
+    Split,
+    TrainingData,
+    random_generator,
+)
+from rankpursuit.estimators._checks import (
+    N_BASIS,
+    Array,
+    Constraints,
+    GroupWeights,
+    Indices,
+    Kernel,
+)
 from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     count_basis,
     least_squares_grid,
-    sparse_rls_weights,
     subset_grid,
 )
 
@@ -22,6 +37,8 @@ class _LeastSquares(KernelEstimator):
     """Base of the methods with one coefficient per training point, or feature."""
 
     _has_linear_form = True
+    _path_axes = ("alpha",)
+    _search_values: ClassVar = {"alpha": PENALTIES}
 
     def __init__(
         self,
@@ -40,7 +57,28 @@ class _LeastSquares(KernelEstimator):
         columns = X if self._in_features else self._training_kernel(X, every)[None]
         path = least_squares_grid(columns, scores, preferences, {"alpha": [self.alpha]})
         basis, coef = path.coefficients((0, 0))
-        return self._keep_weights(coef) if self._in_features else self._keep(X, basis, coef)
+        return (
+            self._store_weights(coef)
+            if self._in_features
+            else self._store_expansion(X, basis, coef)
+        )
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        X, every = self._check_for_kernel(data.X), np.arange(len(data.y))
+        stack = None if self._in_features else self._stack(X, every, every, gammas)
+        for train, test in splits:
+            if stack is None:
+                columns, new = X[train], X[test]
+            else:
+                columns, new = stack[:, train[:, None], train], stack[:, test[:, None], train]
+            form = data.preferences(self, train)
+            yield partial(least_squares_grid, columns, data.y[train], form, grid), new
 
 
 class RLS(_LeastSquares):
@@ -201,6 +239,8 @@ class SparseRankRLS(KernelEstimator):
 
     _constraints: ClassVar[Constraints] = {"n_basis": N_BASIS}
     _has_linear_form = True
+    _path_axes = ("n_basis", "alpha")
+    _search_values: ClassVar = {"n_basis": None, "alpha": PENALTIES}
 
     def __init__(
         self,
@@ -221,10 +261,35 @@ class SparseRankRLS(KernelEstimator):
         n_points = X.shape[0]
         size = min(count_basis(self.n_basis, n_points), n_points)
         subset = random_generator(self.random_state).permutation(n_points)[:size]
-        if self._in_features:
-            weights = sparse_rls_weights(X, subset, scores, float(self.alpha), preferences)
-            return self._keep_weights(weights)
-        columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
         grid = {"n_basis": [size], "alpha": [self.alpha]}
+        if self._in_features:
+            path = subset_grid(X, subset, scores, preferences, grid)
+            return self._store_weights(path.coefficients((0, 0, 0))[1])
+        columns, form = self._training_kernel(X, subset)[None], preferences.smallest_root(size)
         path = subset_grid(columns, columns[:, subset], scores, form, grid)
-        return self._keep(X, subset, path.coefficients((0, 0, 0))[1])
+        return self._store_expansion(X, subset, path.coefficients((0, 0, 0))[1])
+
+    def _n_available(self, data: TrainingData, train: Indices) -> int:
+        return len(train)
+
+    def _default_values(self, name: str, X: Any, n_available: int) -> Any:
+        if name == "n_basis":  # up to five sizes, each half of the next
+            return sorted({max(1, min(1000, n_available) >> halving) for halving in range(5)})
+        return super()._default_values(name, X, n_available)
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        for train, test in splits:
+            sizes = [min(count_basis(size, len(train)), len(train)) for size in grid["n_basis"]]
+            order = train[random_generator(self.random_state).permutation(len(train))]
+            subset = order[: max(sizes)]
+            columns, among, new = (
+                self._stack(data.X, rows, subset, gammas) for rows in (train, subset, test)
+            )
+            form, axes = data.preferences(self, train), {**grid, "n_basis": sizes}
+            yield partial(subset_grid, columns, among, data.y[train], form, axes), new

@@ -7,8 +7,9 @@ from blocks: one at a time, from a file, or from the workers of a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,8 +19,12 @@ from sklearn.utils.metaestimators import available_if
 
 from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
     KernelEstimator,
     RandomState,
+    Split,
+    TrainingData,
     draw_candidates,
     resolve_gamma,
 )
@@ -75,6 +80,23 @@ class NoUsableFunctionError(ValueError):
     """A dictionary has no function that may be chosen."""
 
 
+def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | None:
+    """Return blocks of points that are in the training sets of the same splits.
+
+    None if a group has points in several blocks, or if there are more blocks than splits, so that
+    adding up blocks saves nothing.
+    """
+    inside = np.zeros((len(labels), len(splits)), dtype=bool)
+    for place, (train, _) in enumerate(splits):
+        inside[train, place] = True
+    patterns, codes = np.unique(inside, axis=0, return_inverse=True)
+    codes = codes.reshape(-1)
+    in_groups = len(np.unique(np.rec.fromarrays([labels, codes])))
+    if len(patterns) > len(splits) + 1 or in_groups > len(np.unique(labels)):
+        return None
+    return [np.flatnonzero(codes == code) for code in range(len(patterns))]
+
+
 def function_gram(
     values: NDArray[np.floating], products: Indices, preferences: Preferences, scores: Array
 ) -> FunctionGram:
@@ -93,6 +115,8 @@ class _Pursuit(KernelEstimator):
 
     _dtypes = [np.float64, np.float32]  # noqa: RUF012
     _constraints: ClassVar[Constraints] = {"tol": (*NOT_NEGATIVE, NONE)}
+    _path_axes = ("ridge", "n_basis")
+    _search_values: ClassVar[Mapping[str, Any]] = {"ridge": PENALTIES, "n_basis": None}
     __metadata_request__partial_fit: ClassVar = {"groups": True}
 
     def __init__(
@@ -133,8 +157,11 @@ class _Pursuit(KernelEstimator):
     ) -> PursuitPath:
         """Follow the path of one problem, with the kernel of its candidates."""
         grid = {"ridge": [self.ridge], "n_basis": [n_steps]}
-        options = {"fitting": self.fitting, "repeat": self.repeat}
-        return pursuit_grid(problem, grid, kernel=kernel, **options).path
+        return pursuit_grid(problem, grid, kernel=kernel, **self._options()).path
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the method, for `pursuit_grid`."""
+        return {"fitting": self.fitting, "repeat": self.repeat, "tol": self.tol}
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         if self._uses_dictionary:
@@ -149,7 +176,7 @@ class _Pursuit(KernelEstimator):
             path = self._pursue(sums, n_steps, self._penalty(dictionary))
             if form == "sums" or is_exact(path):
                 self._warn_if_flat(dictionary)
-                return self._keep_path(dictionary, path, n_steps)
+                return self._store_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
         kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
         rooted = preferences.smallest_root(len(candidates))
@@ -157,7 +184,7 @@ class _Pursuit(KernelEstimator):
         among = kernel[:, candidates] if self.ridge > 0.0 else None
         path = self._pursue(rows, n_steps, among)
         dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
-        return self._keep_path(dictionary, path, n_steps)
+        return self._store_path(dictionary, path, n_steps)
 
     def _fit_functions(
         self, X: NDArray[np.floating], scores: Array, preferences: Preferences
@@ -167,7 +194,7 @@ class _Pursuit(KernelEstimator):
         values = dictionary_values(self.dictionary_, X)
         gram = function_gram(values, products_of(self.dictionary_), preferences, scores)
         n_steps = count_basis(self.n_basis, int(np.count_nonzero(gram.norms)))
-        basis = self._end_path(self._pursue(gram, n_steps), n_steps)
+        basis = self._truncate_path(self._pursue(gram, n_steps), n_steps)
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
         return self
 
@@ -209,23 +236,20 @@ class _Pursuit(KernelEstimator):
         values = self._kernel(some, some, dictionary.gamma)
         warn_if_flat(self.kernel, dictionary.gamma, values, np.arange(len(some)))
 
-    def _keep_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
+    def _store_path(self, dictionary: Candidates, path: PursuitPath, n_steps: int) -> Self:
         """Store the path of a fit."""
-        chosen = self._end_path(path, n_steps)
-        self._keep(dictionary.points, chosen, self.coef_)
+        chosen = self._truncate_path(path, n_steps)
+        self._store_expansion(dictionary.points, chosen, self.coef_)
         self.basis_, self.gamma_ = dictionary.rows[chosen], dictionary.gamma
         return self
 
-    def _end_path(self, path: PursuitPath, n_steps: int) -> Indices:
+    def _truncate_path(self, path: PursuitPath, n_steps: int) -> Indices:
         """Store the coefficients of the path up to `tol`; return the chosen functions."""
-        enough = path.cost[0] <= (-1.0 if self.tol is None else self.tol)
-        if enough.any():
-            n_steps = int(np.argmax(enough))
-            path = replace(path, n_steps=np.minimum(path.n_steps, n_steps))
         reached = int(path.n_steps[0])
         chosen, staged = path.expansion(0)
         check_finite(staged)
-        if self.n_basis is not None and reached < n_steps:
+        enough = self.tol is not None and path.cost[0, reached] <= self.tol
+        if self.n_basis is not None and reached < n_steps and not enough:
             warn_early_end(reached, n_steps)
         self.__dict__.pop("_blocks", None)
         self.staged_coef_ = np.array(staged, order="C")
@@ -233,6 +257,69 @@ class _Pursuit(KernelEstimator):
         self.cost_ = np.array(path.cost[0, : reached + 1])
         self.dictionary_ = self.dictionary_ if self._uses_dictionary else None
         return chosen
+
+    def _n_available(self, data: TrainingData, train: Indices) -> int | None:
+        if self._uses_dictionary:
+            return None
+        return int(np.isin(self._draw_candidates(data), train).sum())
+
+    def _draw_candidates(self, data: TrainingData) -> Indices:
+        return draw_candidates(len(data.y), self.n_candidates, self.random_state)
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        if self._uses_dictionary:
+            yield from self._iter_function_paths(data, splits, grid)
+            return
+        candidates = self._draw_candidates(data)
+        columns = self._stack(data.X, np.arange(len(data.y)), candidates, gammas)
+        sums_of_folds = self._iter_sums(columns, data, splits)
+        for (train, test), sums in zip(splits, sums_of_folds, strict=True):
+            kept = np.flatnonzero(np.isin(candidates, train))
+            among = columns[:, candidates[kept][:, None], kept]
+            axes = {**grid, "n_basis": [count_basis(n, len(kept)) for n in grid["n_basis"]]}
+            path = partial(pursuit_grid, sums.select(kept), axes, kernel=among, **self._options())
+            yield path, columns[:, test[:, None], kept]
+
+    def _iter_sums(
+        self, columns: Array, data: TrainingData, splits: Sequence[Split]
+    ) -> Iterator[GramSums]:
+        """Yield the Gram matrix of each training set.
+
+        If splits share blocks of whole groups, as folds do, that of each block is computed once,
+        and those of the training blocks are added up.
+        """
+
+        def gram(rows: Indices) -> GramSums:
+            return GramSums.of(columns[:, rows], data.y[rows], data.preferences(self, rows))
+
+        blocks = common_blocks(splits, data.labels if self._ranks else np.arange(len(data.y)))
+        if blocks is None:
+            yield from (gram(train) for train, _ in splits)
+            return
+        grams = [gram(block) for block in blocks]
+        for train, _ in splits:
+            inside = np.isin([block[0] for block in blocks], train)
+            yield reduce(add, (grams[number] for number in np.flatnonzero(inside)))
+
+    def _iter_function_paths(
+        self, data: TrainingData, splits: Sequence[Split], grid: Mapping[str, Sequence[Any]]
+    ) -> Iterator[FoldPath]:
+        """Yield the paths over the functions of a dictionary, which have no gamma."""
+        dictionary = make_dictionary(self.dictionary).fit(data.X)
+        values = dictionary_values(dictionary, data.X)
+        for train, test in splits:
+            form = data.preferences(self, train)
+            gram = function_gram(values[train], products_of(dictionary), form, data.y[train])
+            n_usable = int(np.count_nonzero(gram.norms))
+            axes = {**grid, "n_basis": [count_basis(n, n_usable) for n in grid["n_basis"]]}
+            path = partial(pursuit_grid, gram, axes, **self._options())
+            yield path, partial(dictionary.columns, data.X[test])
 
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions.
@@ -457,14 +544,14 @@ class _Pursuit(KernelEstimator):
         gram.check_settings(settings_of(self, dictionary), "Gram matrix and model")
         if self._ranks and not gram.n_pairs:
             raise ValueError(
-                "groups leave no pair to learn from: every group has one sample only; give at "
-                "least one group two samples, or wait for a block that has them"
+                "no comparable pairs: every group has a single sample; give at least one group two "
+                "samples, or wait for a block that has them"
             )
         n_steps = count_basis(self.n_basis, len(dictionary.points))
         path = self._pursue(gram.sums, n_steps, self._penalty(dictionary))
         warn_of_far_values(dictionary.points, names)
         self._warn_if_flat(dictionary)
-        self._keep_path(dictionary, path, n_steps)
+        self._store_path(dictionary, path, n_steps)
         self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
@@ -477,8 +564,8 @@ class _Pursuit(KernelEstimator):
 def warn_early_end(reached: int, asked: int) -> None:
     """Warn that a path has fewer functions than were asked for."""
     warn_caller(
-        f"the dictionary ran out after {reached} of {asked} basis functions: no other function is "
-        "linearly independent and lowers the cost; the model has fewer functions than n_basis",
+        f"stopped at {reached} of {asked} basis functions: no remaining function is linearly "
+        "independent and reduces the cost",
         ConvergenceWarning,
     )
 
@@ -705,6 +792,7 @@ class CombinedRankingRegressionPursuit(_Pursuit):
     """
 
     _not_taken = ("pairs", "weights")
+    _search_values: ClassVar = {"beta": (0.0, 0.5, 1.0), **_Pursuit._search_values}
 
     def __init__(
         self,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from rankpursuit.errors import warn_caller
-from rankpursuit.estimators._base import KernelEstimator
+from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
+    KernelEstimator,
+    Split,
+    TrainingData,
+)
 from rankpursuit.estimators._checks import Array, GroupWeights, Kernel, check_pairs
+from rankpursuit.preferences import Preferences
 from rankpursuit.solvers import (
     GroupedPairs,
     Loss,
@@ -86,6 +94,8 @@ class RankSVM(KernelEstimator):
     """
 
     _has_linear_form = True
+    _path_axes = ("C",)
+    _search_values: ClassVar = {"C": PENALTIES}
     _not_taken = ("sample_weight",)
 
     def __init__(
@@ -152,12 +162,35 @@ class RankSVM(KernelEstimator):
             raise ValueError("y and pairs both define the preferences; pass one of them")
         return self._fit_pairs(X, OrderedPairs(X.shape[0], *listed))
 
-    def _fit(self, X: Any, scores: Array, preferences: Any) -> Self:
+    def _fit(self, X: Any, scores: Array, preferences: Preferences) -> Self:
+        return self._fit_pairs(X, self._order_pairs(X, scores, preferences))
+
+    def _order_pairs(
+        self, X: Any, scores: Array, preferences: Preferences
+    ) -> OrderedPairs | GroupedPairs:
+        """Return the pairs of different scores within groups, as the solver needs them."""
+        groups = preferences.groups
+        assert groups is not None
         if self._in_weights(X):
-            grouped = GroupedPairs(scores, preferences.codes, preferences.point_weights)
-            return self._fit_pairs(X, grouped)
-        pairs, weights = preferences.pairs(), preferences.pair_weights()
-        return self._fit_pairs(X, OrderedPairs.of_scores(scores, pairs, weights))
+            return GroupedPairs(scores, groups.codes, groups.point_weights)
+        return OrderedPairs.of_scores(scores, groups.pairs(), groups.pair_weights())
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        X = self._check_for_kernel(data.X)
+        for train, test in splits:
+            if self._in_weights(X[train]):
+                columns, new = X[train], X[test]
+            else:
+                columns, new = (self._stack(X, rows, train, gammas) for rows in (train, test))
+            pairs = self._order_pairs(X[train], data.y[train], data.preferences(self, train))
+            options = {"loss": self.loss, "tol": self.tol}
+            yield partial(rank_svm_grid, columns, pairs, grid, **options), new
 
     def _in_weights(self, X: Any) -> bool:
         """Return whether a linear model is solved for its weights, without a kernel matrix."""
@@ -175,11 +208,11 @@ class RankSVM(KernelEstimator):
         path = rank_svm_grid(columns, pairs, {"C": [self.C]}, loss=self.loss, tol=self.tol)
         self.duality_gap_ = float(path.gap[0, 0])
         if columns is X:
-            self._keep_weights(path.coef[0, 0])
+            self._store_weights(path.coef[0, 0])
         elif self._in_features:
-            self._keep_weights(X.T @ path.coef[0, 0])
+            self._store_weights(X.T @ path.coef[0, 0])
         else:
-            self._keep(X, *path.coefficients((0, 0)))
+            self._store_expansion(X, *path.coefficients((0, 0)))
         if not abs(self.duality_gap_) <= self.tol:
             warn_caller(
                 f"RankSVM stopped at a relative duality gap of {self.duality_gap_:.1e}, above "

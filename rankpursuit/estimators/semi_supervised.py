@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
     KernelEstimator,
     RandomState,
+    Split,
+    TrainingData,
     draw_candidates,
     predict_blocks,
     random_generator,
@@ -30,7 +35,6 @@ from rankpursuit.estimators._checks import (
     check_parameter,
     choice,
     count_groups,
-    resolve_groups,
     warn_if_flat,
 )
 from rankpursuit.estimators.pursuit import warn_early_end
@@ -148,6 +152,8 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
 
     _partly_scored = True
     _not_taken = ("sample_weight", "pairs", "weights")
+    _path_axes = ("ridge", "nu", "n_basis")
+    _search_values: ClassVar = {"ridge": PENALTIES, "nu": (0.1, 1.0, 10.0), "n_basis": None}
     _constraints: ClassVar[Constraints] = {
         "n_basis": N_BASIS,
         "fitting": (choice("basic", "backfit"),),
@@ -235,24 +241,24 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self
         """
         self._refuse(**unsupported)
-        X, y = self._check_data(X, y)
-        labels = resolve_groups(groups, qid, group, len(X))
-        X = self._scale_training(X, labels)
+        return self._fit_data(self._check_training(X, y, groups, qid, group))
+
+    def _fit_scaled(self, data: TrainingData) -> Self:
+        X, y, labels = data.X, data.y, data.labels
         setup = self._set_up(X, ~np.isnan(y), labels)
         gammas = [
-            resolve_gamma(self._kernel_of(view), self.gamma, X[:, own])
-            for view, own in enumerate(setup.features)
+            resolve_gamma(self._kernel_of(view), self.gamma, X[:, features])
+            for view, features in enumerate(setup.features)
         ]
-        kernels = []
-        for view, own in enumerate(setup.points):
-            kernel = self._view_kernel(X, own, setup.features[view], gammas[view], view)
+        kernels = self._view_stacks(X, setup, [self.gamma])
+        for view, points in enumerate(setup.points):
+            (kernel,), name = kernels[view], self._kernel_of(view)
             if self.ridge > 0.0:
-                self._check_symmetric(kernel[own], self._kernel_of(view))
-            warn_if_flat(self._kernel_of(view), gammas[view], kernel, own)
-            kernels.append(kernel[None])
+                self._check_symmetric(kernel[points], name)
+            warn_if_flat(name, gammas[view], kernel, points)
         n_steps = count_basis(self.n_basis, min(map(len, setup.points)))
         grid = {"ridge": [self.ridge], "nu": [self.nu], "n_basis": [n_steps]}
-        joint = self._joint_grid(kernels, y, labels, setup, grid)
+        joint = self._joint_path(kernels, data, setup, grid)()
         views = joint.coefficients((0, 0, 0, 0))
         reached = len(views[0][0])
         if reached < n_steps:
@@ -261,7 +267,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         check_finite(*staged)
         self.n_groups_ = len(np.unique(labels))
         self.view_features_, self.gamma_, self.staged_coef_ = setup.features, gammas, staged
-        self.coef_ = [own[-1] if reached else np.empty(0) for own in staged]
+        self.coef_ = [coefs[-1] if reached else np.empty(0) for coefs in staged]
         self.basis_ = [
             points[chosen] for points, (chosen, _) in zip(setup.points, views, strict=True)
         ]
@@ -271,24 +277,47 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         self.cost_ = np.array(joint.path.cost[0, 0, : reached + 1])
         return self
 
-    def _joint_grid(
+    def _joint_path(
         self,
         kernels: Sequence[Array],
-        scores: Array,
-        labels: NDArray,
+        data: TrainingData,
         setup: ViewSetup,
         grid: Mapping[str, Any],
-    ) -> JointGrid:
-        """Follow the joint paths of w kernels of each view, (w, n, N_v), of all n points."""
-        common = self._preferences(labels[setup.agreeing])
+    ) -> partial[JointGrid]:
+        """Return the joint paths of w kernels of each view, (w, n, N_v), of all n points."""
+        common = data.preferences(self, setup.agreeing)
         views = []
         for kernel, points, loss in zip(kernels, setup.points, setup.losses, strict=True):
-            form = self._preferences(labels[loss])
-            rows, target = form.root(kernel[:, loss]), form.root(scores[loss])
+            form = data.preferences(self, loss)
+            rows, target = form.root(kernel[:, loss]), form.root(data.y[loss])
             agreeing = common.root(kernel[:, setup.agreeing])
             views.append(View(rows, target, agreeing, kernel[:, points]))
-        options = {"fitting": self.fitting, "agreement": self.agreement}
-        return joint_grid(views, grid, shared=self.shared_basis, **options)
+        options: Any = {"fitting": self.fitting, "agreement": self.agreement}
+        return partial(joint_grid, views, grid, shared=self.shared_basis, **options)
+
+    def _n_available(self, data: TrainingData, train: Indices) -> int:
+        return min(map(len, self._set_up_rows(data, train).points))
+
+    def _iter_paths(
+        self,
+        data: TrainingData,
+        splits: Sequence[Split],
+        gammas: Sequence[Any],
+        grid: Mapping[str, Sequence[Any]],
+    ) -> Iterator[FoldPath]:
+        for train, test in splits:
+            setup = self._set_up_rows(data, train)
+            kernels = self._view_stacks(data.X, setup, gammas)
+            n_available = min(map(len, setup.points))
+            axes = {**grid, "n_basis": [count_basis(n, n_available) for n in grid["n_basis"]]}
+            path = self._joint_path(kernels, data, setup, axes)
+            yield path, [kernel[:, test] for kernel in kernels]
+
+    def _set_up_rows(self, data: TrainingData, rows: Indices) -> ViewSetup:
+        """Set up the views of a training set, with indices of all points."""
+        setup = self._set_up(data.X[rows], ~np.isnan(data.y[rows]), data.labels[rows])
+        points, losses = [rows[x] for x in setup.points], [rows[x] for x in setup.losses]
+        return ViewSetup(points, losses, rows[setup.agreeing], setup.features)
 
     def _set_up(self, X: Array, scored: NDArray[np.bool_], labels: NDArray) -> ViewSetup:
         """Draw the candidates, and split points, losses or features among the views."""
@@ -299,8 +328,8 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         points, losses = [candidates] * self.n_views, [np.flatnonzero(scored)] * self.n_views
         features = [np.arange(X.shape[1])] * self.n_views
         if self._splits_points:
-            parts = split_points(scored[candidates], self.n_views, generator)
-            points = [candidates[part] for part in parts]
+            of_views = split_points(scored[candidates], self.n_views, generator)
+            points = [candidates[places] for places in of_views]
         if self.views == "loss":
             losses = _split_losses(scored, labels, points, generator)
         if self.views == "features":
@@ -333,17 +362,21 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
                 "lower n_candidates or n_views"
             )
 
-    def _view_kernel(
-        self, X: Array, own: Indices, features: Indices, gamma: float | None, view: int
-    ) -> Array:
-        """Return one view's checked kernel values of the training points with some of them."""
-        view_kernel = self._kernel_of(view)
-        if self._precomputed:
-            kernel = X[:, own]
-        else:
-            kernel = self._kernel(X[:, features], X[np.ix_(own, features)], gamma, view_kernel)
-        self._check_kernel_values(kernel, view_kernel)
-        return kernel
+    def _view_stacks(self, X: Array, setup: ViewSetup, gammas: Sequence[Any]) -> list[Array]:
+        """Return each view's checked kernels, (w, n, N_v), of all points with its dictionary."""
+        stacks = []
+        for view, (points, features) in enumerate(zip(setup.points, setup.features, strict=True)):
+            name, used = self._kernel_of(view), X[:, features]
+            if self._precomputed:
+                stack = X[None, :, points]
+            else:
+                resolved = [resolve_gamma(name, gamma, used) for gamma in gammas]
+                stack = np.stack(
+                    [self._kernel(used, used[points], gamma, name) for gamma in resolved]
+                )
+            self._check_kernel_values(stack, name)
+            stacks.append(stack)
+        return stacks
 
     def _view_values(self, X: Array) -> list[Array]:
         """Return the values of each view's basis functions at checked points."""
@@ -370,32 +403,35 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         return predict_blocks(
             self._new_points(X),
             np.size(self.coef_),
-            lambda part: _side_by_side(self._view_values(part), self.coef_),
+            lambda points: _side_by_side(self._view_values(self._scaled(points)), self.coef_),
         )
 
     def _values(self, X: Array) -> Array:
         """Return the mean of the views' functions."""
         return _side_by_side(self._view_values(X), self.coef_).mean(axis=1)
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+    def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
         """Predict with 1, 2, ... basis functions in each view.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features), or (m, n) kernel values if precomputed
+        groups : array-like of shape (m,), optional
+            As in `predict`.
 
         Yields
         ------
         ndarray of shape (m,)
         """
-        values = self._view_values(self._new_points(X).astype(np.float64, copy=False))
+        points = self._new_points(X, groups).astype(np.float64, copy=False)
+        values = self._view_values(self._scaled(points))
         for coefs in zip(*self.staged_coef_, strict=True):
             yield _side_by_side(values, coefs).mean(axis=1)
 
 
 def _side_by_side(values: Sequence[Array], coefs: Sequence[Array]) -> Array:
     """Return the values of the views' functions, shape (m, M)."""
-    return np.column_stack([own @ coef for own, coef in zip(values, coefs, strict=True)])
+    return np.column_stack([view @ coef for view, coef in zip(values, coefs, strict=True)])
 
 
 def _split_losses(
@@ -410,10 +446,10 @@ def _split_losses(
     the others.
     """
     others = np.setdiff1d(np.arange(len(scored)), np.concatenate(dictionaries))
-    parts = split_points(scored[others], len(dictionaries), generator)
+    added = split_points(scored[others], len(dictionaries), generator)
     losses = []
-    for view, (own, part) in enumerate(zip(dictionaries, parts, strict=True)):
-        points = np.union1d(own, others[part])
+    for view, (dictionary, places) in enumerate(zip(dictionaries, added, strict=True)):
+        points = np.union1d(dictionary, others[places])
         losses.append(points[scored[points]])
         if GroupPreferences(labels[losses[-1]]).n_pairs == 0:
             raise ValueError(

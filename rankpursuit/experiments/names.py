@@ -78,12 +78,12 @@ def resolve_path(word: str | os.PathLike[str], folder: Path = Path()) -> Path:
 
 def closest_match(path: Path, pattern: str = "*") -> Path | None:
     """Return the file next to a missing one, matching a glob pattern, with the closest name."""
-    try:
-        names = [file.name for file in islice(path.parent.glob(pattern), 1000)]
+    try:  # by stems: a common suffix does not make names alike
+        files = {file.stem: file for file in islice(path.parent.glob(pattern), 1000)}
     except OSError:  # the name is too long
         return None
-    close = difflib.get_close_matches(path.name, names, n=1)
-    return path.parent / close[0] if close else None
+    close = difflib.get_close_matches(path.stem, files, n=1)
+    return files[close[0]] if close else None
 
 
 def no_such_file(path: Path) -> str:

@@ -63,6 +63,15 @@ class Protocol(Section):
     """Ratings of the reference user that `fill` is computed from. user: all; items: those of the
     task's items; set: those of its training items for a training item, and of its test items for a
     test item. All if there are none."""
+    missing_code: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    """Code of a missing rating, such as 99 in Jester, that counts as a rating where `fill` is
+    computed, as if it had stayed in the data; null: missing ratings do not count."""
+
+    @model_validator(mode="after")
+    def _fills_with_the_code(self) -> Self:
+        if self.missing_code is not None and self.fill == "zero":
+            raise InvalidValue("missing_code has no effect if fill is zero: remove one of them")
+        return self
 
     @model_validator(mode="after")
     def _splits_every_user(self) -> Self:
@@ -226,24 +235,64 @@ def build_task(
     shuffled = generator(*key, "split").permutation(len(items))
     train, test = np.sort(shuffled[:n_train]), np.sort(shuffled[n_train:])
     mixed = generator(*key, "scored").permutation(train)
-    rated = _rated(ratings, items, reference)
-    own = ratings.medians if protocol.fill == "median" else ratings.means
-    counts = np.count_nonzero(~np.isnan(rated), axis=1)
-    overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
-    sums = np.nansum(rated, axis=1)
+    features, mean_ratings = _describe_items(ratings, protocol, items, reference, test)
     return Task(
         user=int(user),
         key=key,
         items=items,
         reference=reference,
-        features=_filled(rated, own[reference], test, protocol),
-        mean_ratings=np.where(counts > 0, sums / np.maximum(counts, 1), overall),
+        features=features,
+        mean_ratings=mean_ratings,
         scores=scores,
         train=train,
         test=test,
         scored=np.sort(mixed[:n_scored]),
         unscored=np.sort(mixed[n_scored:]),
     )
+
+
+def unrated_task(
+    ratings: Ratings, protocol: Protocol, *, seed: int, group: Group, user: int
+) -> Task:
+    """Build the task of ranking the items that a user has not rated.
+
+    The features are those of `build_task`. All rated items are scored training items, and the
+    others are test items, whose scores are NaN.
+    """
+    task = build_task(ratings, protocol, seed=seed, group=group, repeat=1, role="test", user=user)
+    unrated = np.setdiff1d(np.arange(ratings.n_items), task.items)
+    items = np.append(task.items, unrated).astype(np.int32)
+    train, test = np.split(np.arange(len(items)), [len(task.items)])
+    features, means = _describe_items(ratings, protocol, items, task.reference, test)
+    scores = np.append(task.scores, np.full(len(unrated), np.nan))
+    return replace(
+        task,
+        items=items,
+        features=features,
+        mean_ratings=means,
+        scores=scores,
+        train=train,
+        test=test,
+        scored=train,
+        unscored=test[:0],
+    )
+
+
+def _describe_items(
+    ratings: Ratings,
+    protocol: Protocol,
+    items: NDArray[np.int32],
+    reference: NDArray[np.intp],
+    test: NDArray[np.intp],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the `features` and `mean_ratings` of the task of some items."""
+    rated = _rated(ratings, items, reference)
+    own = _fill_values(ratings, protocol.fill, protocol.missing_code)
+    counts = np.count_nonzero(~np.isnan(rated), axis=1)
+    overall = ratings.means[reference] @ ratings.counts[reference] / ratings.counts[reference].sum()
+    sums = np.nansum(rated, axis=1)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+    return _filled(rated, own[reference], test, protocol), means
 
 
 def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:
@@ -268,9 +317,23 @@ def _filled(
     if protocol.fill_over != "user":
         sets = np.zeros(len(rated))
         sets[test] = protocol.fill_over == "set"
-        over = pd.DataFrame(rated).groupby(sets).transform(protocol.fill).to_numpy()
+        code = np.nan if protocol.missing_code is None else protocol.missing_code
+        coded = pd.DataFrame(np.where(np.isnan(rated), code, rated))
+        over = coded.groupby(sets).transform(protocol.fill).to_numpy()
         own = np.where(np.isnan(over), own, over)
     return np.where(np.isnan(rated), own, rated)
+
+
+@lru_cache(maxsize=4)
+def _fill_values(
+    ratings: Ratings, fill: Literal["median", "mean", "zero"], code: float | None
+) -> NDArray[np.float64]:
+    """Return the median or mean of all ratings of each user; a code counts for missing ones."""
+    if code is None:
+        return ratings.medians if fill == "median" else ratings.means
+    coded = np.full((ratings.n_users, ratings.n_items), code)
+    coded[np.repeat(np.arange(ratings.n_users), ratings.counts), ratings.items] = ratings.values
+    return np.median(coded, axis=1) if fill == "median" else np.mean(coded, axis=1)
 
 
 @lru_cache(maxsize=4)

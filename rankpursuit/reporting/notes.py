@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -14,11 +15,19 @@ from rankpursuit.experiments.config import Experiment, load_experiment
 from rankpursuit.experiments.names import shipped_experiments
 from rankpursuit.reporting.claims import PublishedTable, Size, published_size, published_tables
 from rankpursuit.reporting.results import Results
+from rankpursuit.text import pluralize
 
 SYNTHETIC_NOTE = (
     "SYNTHETIC ratings, drawn from a model, not given by users: the errors are not comparable with "
     "the paper's."
 )
+_ABBREVIATIONS = {  # in the names of methods
+    "RLS": "regularised least squares",
+    "RankRLS": "regularised least squares on pairs",
+    "RankSVM": "support vector machine on pairs",
+    "SS": "semi-supervised",
+    "CRRP": "combined ranking and regression pursuit",
+}
 _DATA_TITLES = {"jester": "Jester", "movielens": "MovieLens"}
 
 # Size
@@ -35,19 +44,33 @@ def measured_size(results: Results) -> Size:
     return Size(users=int(users), repeats=int(repeats))
 
 
+def _smaller_than_paper(results: Results) -> dict[str, int]:
+    """Return the users and repeats that are fewer than the paper's, with the paper's number."""
+    measured, wanted = measured_size(results).model_dump(), published_size().model_dump()
+    return {
+        pluralize(measured[key], key.removesuffix("s")): number
+        for key, number in wanted.items()
+        if measured[key] < number
+    }
+
+
 def is_full_size(results: Results) -> bool:
     """Return whether every cell with results has at least the paper's users and repeats."""
-    size, wanted = measured_size(results), published_size()
-    return size.users >= wanted.users and size.repeats >= wanted.repeats
+    return not _smaller_than_paper(results)
 
 
 def size_note(results: Results) -> str:
-    """Return a line on the size of a run, with a warning if it is smaller than the paper's."""
-    size = measured_size(results)
-    if is_full_size(results):
-        return f"Size: {size}, no smaller than in the paper."
+    """Return a line on the size of a run, with a warning if it is smaller than the paper's.
+
+    Runs of other ratings than the paper's have a size, and nothing to compare it with.
+    """
+    smaller = _smaller_than_paper(results)
+    if not results.is_of_paper or not smaller:
+        comparison = ", no smaller than in the paper" * results.is_of_paper
+        return f"Size: {measured_size(results)}{comparison}."
     least = "" if repeats_of_cells(results).nunique() == 1 else "at least "
-    return f"NOT the paper's size: {least}{size} (paper: {published_size()})."
+    listed = ", ".join(f"{number} (paper: {paper})" for number, paper in smaller.items())
+    return f"NOT the paper's size: {least}{listed}."
 
 
 def missing_notes(results: Results) -> tuple[str, ...]:
@@ -69,15 +92,22 @@ def run_notes(results: Results) -> tuple[list[str], list[str]]:
     """Return warnings about a run, and remarks, on its size, its config and its ratings."""
     warnings: list[str] = []
     remarks: list[str] = []
-    (remarks if is_full_size(results) else warnings).append(size_note(results))
+    is_small = results.is_of_paper and not is_full_size(results)
+    (warnings if is_small else remarks).append(size_note(results))
     if changes := config_changes(results):
         listed = "; ".join(f"{key}: {change}" for key, change in changes.items())
         warnings.append(f"NOT the config as shipped: {listed}.")
     elif shipped := shipped_experiment(results.experiment):
-        about = "as shipped; configs/README.md documents our interpretations of the paper"
-        remarks.append(f"Config: {shipped.name}, {about}.")
+        sizes = [(one.protocol.test_users, one.repeats) for one in (results.experiment, shipped)]
+        smaller = " but for its size" * (sizes[0] != sizes[1])
+        about = "; configs/README.md documents our interpretations of the paper"
+        remarks.append(f"Config: {shipped.name}, as shipped{smaller}{about * results.is_of_paper}.")
     else:
         remarks.append("Config: config.yaml in the folder of the results.")
+    if not results.is_of_paper:
+        words = re.findall(r"\w+", " ".join(results.algorithms.values()))
+        known = [f"{word}: {_ABBREVIATIONS[word]}" for word in _ABBREVIATIONS if word in words]
+        remarks += [f"{'; '.join(known)}."] if known else []
     warnings += [SYNTHETIC_NOTE] * results.is_synthetic
     return [*warnings, *missing_notes(results)], remarks
 
@@ -101,14 +131,17 @@ def shipped_experiment(experiment: Experiment) -> Experiment | None:
 
 @lru_cache(maxsize=32)
 def config_changes(results: Results) -> dict[str, str]:
-    """Return differences from the shipped config, ``{key: "shipped -> run"}``.
+    """Return differences from the shipped config, as `config_differences`."""
+    shipped = shipped_experiment(results.experiment)
+    return {} if shipped is None else config_differences(shipped, results.experiment)
+
+
+def config_differences(first: Experiment, second: Experiment) -> dict[str, str]:
+    """Return differences of two configs, ``{key: "first -> second"}``.
 
     The name, the path of the data and the size are excluded: `size_note` has the size.
     """
-    shipped = shipped_experiment(results.experiment)
-    if shipped is None:
-        return {}
-    return dict(_differences(shipped.resolved(), results.experiment.resolved()))
+    return dict(_differences(first.resolved(), second.resolved()))
 
 
 _NOT_COMPARED = ("name", "data.path", "repeats", "protocol.test_users")
@@ -161,12 +194,13 @@ def data_title(results: Results) -> str:
 def subject_of(results: Results) -> str:
     """Return the data of a run for captions, with deviations of size and config."""
     published = published_table(results)
-    title = f"{data_title(results)}, experiment {results.name}"
     if published is not None:
         title = published.title
-    elif results.is_synthetic:
-        title = results.name
-    size = "" if is_full_size(results) else f", only {measured_size(results)}"
+    else:
+        data = f"{data_title(results)}, experiment " * results.is_of_paper
+        title = data + results.name
+    smaller = list(_smaller_than_paper(results)) if results.is_of_paper else []
+    size = f", only {', '.join(smaller)}" if smaller else ""
     keys = list(config_changes(results))
     more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
     changed = f", changed: {', '.join(keys[:3])}{more}" if keys else ""

@@ -20,7 +20,7 @@ Blocks = dict[str, dict[str, tuple["Value", ...]]]
 
 _TEXT_ROW = DataRow("", "  ", "")
 _TEXT = TableFormat(None, Line("", "-", "  ", ""), None, None, _TEXT_ROW, _TEXT_ROW, 0, None)
-_OF_GROUP = ("paper", "diff.")  # columns that belong to the group before them
+_OF_GROUP = ("paper", "second", "diff.")  # columns that belong to the group before them
 
 
 @dataclass(frozen=True)

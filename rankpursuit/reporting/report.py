@@ -22,7 +22,6 @@ from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.writing import check_output, write_atomically
 
-TITLE = "Semi-supervised Ranking Pursuit: results"
 _FILLS = {  # ratings that a missing one is filled from, by `fill_over`
     "user": "all ratings",
     "items": "the items at hand",
@@ -66,7 +65,7 @@ def write_report(
         _environment()
         .get_template("report.html")
         .render(
-            title=TITLE + ", with SYNTHETIC ratings" * any(run.is_synthetic for run in results),
+            title=_page_title(results),
             version=__version__,
             summary=summarise(results, inferred),
             runs=sections,
@@ -82,6 +81,15 @@ def write_report(
             folder.mkdir(parents=True, exist_ok=True)
             for one in drawn:
                 fig.save(one.figure, folder / one.name)
+
+
+def _page_title(results: Sequence[Results]) -> str:
+    """Return the name of the paper, or of the experiments if none has the paper's ratings."""
+    of_paper = any(run.is_of_paper for run in results)
+    names = [run.name for run in results]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    name = "Semi-supervised Ranking Pursuit" if of_paper else ", ".join(names[:3]) + more
+    return f"{name}: results" + ", with SYNTHETIC ratings" * any(x.is_synthetic for x in results)
 
 
 def _environment() -> Environment:

@@ -59,6 +59,11 @@ class Results:
         return self.experiment.data.name == "synthetic"
 
     @property
+    def is_of_paper(self) -> bool:
+        """Return whether the ratings are those of the paper, so that sizes can be compared."""
+        return self.experiment.data.name in ("jester", "movielens")
+
+    @property
     def metrics(self) -> list[str]:
         """Names of the metrics, in the order of the config."""
         return list(self.experiment.metrics)

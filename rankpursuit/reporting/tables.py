@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import get_args
 
 import pandas as pd
@@ -27,6 +27,8 @@ from rankpursuit.reporting.claims import (
     small_difference,
 )
 from rankpursuit.reporting.notes import (
+    config_differences,
+    measured_size,
     number_text,
     published_table,
     repeats_of_cells,
@@ -44,10 +46,6 @@ _TEST_NOTE = (
     "Two-sided Wilcoxon signed-rank test: zero differences are dropped, ties get their mean rank; "
     "exact for up to 50 pairs without ties, otherwise the normal approximation."
 )
-_PAIRS_NOTE = {
-    "repeats": "A pair is a repeat, as in the paper; with 10 of them, p cannot be below 0.002.",
-    "users": "A pair is a test user of a repeat; a person may be a test user in several repeats.",
-}
 _TESTS = ("pairs", "difference", "95% interval", "p", "Holm")
 
 
@@ -178,10 +176,10 @@ def _blocks(
     """
     blocks: Blocks = {}
     for metric in results.metrics:
-        methods, baselines = heading, "Baseline, not in the paper"
+        methods, baselines = heading, "Baseline" + ", not in the paper" * results.is_of_paper
         if len(results.metrics) > 1:
             methods = METRICS[metric].task
-            baselines = f"{methods}: baseline, not in the paper"
+            baselines = f"{methods}: {baselines[:1].lower()}{baselines[1:]}"
         for name, labels in ((methods, results.methods), (baselines, results.baselines)):
             blocks[name] = {
                 row: tuple(values)
@@ -256,6 +254,39 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
     )
 
 
+def side_by_side(first: Results, second: Results) -> Table:
+    """Return the mean test errors of two runs next to each other, where both have them."""
+    blocks: Blocks = {}
+    for metric in (metric for metric in first.metrics if metric in second.metrics):
+        digits = METRICS[metric].decimals
+        means = [_statistics(run, metric, "test_error")["mean"] for run in (first, second)]
+        heading = METRICS[metric].task if len(first.metrics) > 1 else "Method"
+        for label, title in first.algorithms.items():
+            row: list[Value] = []
+            for group in first.groups:
+                errors = [found.get((label, group)) for found in means]
+                row += [_value("mean", x, f"{{:.{digits}f}}".format) for x in errors]
+                difference = None if None in errors else errors[1] - errors[0]
+                row.append(_value("difference", difference, partial(signed, decimals=digits)))
+            if any(value.numbers for value in row[2::3]):
+                blocks.setdefault(heading, {})[title] = tuple(row)
+    if not blocks:
+        raise ResultsError(f"{first.folder} and {second.folder} have no group and method in common")
+    differences = config_differences(first.experiment, second.experiment)
+    changes = "; ".join(f"{key}: {change}" for key, change in differences.items())
+    return Table(
+        f"{first.name}-{second.name}",
+        "Test errors of two runs",
+        tuple(name for group in first.groups for name in (group, "second", "diff.")),
+        blocks,
+        (
+            f"First: {first.folder} ({measured_size(first)}). Second: {second.folder} "
+            f"({measured_size(second)}). Means over repeats; diff.: second minus first.",
+            f"Differences of the configs: {changes or 'none'}.",
+        ),
+    )
+
+
 def error_summary(experiment: Experiment, repeats: pd.DataFrame, width: int | None = None) -> str:
     """Return the error table of a run as text; `repeats` has the rows of ``repeats.csv``."""
     return to_text([error_table(Results(experiment, repeats))], width).rstrip()
@@ -272,6 +303,10 @@ def sparsity_table(results: Results) -> Table:
     full = [label for label in ("rank_rls", "rank_svm") if label in results.algorithms]
 
     def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
+        method = METHODS[results.experiment.algorithms[label].method]
+        no_basis = method.baseline and not method.has_width  # no kernel
+        if no_basis and not results.is_of_paper:
+            return
         cells = _statistics(results, metric, "basis_share")
         row = [
             _mean_value(cells, label, group, "basis_share", lambda x: f"{100 * x:.0f}%")
@@ -325,7 +360,7 @@ def parameter_table(results: Results) -> Table:
         blocks,
         "Median over repeats (the lower of two middle values); in brackets, the number of repeats "
         "in which the choice was on an edge of its grid. Numbers of basis functions below 1 are "
-        "fractions of the training points.",
+        "fractions of the training points. The estimators of the library call lambda alpha.",
         *(
             [f"Mostly on an edge of the grid (ends in brackets): {'; '.join(on_edge)}."]
             if on_edge
@@ -370,7 +405,7 @@ def significance_table(
         rows = blocks[group] = {}
         for pairs in families:
             found = [(pair, stats.compare_columns(errors, *pair)) for pair in pairs]
-            tested = [(pair, one) for pair, one in found if one is not None]
+            tested = [(pair, one) for pair, one in found if one is not None and one.n_pairs > 1]
             corrected = stats.holm([one.p_value for _, one in tested])
             for (pair, one), p in zip(tested, corrected, strict=True):
                 name = " - ".join(results.algorithms[label] for label in pair)
@@ -386,8 +421,17 @@ def significance_table(
         f"first is better. {title} is compared with every other method, and the best method of the "
         "group with every baseline; the best is chosen by these errors, which favours it. Holm: p "
         f"corrected separately over the rows of both kinds; marked if below {SIGNIFICANT}.",
-        f"{_TEST_NOTE} {_PAIRS_NOTE[over]}",
+        f"{_TEST_NOTE} {_pairs_note(results, over)}",
     )
+
+
+def _pairs_note(results: Results, over: Over) -> str:
+    """Return what a pair of errors is."""
+    if over == "users":
+        return "A pair is a test user of a repeat; a person may be a test user in several repeats."
+    n_repeats = int(repeats_of_cells(results).max())
+    pair = "A pair is a repeat" + ", as in the paper" * results.is_of_paper
+    return f"{pair}; with {n_repeats} of them, p cannot be below {2 * 0.5**n_repeats:.1g}."
 
 
 def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
@@ -407,9 +451,10 @@ def _p_text(p: float) -> str:
 
 
 def significance_tables(results: Results, control: str | None = None) -> list[Table]:
-    """Return `significance_table` for each metric, over repeats and over users."""
+    """Return `significance_table` for each metric, over repeats and over users; none if empty."""
     kinds = itertools.product(results.metrics, get_args(Over))
-    return [significance_table(results, metric, over, control) for metric, over in kinds]
+    tables = [significance_table(results, metric, over, control) for metric, over in kinds]
+    return [table for table in tables if table.blocks]
 
 
 # Claims
@@ -438,9 +483,9 @@ def claim_notes() -> tuple[str, ...]:
 def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) -> Table:
     """Return verdicts as a table; notes list claims about tables without results.
 
-    With `results`, the run that the claims are about, adds mean differences.
+    With `results`, the run that the claims are about, adds them in words and mean differences.
     """
-    columns = ("verdict", "because", "in words", "mean difference")[: 4 if results else 3]
+    columns = ("verdict", "because", "in words", "mean difference")[: 4 if results else 2]
     rows = {}
     for one in verdicts:
         if not one.absent:
@@ -449,7 +494,7 @@ def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) ->
     left_out = (f"Not judged, since it {one.reason}: {one.claim}" for one in verdicts if one.absent)
     title, blocks, notes = "Claims of the paper", {"the paper says": rows}, claim_notes()
     if results is None:
-        return Table("claims", title, columns, blocks, (*notes, *left_out), align="l")
+        return Table("claims", title, columns, blocks, tuple(left_out), align="l")
     table = _table(results, "claims", title, columns, blocks, *notes, *left_out)
     return replace(table, align="l")
 

@@ -34,6 +34,7 @@ from rankpursuit.solvers.least_squares import (
     rls_path,
     rls_solution,
     rls_weights,
+    sparse_rls_weights,
 )
 from rankpursuit.solvers.pursuit import (
     Fitting,
@@ -105,15 +106,23 @@ def least_squares_grid(
 
 
 def subset_grid(
-    columns: Array, among: Array, scores: Array, preferences: Preferences, grid: Grid
+    columns: Array | Features, among: Any, scores: Array, preferences: Preferences, grid: Grid
 ) -> CoefficientGrid:
     """Solve RankRLS on nested subsets of regressors for a grid of "n_basis" and "alpha".
 
     The subsets are the leading points of one order for each kernel. `columns`, (w, n, r), are the
     kernels of all points with the largest subset, and `among`, (w, r, r), those of the largest
-    subset; so are the new kernels, (w, m, r), of `predict`.
+    subset; so are the new kernels, (w, m, r), of `predict`. Or `columns` are features (n, d) of
+    linear functions, which are solved for their weights, and `among`, (r,), the largest subset.
     """
     sizes = np.asarray(grid["n_basis"], dtype=np.intp)
+    if columns.ndim == 2:
+        alphas = np.asarray(grid["alpha"], dtype=np.float64).tolist()
+        weights = [
+            [sparse_rls_weights(columns, among[:size], scores, x, preferences) for x in alphas]
+            for size in sizes
+        ]
+        return CoefficientGrid(np.array(weights)[None], np.array(columns.shape[1]))
     coef = nested_rls_path(columns, among, sizes.tolist(), scores, grid["alpha"], preferences)
     return CoefficientGrid(coef, sizes[:, None])
 
@@ -197,8 +206,9 @@ class PursuitGrid:
         steps, places = np.unique(self.sizes, return_inverse=True)
         reached = np.minimum(steps, self.path.selected.shape[1])
         if callable(new_kernels):
-            chosen = [new_kernels(np.maximum(numbers, 0)) for numbers in self.path.selected]
-            values = predict_chosen(self.path, np.stack(chosen), reached)
+            functions, where = np.unique(np.maximum(self.path.selected, 0), return_inverse=True)
+            columns = new_kernels(functions)[:, where.reshape(self.path.selected.shape)]
+            values = predict_chosen(self.path, columns.swapaxes(0, 1), reached)
         else:
             values = self.path.predict(new_kernels, reached)
         return values[:, places].reshape(-1, self.n_ridges, *values[:, places].shape[1:])
@@ -217,9 +227,11 @@ def pursuit_grid(
     kernel: Array | None = None,
     fitting: Fitting = "basic",
     repeat: bool = False,
+    tol: float | None = None,
 ) -> PursuitGrid:
     """Follow the pursuit of a problem for a grid of "ridge" and "n_basis".
 
+    A path ends when its cost is at most `tol`, if that is given.
     `kernel`, (w, N, N), is that of the candidates, whose functions a ridge penalises: required
     unless the only ridge is 0, or the problem is a :class:`FunctionGram`.
     """
@@ -234,7 +246,20 @@ def pursuit_grid(
         rows = ridge_rows(problem.columns, problem.target, kernel, ridges)
         follow = pursue_stack if problem.small else pursue
         path = follow(*rows, n_steps, **options)
-    return PursuitGrid(path, len(ridges), sizes)
+    return PursuitGrid(path if tol is None else _end_at(path, tol), len(ridges), sizes)
+
+
+def _end_at(path: PursuitPath, tol: float) -> PursuitPath:
+    """Return each path up to the first step after which its cost is at most `tol`."""
+    enough = path.cost <= tol
+    last = np.where(enough.any(axis=1), enough.argmax(axis=1), path.cost.shape[1])
+    left_out = np.arange(path.selected.shape[1]) >= last[:, None]
+    return replace(
+        path,
+        selected=np.where(left_out, -1, path.selected),
+        weights=np.where(left_out, 0.0, path.weights),
+        n_steps=np.minimum(path.n_steps, last),
+    )
 
 
 class View(NamedTuple):

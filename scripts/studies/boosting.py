@@ -21,7 +21,7 @@ from sklearn.model_selection import GroupKFold
 from studies.rankings import DATA_SETS, Queries, load_folds, ndcg, per_query
 from threadpoolctl import threadpool_limits
 
-from rankpursuit import RankingPursuitCV, RankRLS, RankRLSCV, SparseRankRLSCV
+from rankpursuit import PathCV, RankingPursuitCV, RankRLS, SparseRankRLS
 from rankpursuit.estimators.inspection import chosen_terms
 from rankpursuit.metrics import Array, ndcg_error
 from rankpursuit.reporting.statistics import compare
@@ -143,14 +143,15 @@ def pursuit(train: Queries, **options: Any) -> Fitted:
 
 def linear(train: Queries) -> Fitted:
     """Fit RankRLS with a linear kernel: one weight for each feature."""
-    model = RankRLSCV(kernel="linear", **BY_NDCG).fit(*train)
+    model = PathCV(RankRLS(kernel="linear"), **BY_NDCG).fit(*train)
     used = np.count_nonzero(model.coef_)
     return Fitted(model.predict, model.coef_.nbytes, used, used, model.best_params_)
 
 
 def rank_rls(train: Queries) -> Fitted:
     """Fit RankRLS with all points, with what cross-validation of 200 random ones chooses."""
-    chosen = SparseRankRLSCV([200], random_state=0, **BY_NDCG).fit(*train)
+    grid = {"n_basis": [200], "alpha": None, "gamma": None}
+    chosen = PathCV(SparseRankRLS(random_state=0), grid, **BY_NDCG).fit(*train)
     gamma, alpha = (chosen.best_params_[name] for name in ("gamma", "alpha"))
     scale = chosen.scaler_.transform
     model = RankRLS(alpha, gamma=gamma).fit(scale(train.X), train.y, train.groups)

@@ -59,6 +59,7 @@ RIDGES = {"ridge": [2.0**power for power in (-6, -3, 0, 3, 6)]}
 COUNTS = {"n_basis": list(range(2, 61, 2))}
 SIZED = {"algorithms.sparse_rank_rls.size_from": RP}
 ITEMS, SET = {"protocol.fill_over": "items"}, {"protocol.fill_over": "set"}
+CODES, JESTER = {"protocol.missing_code": 99}, (1, 2, 5)
 RANKING_WIDTH = SET | {"kernel.shared": "ranking"}
 LAMBDA_1 = {f"algorithms.{label}.lambda": [1] for label in ("rls", "rank_rls", "sparse_rank_rls")}
 SHIFTED = {"offset": "training_mean"}
@@ -93,6 +94,12 @@ INTERPRETATIONS = [
     Interpretation("median over training and test items apart", SET, run="fill_set"),
     Interpretation("the same, one width by the ranking methods", RANKING_WIDTH, run="set_width"),
     Interpretation("the same, lambda 1: the inferred set-up", SET | LAMBDA_1, run="set_lambda"),
+    Interpretation(
+        "codes of missing ratings, 99, stay in the median", CODES, run="codes", tables=JESTER
+    ),
+    Interpretation(
+        "the same, median over the items at hand", CODES | ITEMS, run="codes_items", tables=JESTER
+    ),
     Interpretation("missing ratings are zero", {"protocol.fill": "zero"}, run="fill_zero"),
     Interpretation("ties by formula (1) to the letter", {"ties": "all"}, run="ties", tables=(1, 3)),
     Interpretation("squared error of shifted functions", SHIFTED, run="offset", tables=(5,)),

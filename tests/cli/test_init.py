@@ -1,9 +1,13 @@
 """``rp-init``: from a file of ratings to an experiment that runs."""
 
+import gzip
+import io
 import shlex
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -35,23 +39,183 @@ def invoke(command, *arguments):
     return CliRunner().invoke(command.main, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize(
-    ("name", "layout"),
-    [
-        ("ratings.csv", {}),
-        ("u.data", {"separator": "\t", "header": None}),
-        ("semi.csv", {"separator": ";", "header": ("who", "item", "grade")}),
-    ],
-)
-def test_the_config_it_writes_runs(name, layout, here):
-    write_ratings(here / name, **layout)
-    written = invoke(init, "mine", name)
+def lines(rows, *header, separator=","):
+    """Return rows as delimited text."""
+    rows = [header, *rows] if header else rows
+    return "".join(separator.join(map(str, row)) + "\n" for row in rows).encode()
+
+
+def quoted(rows, *header, separator=";"):
+    return lines([[f'"{x}"' for x in row] for row in [header, *rows]], separator=separator)
+
+
+def matrix(rows, blank="", *, header=True, users=True):
+    """Return a row per user and a column per item."""
+    table = pd.DataFrame(rows).pivot(index=0, columns=1, values=2).astype(object)
+    return table.fillna(blank).to_csv(header=header, index=users, index_label="user").encode()
+
+
+def zipped(content):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("ratings.csv", content)
+    return packed.getvalue()
+
+
+def parquet(rows):
+    packed = io.BytesIO()
+    pd.DataFrame(rows, columns=["uid", "movie", "stars"]).to_parquet(packed, index=False)
+    return packed.getvalue()
+
+
+_RNG = np.random.default_rng(0)
+# 60 users and 30 items: a user rated from 24 to 29 of them.
+ROWS = [
+    (f"u{user}", f"i{item}", int(_RNG.integers(1, 6)))
+    for user in range(60)
+    for item in sorted(_RNG.choice(30, _RNG.integers(24, 30), replace=False))
+]
+NUMBERED = [(user[1:], item[1:], x) for user, item, x in ROWS]
+TIMED = [(*row, 978300760 + at) for at, row in enumerate(NUMBERED)]
+GAPS = [(*row[:2], -1 if at % 9 == 0 else row[2]) for at, row in enumerate(ROWS)]
+JOKES = [(user, item, x - 3.5) for user, item, x in NUMBERED]
+HEADER = ("user", "item", "rating")
+USUAL = "columns: user user, item item, rating rating"
+BY_NUMBER = "columns: user 1, item 2, rating 3"
+MELT = "a matrix, with a row for each user and a column for each item?"
+
+# A file as people have it: its name, its content, and what rp-init says.
+KINDS = {
+    "csv": ("ratings.csv", lines(ROWS, *HEADER), f"from 1 to 5 ({USUAL})"),
+    "movielens": ("r.csv", lines(TIMED, "userId", "movieId", "rating", "timestamp"), "movieId"),
+    "movielens 100k": ("u.data", lines(TIMED, separator="\t"), BY_NUMBER),
+    "movielens 1m": ("ratings.dat", lines(TIMED, separator="::"), "user 1, item 3, rating 5"),
+    "book-crossing": (
+        "BX-Book-Ratings.csv",
+        quoted(
+            [(u, i + "é", 0 if x < 3 else x) for u, i, x in ROWS], "User-ID", "ISBN", "Book-Rating"
+        )
+        .decode()
+        .encode("latin-1"),
+        'ratings are 0; if that means "not rated"',
+    ),
+    "amazon": (
+        "a.csv",
+        lines(TIMED, "reviewerID", "asin", "overall", "unixReviewTime"),
+        "item asin",
+    ),
+    "amazon reviews": (
+        "Reviews.csv",
+        lines(
+            [
+                (at, i, u, "Ann B", 1, 2, x, 1303862400, '"Good, ""really"""')
+                for at, (u, i, x) in enumerate(ROWS)
+            ],
+            *("Id", "ProductId", "UserId", "ProfileName", "HelpfulnessNumerator"),
+            *("HelpfulnessDenominator", "Score", "Time", "Summary"),
+        ),
+        "user UserId, item ProductId, rating Score",
+    ),
+    "yelp": (
+        "yelp.csv",
+        lines(
+            [(f"r{at}", u, i, x, "2020-01-02") for at, (u, i, x) in enumerate(ROWS)],
+            "review_id",
+            "user_id",
+            "business_id",
+            "stars",
+            "date",
+        ),
+        "user user_id, item business_id, rating stars",
+    ),
+    "goodreads": (
+        "g.csv",
+        lines(
+            [(u, i, 1, x, 0) for u, i, x in ROWS],
+            "user_id",
+            "book_id",
+            "is_read",
+            "rating",
+            "is_reviewed",
+        ),
+        "item book_id, rating rating",
+    ),
+    "anime": ("rating.csv", lines(GAPS, "user_id", "anime_id", "rating"), 'missing: ["-1"]'),
+    "artists": (
+        "plays.tsv",
+        lines(ROWS, "userID", "artistID", "weight", separator="\t"),
+        "artistID",
+    ),
+    "index": ("i.csv", lines([(at, *row) for at, row in enumerate(ROWS)], "", *HEADER), USUAL),
+    "times first": ("t.csv", lines([(t, u, i, x) for u, i, x, t in TIMED], "date", *HEADER), USUAL),
+    "other order": (
+        "o.csv",
+        lines([row[::-1] for row in ROWS], "Score", "JokeNo", "Reviewer"),
+        "user Reviewer",
+    ),
+    "semicolons": (
+        "s.csv",
+        lines([(u, i, f"{x},5") for u, i, x in ROWS], *HEADER, separator=";"),
+        "1.5 to 5.5",
+    ),
+    "bars": ("b.txt", lines(ROWS, *HEADER, separator="|"), USUAL),
+    "spaces": ("ratings", lines(ROWS, separator=" "), BY_NUMBER),
+    "quotes": ("q.csv", quoted(ROWS, *HEADER).replace(b"\n", b"\r\n"), USUAL),
+    "byte order mark": ("m.csv", b"\xef\xbb\xbf" + lines(ROWS, *HEADER), USUAL),
+    "utf-16": ("u.txt", lines(ROWS, *HEADER, separator="\t").decode().encode("utf-16"), USUAL),
+    "latin-1": (
+        "l.csv",
+        lines([(u, i, x, "café") for u, i, x in ROWS], *HEADER, "text").decode().encode("latin-1"),
+        USUAL,
+    ),
+    "gzip": ("ratings.csv.gz", gzip.compress(lines(ROWS, *HEADER)), USUAL),
+    "zip": ("ratings.zip", zipped(lines(ROWS, *HEADER)), USUAL),
+    "parquet": ("r.parquet", parquet(ROWS), "user uid, item movie, rating stars"),
+    "words": (
+        "w.csv",
+        lines([(u, i, "NA" if x == 1 else x) for u, i, x in ROWS], *HEADER),
+        'missing: ["NA"]',
+    ),
+    "blanks": (
+        "e.csv",
+        lines([(u, i, "" if x == 1 else x) for u, i, x in ROWS], *HEADER),
+        'missing: [""]',
+    ),
+    "99": (
+        "n.csv",
+        lines([(u, i, 99 if x > 1 else x) for u, i, x in JOKES], *HEADER),
+        "if 99 is a rating, as those from -2.5 to 0.5",
+    ),
+    "repeated": (
+        "d.csv",
+        lines(ROWS + ROWS[:50], *HEADER),
+        'duplicates: "mean": 50 repeated ratings',
+    ),
+    "any name": ("my ratings (1).csv", lines(ROWS, *HEADER), "wrote my_ratings_1.yaml"),
+    "columns of any name": (
+        "c.csv",
+        quoted(ROWS, "user naïve", "item: #", "rating 'null'"),
+        "item item: #",
+    ),
+    "matrix": ("wide.csv", matrix(ROWS), MELT),
+    "matrix of numbers": ("jokes.csv", matrix(NUMBERED, 99, header=False, users=False), MELT),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_kind_of_file_becomes_a_config_that_runs(kind, here):
+    name, content, said = KINDS[kind]
+    (here / name).write_bytes(content)
+    written = invoke(init, name)
+    assert said in written.output
+    if said == MELT:
+        assert written.exit_code == 1
+        written = invoke(init, name, "--melt")
     assert written.exit_code == 0, written.output
-    assert "200 users" in written.output
-    experiment = load_experiment("mine.yaml")
-    assert experiment.name == "mine"
-    assert Run.of(experiment).plan.cells
-    assert experiment.data.path == str(here / name)
+    assert "60 users, 30 items" in written.output
+    (config,) = here.glob("*.yaml")
+    planned = invoke(run_command, config.name, "--dry-run", "--only", "rank_rls")
+    assert planned.exit_code == 0, planned.output
 
 
 def test_paths_are_relative_to_the_config(here):
@@ -78,6 +242,10 @@ def test_a_first_run_ends_with_a_table(here):
     ended = invoke(run_command, "mine.yaml", *small, "--repeats", 1, "-j", 1, "--only", "rank_rls")
     assert ended.exit_code == 0, ended.output
     assert "RankRLS" in ended.output
+    assert "next: rp-report results/mine (a web page with figures), rp-tables results/mine" in (
+        ended.output
+    )
+    assert "to rank what a user has not rated: the guide" in ended.output
 
 
 def test_without_ratings_it_writes_what_to_fill_in():
@@ -85,15 +253,6 @@ def test_without_ratings_it_writes_what_to_fill_in():
     experiment = load_experiment("mine.yaml")
     assert experiment.data.path.endswith("ratings.csv")
     assert experiment.protocol == load_experiment("jester_supervised").protocol
-
-
-@pytest.mark.parametrize("word", ['a "b"', "x: y", "# c", "naïve", "'", "null"])
-def test_columns_of_any_name_are_written_so_that_they_are_read_again(word, here):
-    write_ratings(
-        here / "ratings.csv", header=(f"user {word}", f"item {word}", word), separator=";"
-    )
-    assert invoke(init, "mine", "ratings.csv").exit_code == 0
-    assert Run.of(load_experiment("mine.yaml")).plan.cells
 
 
 def test_a_config_that_is_there_is_not_overwritten(here):
@@ -151,10 +310,20 @@ def test_columns_without_a_header_are_given_by_number(here):
     assert "150 users, 200 items" in given.output
 
 
+def test_what_means_not_rated_can_be_given(here):
+    (here / "r.csv").write_bytes(lines(ROWS, *HEADER))
+    given = invoke(init, "r.csv", "mine", "--missing", 5)
+    assert "from 1 to 4" in given.output
+    assert 'missing: ["5"]' in (here / "mine.yaml").read_text()
+
+
 def test_a_mistyped_file_is_told_with_the_one_that_may_be_meant(here):
     write_ratings(here / "ratings.csv")
     refused = invoke(init, "mine", "rating.csv")
     assert refused.stderr == "error: rating.csv: no such file; did you mean ratings.csv?\n"
+    (here / "mine.yaml").touch()
+    assert "did you mean" not in invoke(run_command, "nope.yaml").stderr  # only ".yaml" is alike
+    assert "did you mean mine.yaml?" in invoke(run_command, "mien.yaml").stderr
 
 
 def test_items_that_are_all_rated_once_are_refused_with_the_columns(here):

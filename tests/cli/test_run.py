@@ -143,7 +143,7 @@ def test_a_quick_run_is_small_has_a_folder_of_its_own_and_says_so(config, tmp_pa
     assert results.repeats["n_users"].unique().tolist() == [30]
     assert sorted(results.repeats["repeat"].unique()) == [1, 2]
     assert results.experiment.protocol.holdout_users == 12
-    assert "only 30 users, 2 repeats" in result.output
+    assert "Size: 30 users, 2 repeats." in result.output
 
 
 def test_the_schema_needs_no_config():

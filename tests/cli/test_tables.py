@@ -23,7 +23,8 @@ def test_files_stand_next_to_the_results_and_the_tables_are_printed(call, tmp_pa
     result = call("results/one")
     assert result.exit_code == 0
     assert "NOT the paper's size" in result.stdout
-    assert "Sparsity on Jester, supervised" in result.stdout
+    assert "Sparsity on Jester, supervised" not in result.stdout
+    assert "Sparsity on Jester, supervised" in call("results/one", "--all").stdout
     for name in ("md", "tex", "csv"):
         assert f"wrote results/one/tables.{name}" in result.stdout
     for name in ("tables.md", "tables.csv", "tables/one-errors.tex"):
@@ -49,7 +50,7 @@ def test_each_table_is_a_file_to_input_and_a_document_shows_them_all(call, tmp_p
 def test_tables_of_a_terminal_fit_its_width(call, tmp_path, monkeypatch):
     write_results(tmp_path / "one", table=5, repeats=2)
     wide = call("one", "--compare").stdout
-    assert max(map(len, wide.splitlines())) > 100
+    assert 100 < max(map(len, wide.splitlines())) <= 120
     for width in (80, 72):
         monkeypatch.setattr(tables, "terminal_width", lambda width=width: width)
         text = call("one", "--compare").stdout
@@ -57,6 +58,16 @@ def test_tables_of_a_terminal_fit_its_width(call, tmp_path, monkeypatch):
         assert set(re.findall(r"0\.\d{3} ± 0\.\d{3}", wide)) == set(
             re.findall(r"0\.\d{3} ± 0\.\d{3}", text)
         )
+
+
+def test_two_runs_stand_side_by_side(call, tmp_path):
+    write_results(tmp_path / "one", table=1, repeats=2)
+    write_results(tmp_path / "two", table=3, repeats=2)
+    text = call("one", "two").stdout
+    rls = next(line.split() for line in text.splitlines() if line.startswith("RLS "))
+    assert rls[:7] == ["RLS", *("0.425", "0.495", "+0.070"), *("0.419", "0.494", "+0.075")]
+    assert "First: one (300 users, 2 repeats). Second: two" in text
+    assert "Differences of the configs: table: 1 -> 3." in text
 
 
 def test_without_arguments_and_references_everything_in_results_is_shown(call, tmp_path):

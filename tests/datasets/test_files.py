@@ -1,9 +1,12 @@
 """Your own ratings tables, and the guess at their layout."""
 
 import gzip
+import io
 import os
 import sys
+import zipfile
 
+import pandas as pd
 import pytest
 
 from rankpursuit.datasets import load_ratings
@@ -103,10 +106,38 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path, text, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_text_is_refused(tmp_path):
-    (tmp_path / "a.csv").write_bytes(gzip.compress(GOOD.encode()))
-    with pytest.raises(DataError, match=r"a\.csv"):
-        load_ratings(tmp_path / "a.csv")
+def zipped(*names):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            archive.writestr(name, GOOD)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", gzip.compress(GOOD.encode()), "not text in UTF-8"),
+        ("a.csv.gz", GOOD.encode(), "damaged or encrypted: Not a gzipped file"),
+        ("a.csv.gz", gzip.compress(GOOD.encode())[:-12], "damaged"),
+        ("a.csv.gz", gzip.compress(b""), "the file is empty"),
+        ("a.zip", zipped("a.csv")[:-30], "damaged"),
+        ("a.zip", zipped("a.csv", "b.csv"), r"it has 2 \(a.csv, b.csv\); unpack it"),
+        ("a.xls", GOOD.encode(), "not an Excel file"),
+    ],
+)
+def test_a_packed_or_damaged_file_is_refused_with_the_reason(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=f"{name}.*{said}"):
+        load_ratings(tmp_path / name)
+
+
+def test_an_excel_file_is_read_where_openpyxl_is_installed(tmp_path):
+    pytest.importorskip("openpyxl")
+    rows = [line.split(",") for line in GOOD.split()]
+    pd.DataFrame(rows).to_excel(tmp_path / "a.xlsx", header=False, index=False)
+    read = load_ratings(tmp_path / "a.xlsx", **guess_layout(tmp_path / "a.xlsx"))
+    assert read.checksum() == load_ratings(write(tmp_path, GOOD)).checksum()
 
 
 def test_a_missing_file_is_refused(tmp_path):
@@ -197,15 +228,22 @@ def test_one_column_cannot_serve_twice(tmp_path):
         load_ratings(write(tmp_path, GOOD), item="user")
 
 
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DataError, match=r"pip install 'rankpursuit\[parquet\]'"):
-        load_ratings(write(tmp_path, "PAR1", "a.parquet"))
+@pytest.mark.parametrize(
+    ("name", "library", "said"),
+    [
+        ("a.parquet", "pyarrow", r"pip install 'rankpursuit\[parquet\]'"),
+        ("a.xlsx", "openpyxl", "pip install openpyxl, or save the file as CSV"),
+    ],
+)
+def test_a_library_that_is_absent_is_named(tmp_path, monkeypatch, name, library, said):
+    monkeypatch.setitem(sys.modules, library, None)
+    (tmp_path / name).write_bytes(zipped("xl/workbook.xml"))
+    with pytest.raises(DataError, match=said):
+        load_ratings(tmp_path / name)
 
 
 def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
     pytest.importorskip("pyarrow")
-    import pandas as pd
 
     frame = pd.DataFrame({"user": [1, 1, 2], "item": ["x", "y", "x"], "rating": [1, 2, 3.5]})
     frame.to_parquet(tmp_path / "a.parquet")
@@ -222,7 +260,6 @@ def test_parquet_is_read_where_pyarrow_is_installed(tmp_path):
 @pytest.mark.parametrize("index", ["user", ["user", "item"], None])
 def test_parquet_of_a_frame_with_an_index_has_the_ratings_of_the_frame(tmp_path, index):
     pytest.importorskip("pyarrow")
-    import pandas as pd
 
     frame = pd.DataFrame({"user": [1, 2, 1], "item": ["x", "x", "y"], "rating": [1, 2, 3]})
     expected = load_ratings(write(tmp_path, frame.to_csv(index=False))).checksum()
@@ -331,7 +368,6 @@ def test_a_decimal_comma_is_found(tmp_path):
 
 
 def test_the_columns_of_a_parquet_file_are_found(tmp_path):
-    pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     path = tmp_path / "r.parquet"
     pd.DataFrame(ROWS, columns=["user_id", "item_id", "stars"]).to_parquet(path)
@@ -343,7 +379,7 @@ def test_the_columns_of_a_parquet_file_are_found(tmp_path):
     [
         (b"", "the file is empty"),
         (b"just words\n", "not a table of three or more columns"),
-        (b"\xff\xfe\x00", "not text in UTF-8"),
+        (b"\xff\xfe\x00", "not text in UTF-16"),
     ],
 )
 def test_what_is_no_table_is_refused_by_name(content, problem, tmp_path):

@@ -186,6 +186,19 @@ def test_weights_of_further_groups_may_be_added_between_blocks(estimator):
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
 
 
+@each_ranker
+def test_a_gram_matrix_of_other_weights_of_its_groups_is_refused(estimator):
+    X, y, groups = sorted_groups()
+    one, two = array_blocks(X, y, groups, rows=200)
+    weights = {label: 1.0 + label for label in range(25)}
+    model = clone(estimator).set_params(group_weight=weights)
+    gram = sum(model.block_gram(*block, candidates=X[:9]) for block in (one, two))
+    for block in (one, two):
+        changed = weights | {block[2][0]: 0.5}
+        with pytest.raises(ValueError, match="differ in group_weight"):
+            clone(model).set_params(group_weight=changed).fit_gram(gram, X[:9])
+
+
 @each_pursuit
 def test_a_model_of_all_blocks_keeps_no_sums(estimator):
     X, y, groups = sorted_groups()
@@ -370,11 +383,11 @@ def test_a_block_without_a_pair_is_refused_alone_but_not_among_others(estimator)
     X, y, groups = sorted_groups()
     alone = X[:3], y[:3], [100, 101, 102]
     model = clone(estimator).set_params(n_candidates=20, n_basis=5)
-    with pytest.raises(ValueError, match="groups leave no pair"):
+    with pytest.raises(ValueError, match="no comparable pairs"):
         model.partial_fit(*alone)
     with pytest.raises(NotFittedError):
         model.predict(X)
-    with pytest.raises(ValueError, match="groups leave no pair"):
+    with pytest.raises(ValueError, match="no comparable pairs"):
         model.fit_blocks([alone])
     model.fit_blocks([alone, (X, y, groups)]).predict(X)
     model.partial_fit(X, y, groups + 200).predict(X)

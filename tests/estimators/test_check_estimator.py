@@ -1,8 +1,6 @@
 import warnings
 
 import pytest
-from all_estimators import CROSS_VALIDATED, id_of
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -12,6 +10,7 @@ from rankpursuit import (
     AdditiveDictionary,
     CombinedRankingRegressionPursuit,
     KernelMatchingPursuit,
+    PathCV,
     RankingPursuit,
     RankingPursuitCV,
     RankRLS,
@@ -26,18 +25,7 @@ WEIGHTED = {
     "and the places of functions do not weigh the points"
     for kind in ("dense", "sparse")
 }
-UNWEIGHTED = {
-    f"check_{kind}": "the semi-supervised search takes no weights"
-    for kind in (
-        "all_zero_sample_weights_error",
-        "sample_weights_list",
-        "sample_weights_not_an_array",
-        "sample_weights_not_overwritten",
-        "sample_weights_pandas_series",
-        "sample_weights_shape",
-    )
-}
-ALLOWED = {"check_array_api_input", *WEIGHTED, *UNWEIGHTED}
+ALLOWED = {"check_array_api_input", *WEIGHTED}
 ESTIMATORS = [
     RLS(alpha=0.1),
     RLS(kernel="linear"),
@@ -59,7 +47,9 @@ ESTIMATORS = [
     RankingPursuit(dictionary="pairs", tol=0.1),
     KernelMatchingPursuit(dictionary="pairs"),
     CombinedRankingRegressionPursuit(dictionary=UnionDictionary([AdditiveDictionary()])),
-    RankingPursuitCV(dictionary="auto", cv=3, n_basis=3, ridges=[0.1, 1.0]),
+    RankingPursuitCV(cv=3, n_basis=3, ridges=[0.1, 1.0]),
+    PathCV(RankRLS(), {"alpha": [0.1, 1.0], "gamma": [0.1, 0.5]}, cv=3),
+    PathCV(KernelMatchingPursuit(3), cv=3),
 ]
 
 
@@ -78,22 +68,3 @@ def test_the_package_names_every_estimator():
         assert getattr(rankpursuit, name).__module__.startswith("rankpursuit.")
     with pytest.raises(AttributeError, match="no_such_name"):
         rankpursuit.no_such_name  # noqa: B018
-
-
-@pytest.mark.parametrize("estimator", CROSS_VALIDATED, ids=id_of)
-def test_cross_validated_ones_pass_the_checks_of_scikit_learn(estimator):
-    small = {"gammas": [0.1, 0.5], "cv": 3}
-    failing = WEIGHTED
-    if "nus" in estimator.get_params():
-        failing = WEIGHTED | UNWEIGHTED
-        small |= {"nus": [1.0], "ridges": [1.0], "n_candidates": 20}
-    if "betas" in estimator.get_params():
-        small["betas"] = [0.5]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", SkipTestWarning)
-        results = check_estimator(
-            clone(estimator).set_params(**small), expected_failed_checks=failing
-        )
-    skipped = {result["check_name"] for result in results if result["status"] != "passed"}
-    assert skipped <= ALLOWED

@@ -82,7 +82,7 @@ BY_BLOCKS = ("flat", "early")
 WARNED = {
     "flat": (RankingPursuit(5, gamma=1e3), "nearly all values of the kernel"),
     "views": (SemiSupervisedRankingPursuit(5, gamma=1e3), "nearly all values of the kernel"),
-    "early": (RankingPursuit(9, kernel="linear", ridge=0.0), "ran out after"),
+    "early": (RankingPursuit(9, kernel="linear", ridge=0.0), "stopped at"),
     "gap": (RankSVM(tol=1e-300), "RankSVM stopped"),
     "sweep": (RankingPursuitCV(5, gammas=[1e3], cv=2), "nearly all values of the kernel"),
 }

@@ -13,16 +13,20 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 from rankpursuit import (
+    RLS,
     AdditiveDictionary,
     CombinedRankingRegressionPursuit,
     FunctionsDisplay,
     KernelDictionary,
     KernelMatchingPursuit,
     PairDictionary,
+    PathCV,
     RankingPursuit,
     RankingPursuitCV,
-    RankRLSCV,
-    SemiSupervisedRankingPursuitCV,
+    RankRLS,
+    RankSVM,
+    SemiSupervisedRankingPursuit,
+    SparseRankRLS,
     UnionDictionary,
     load_model,
 )
@@ -253,20 +257,26 @@ def test_scaling_in_groups_requires_them_for_every_prediction(estimator):
 
 def test_what_cannot_be_scaled_in_groups():
     kernel = X @ X.T
-    for model in (RankingPursuit(scale="group"), RankRLSCV(scale="group")):
+    for model in (RankingPursuit(scale="group"), PathCV(RankRLS(), scale="group")):
+        name = "kernel" if isinstance(model, RankingPursuit) else "estimator__kernel"
         with pytest.raises(ValueError, match="'group' cannot be used with kernel='precomputed'"):
-            model.set_params(kernel="precomputed").fit(kernel, Y, GROUPS)
+            model.set_params(**{name: "precomputed"}).fit(kernel, Y, GROUPS)
     with pytest.raises(ValueError, match="scale='group' needs groups, which pairs replace"):
         RankingPursuit(scale="group").fit(X, pairs=[(0, 1)])
 
 
 @pytest.mark.parametrize(
-    "model", [RankingPursuit(5, ridge=0.1), RankRLSCV([0.1], cv=3, scale=False)], ids=id_of
+    "model",
+    [
+        RankingPursuit(5, ridge=0.1, kernel="precomputed"),
+        PathCV(RankRLS(kernel="precomputed"), cv=3, scale=False),
+    ],
+    ids=id_of,
 )
 def test_a_precomputed_kernel_is_never_scaled(model):
     kernel = np.exp(-0.1 * np.square(X[:, None] - X).sum(axis=2)) + GROUPS
     kernel += kernel.T
-    plain = clone(model).set_params(kernel="precomputed").fit(kernel, Y, GROUPS)
+    plain = clone(model).fit(kernel, Y, GROUPS)
     scaled = clone(plain).set_params(scale=True).fit(kernel, Y, GROUPS)
     np.testing.assert_array_equal(scaled.predict(kernel), plain.predict(kernel))
 
@@ -286,15 +296,15 @@ def test_auto_leaves_out_dictionaries_without_a_usable_function():
 def test_points_of_the_basis_are_in_original_units():
     search = RankingPursuitCV(4, dictionary="kernel", cv=3).fit(10.0 + 5.0 * X, Y, GROUPS)
     np.testing.assert_allclose(search.X_basis_, 10.0 + 5.0 * X[search.basis_])
-    search = SemiSupervisedRankingPursuitCV(2, nus=[1.0], cv=2).fit(10.0 + 5.0 * X, Y, GROUPS)
+    search = PathCV(SemiSupervisedRankingPursuit(2), cv=2).fit(10.0 + 5.0 * X, Y, GROUPS)
     for basis, points in zip(search.basis_, search.X_basis_, strict=True):
         np.testing.assert_allclose(points, 10.0 + 5.0 * X[basis])
 
 
-@pytest.mark.parametrize("search", made("RLSCV", "RankRLSCV", "SparseRankRLSCV"), ids=id_of)
-def test_weights_of_features_are_in_original_units(search):
+@pytest.mark.parametrize("cls", [RLS, RankRLS, SparseRankRLS, RankSVM])
+def test_weights_of_features_are_in_original_units(cls):
     table = X * [1.0, 100.0, 1e-3]
-    model = search.set_params(kernel="linear", cv=3).fit(table, Y, GROUPS)
+    model = PathCV(cls(kernel="linear"), cv=3).fit(table, Y, GROUPS)
     f = model.predict(table)
     np.testing.assert_allclose(f[1:] - f[:-1], (table[1:] - table[:-1]) @ model.coef_, atol=1e-10)
 

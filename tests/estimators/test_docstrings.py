@@ -7,9 +7,17 @@ import pandas as pd
 import pytest
 from all_estimators import BY_NAME, CLASSES, grouped_data
 
-from rankpursuit import group_scorer, kendall_scorer, map_scorer, mrr_scorer, ndcg_scorer
+from rankpursuit import (
+    PathCV,
+    RankRLS,
+    group_scorer,
+    kendall_scorer,
+    map_scorer,
+    mrr_scorer,
+    ndcg_scorer,
+)
 
-each_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+each_class = pytest.mark.parametrize("cls", [*CLASSES, PathCV], ids=lambda cls: cls.__name__)
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", flags=re.M)
 SCORERS = (group_scorer, kendall_scorer, map_scorer, mrr_scorer, ndcg_scorer)
 
@@ -41,7 +49,7 @@ def test_documented_parameters_are_those_of_the_constructor(cls):
     parameters = inspect.signature(cls).parameters
     assert set(documented) == set(parameters)
     for name, parameter in parameters.items():
-        if documented[name] == "optional":  # described by another class
+        if documented[name] == "optional" or parameter.default is parameter.empty:
             continue
         described = documented[name].partition("default ")[2]
         default = parameter.default
@@ -56,7 +64,9 @@ def test_documented_parameters_are_those_of_the_constructor(cls):
 @each_class
 def test_documented_attributes_are_those_of_a_fitted_model(cls):
     X, y, groups = grouped_data()
-    model = cls().fit(pd.DataFrame(X, columns=["a", "b", "c"]), y, groups)
+    model = (PathCV(RankRLS()) if cls is PathCV else cls()).fit(
+        pd.DataFrame(X, columns=["a", "b", "c"]), y, groups
+    )
     documented = entries(sections(cls.__doc__)["Attributes"])
     fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert set(documented) == fitted
@@ -93,9 +103,7 @@ def test_the_first_parameters_may_go_without_their_names(cls):
         "RLS": ["alpha"],
         "RankRLS": ["alpha"],
         "SparseRankRLS": ["n_basis", "alpha"],
-        "RLSCV": ["alphas"],
-        "RankRLSCV": ["alphas"],
-        "SparseRankRLSCV": ["n_basis", "alphas"],
+        "PathCV": ["estimator", "grid"],
     }
     assert positional == expected.get(cls.__name__, ["n_basis"])
 

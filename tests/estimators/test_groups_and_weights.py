@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from all_estimators import ALL, CROSS_VALIDATED, grouped_data, id_of, made
+from all_estimators import ALL, SEARCHES, grouped_data, id_of, made
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from rankpursuit import (
     KernelMatchingPursuit,
     PairDictionary,
+    PathCV,
     RankingPursuit,
     RankingPursuitCV,
-    RankRLSCV,
+    RankRLS,
+    RankSVM,
 )
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise
 from rankpursuit.solvers.functions import FunctionGram
@@ -40,7 +42,7 @@ def data():
     return grouped_data()
 
 
-@pytest.mark.parametrize("estimator", [*ALL, *made("RankRLSCV", "RankingPursuitCV")], ids=id_of)
+@pytest.mark.parametrize("estimator", [*ALL, *SEARCHES], ids=id_of)
 def test_query_ids_and_sizes_are_groups(data, estimator):
     X, y, groups = data
     expected = clone(estimator).fit(X, y, groups).predict(X)
@@ -48,7 +50,7 @@ def test_query_ids_and_sizes_are_groups(data, estimator):
         np.testing.assert_array_equal(clone(estimator).fit(X, y, **passed).predict(X), expected)
 
 
-@pytest.mark.parametrize("estimator", [*ALL, *CROSS_VALIDATED], ids=id_of)
+@pytest.mark.parametrize("estimator", [*ALL, *SEARCHES], ids=id_of)
 def test_groups_that_cannot_be_used(data, estimator):
     X, y, groups = data
     with pytest.raises(ValueError, match="groups and qid both define the groups"):
@@ -123,7 +125,7 @@ def test_the_root_of_weighted_groups(kind):
 def test_a_search_weighs_its_fits(data):
     X, y, groups = data
     weights = 1.0 + groups
-    search = RankRLSCV(gammas=[0.3], alphas=[0.1, 1.0], cv=3)
+    search = PathCV(RankRLS(gamma=0.3), {"alpha": [0.1, 1.0]}, cv=3)
     weighted = clone(search).fit(X, y, groups, sample_weight=weights)
     assert weighted.best_score_ != clone(search).fit(X, y, groups).best_score_
     again = clone(weighted.best_estimator_)
@@ -145,7 +147,7 @@ def test_weights_that_cannot_be_used(data):
 
 @pytest.mark.parametrize(
     "estimator",
-    made("RankSVM", "SemiSupervisedRankingPursuit", "SemiSupervisedRankingPursuitCV"),
+    [*made("RankSVM", "SemiSupervisedRankingPursuit"), PathCV(RankSVM())],
     ids=id_of,
 )
 def test_weights_are_refused_with_a_remedy(data, estimator):

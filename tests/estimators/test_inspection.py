@@ -8,17 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
 from rankpursuit import (
     ContributionsDisplay,
     FunctionsDisplay,
     KernelMatchingPursuit,
+    PathCV,
     PathDisplay,
     RankingPursuit,
     RankingPursuitCV,
     RankRLS,
-    RankRLSCV,
     group_scorer,
 )
 from rankpursuit.metrics import pairwise_accuracy
@@ -186,7 +187,9 @@ def test_paths_are_drawn(models, name):
     assert display.ax_ is ax
     assert ax.get_xlabel().startswith("number of")
     assert (display.error is None) == (name == "pairs")
-    assert PathDisplay.from_estimator(RankRLSCV(cv=2).fit(TABLE, Y)).ax_.get_xscale() == "log"
+    assert (
+        PathDisplay.from_estimator(PathCV(RankRLS(), cv=2).fit(TABLE, Y)).ax_.get_xscale() == "log"
+    )
 
 
 @pytest.mark.parametrize("estimator", [RankRLS(), GridSearchCV(RankRLS(), {"alpha": [1.0, 2.0]})])
@@ -198,9 +201,10 @@ def test_a_model_without_a_path_is_refused(estimator):
 
 
 @pytest.mark.parametrize("display", [FunctionsDisplay, ContributionsDisplay])
-def test_a_model_without_chosen_functions_is_refused(display):
-    model = RankRLS().fit(TABLE, Y)
-    with pytest.raises(ValueError, match=r"estimator must be a pursuit.*; got RankRLS"):
+@pytest.mark.parametrize("model", [RankRLS(), LinearRegression()])
+def test_a_model_without_chosen_functions_is_refused(display, model):
+    model.fit(TABLE, Y)
+    with pytest.raises(ValueError, match=r"estimator must be a pursuit.*; got [RL]"):
         display.from_estimator(model, TABLE)
 
 
@@ -215,7 +219,7 @@ def test_the_label_of_a_path_is_the_name_of_its_score():
         group_scorer(grouped=False): "score",
     }
     for scoring, label in labels.items():
-        model = RankRLSCV(cv=2, scoring=scoring).fit(TABLE, Y)
+        model = PathCV(RankRLS(), cv=2, scoring=scoring).fit(TABLE, Y)
         assert PathDisplay.from_estimator(model).ax_.get_ylabel() == label
 
 

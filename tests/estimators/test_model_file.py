@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn
 import skops.io
-from all_estimators import CROSS_VALIDATED
+from all_estimators import SEARCHES as EACH_SEARCH
 from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -35,9 +35,11 @@ ESTIMATORS = [
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, random_state=0),
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, views="features", random_state=0),
     rankpursuit.SemiSupervisedRankingPursuit(n_basis=4, views=["rbf", "linear"], random_state=0),
-    *(clone(one).set_params(cv=2) for one in CROSS_VALIDATED),
+    *(clone(one).set_params(cv=2) for one in EACH_SEARCH),
     rankpursuit.RankingPursuitCV(n_basis=3, gammas=np.array([0.1, 1.0]), cv=GroupKFold(2)),
-    rankpursuit.SparseRankRLSCV(n_basis=[np.int64(3)], kernel="linear", scale=False, cv=2),
+    rankpursuit.PathCV(
+        rankpursuit.SparseRankRLS(kernel="linear"), {"n_basis": [np.int64(3)]}, scale=False, cv=2
+    ),
 ]
 EACH = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: str(one)[:60])
 
@@ -177,12 +179,17 @@ SCORERS = [
     metrics.pairwise_accuracy,
     partial(metrics.kendall_tau, empty=0.0),
 ]
-SEARCHES = [rankpursuit.RankRLSCV(scoring=scoring, cv=2) for scoring in SCORERS] + [
-    rankpursuit.RankRLSCV(cv=RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)),
-    rankpursuit.RankRLSCV(
-        cv=[(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+SEARCHES = [
+    rankpursuit.PathCV(rankpursuit.RankRLS(), scoring=scoring, cv=2) for scoring in SCORERS
+] + [
+    rankpursuit.PathCV(
+        rankpursuit.RankRLS(), cv=RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)
     ),
-    rankpursuit.RankRLSCV(kernel=rbf_kernel, kernel_params={"gamma": 0.5}, cv=2),
+    rankpursuit.PathCV(
+        rankpursuit.RankRLS(),
+        cv=[(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))],
+    ),
+    rankpursuit.PathCV(rankpursuit.RankRLS(kernel=rbf_kernel, kernel_params={"gamma": 0.5}), cv=2),
     *(
         rankpursuit.RankingPursuitCV(n_basis=3, dictionary=dictionary, cv=2)
         for dictionary in ("auto", "additive", "pairs", rankpursuit.PairDictionary(3), UNION)
@@ -216,7 +223,7 @@ def test_requests_for_metadata_are_saved_with_their_model(tmp_path):
 
 def test_callbacks_of_a_search_are_left_out_of_its_file(tmp_path):
     X, y, _ = data()
-    model = rankpursuit.RankRLSCV(cv=2).fit(X, y)
+    model = rankpursuit.PathCV(rankpursuit.RankRLS(), cv=2).fit(X, y)
     model._skl_callbacks = [print]  # what set_callbacks of scikit-learn 1.9 stores
     model.save(tmp_path / "model")
     assert not hasattr(rankpursuit.load_model(tmp_path / "model"), "_skl_callbacks")

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from all_estimators import ALL, CROSS_VALIDATED, RANK_ONLY, id_of, made
+from all_estimators import ALL, RANK_ONLY, SEARCHES, id_of, made
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -61,7 +61,7 @@ def by_hand(estimator, X, y, groups, measure):
     return found
 
 
-@pytest.mark.parametrize("estimator", [*ALL, *CROSS_VALIDATED], ids=id_of)
+@pytest.mark.parametrize("estimator", [*ALL, *SEARCHES], ids=id_of)
 def test_every_estimator_requests_groups_of_its_own_accord(routing, data, estimator):
     X, y, groups = data
     model = make_pipeline(StandardScaler(), clone(estimator)).fit(X, y, groups=groups)

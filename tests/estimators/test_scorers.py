@@ -4,20 +4,34 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from all_estimators import ALL, id_of
+from all_estimators import ALL, grouped_data, id_of
+from scipy.stats import kendalltau
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.inspection import permutation_importance
+from sklearn.metrics import make_scorer, mean_absolute_error, mean_squared_error, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from rankpursuit import (
+    PathCV,
+    RankingPursuit,
     RankRLS,
     SemiSupervisedRankingPursuit,
     group_scorer,
     groups_from_sizes,
+    kendall_scorer,
+    ndcg_scorer,
     sizes_from_groups,
 )
-from rankpursuit.metrics import disagreement_error
+from rankpursuit.estimators.scoring import stacked_metric
+from rankpursuit.metrics import (
+    disagreement_error,
+    kendall_tau,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_error,
+    pairwise_accuracy,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +194,99 @@ def test_sizes_in_place_of_labels_are_refused_with_the_remedy(data, estimator):
     expected = clone(estimator).fit(X, y, groups).predict(X)
     for remedy in ({"group": sizes}, {"groups": groups_from_sizes(sizes)}):
         np.testing.assert_array_equal(clone(estimator).fit(X, y, **remedy).predict(X), expected)
+
+
+# Metrics of a search, by name and as functions, over stacks of predictions
+
+rng = np.random.default_rng(0)
+SCORES, STACK = np.abs(rng.normal(size=12)), rng.normal(size=(2, 3, 12))
+GROUPS = np.repeat([0, 1, 2], 4)
+EXPECTED = {
+    "pairwise_accuracy": pairwise_accuracy,
+    "ndcg": lambda y, f, groups: 1.0 - ndcg_error(y, f, groups),
+    "map": mean_average_precision,
+    "mrr@2": lambda y, f, groups: mean_reciprocal_rank(y, f, groups, k=2),
+    "kendall": kendall_tau,
+    "ndcg@2": lambda y, f, groups: 1.0 - ndcg_error(y, f, groups, k=2),
+    "disagreement": lambda y, f, groups: -disagreement_error(y, f, groups),
+    "r2": lambda y, f, groups: r2_score(y, f),
+    "neg_mean_squared_error": lambda y, f, groups: -mean_squared_error(y, f),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("groups", [None, GROUPS])
+def test_a_name_is_the_metric_of_each_prediction(name, groups):
+    found = stacked_metric(name)(SCORES, STACK, groups)
+    assert found.shape == (2, 3)
+    for place in np.ndindex(2, 3):
+        assert found[place] == pytest.approx(EXPECTED[name](SCORES, STACK[place], groups))
+
+
+def test_scores_that_do_not_differ_leave_no_r2():
+    assert np.isnan(stacked_metric("r2")(np.ones(12), STACK, None)).all()
+
+
+@pytest.mark.parametrize(
+    "metric", [mean_absolute_error, lambda scores, values: 0.0, lambda *, scores: 0.0]
+)
+def test_a_function_that_takes_no_groups_is_told_so(metric):
+    with pytest.raises(ValueError, match="scoring must take three arguments"):
+        stacked_metric(metric)
+
+
+def test_a_function_of_one_prediction_is_called_for_each():
+    def tau(y, prediction, groups):
+        return kendalltau(y, prediction).statistic
+
+    def wrong_on_stacks(y, predictions, groups):
+        return np.corrcoef(y, np.asarray(predictions).ravel()[:12])[0, 1]
+
+    for metric in (tau, wrong_on_stacks):
+        found = stacked_metric(metric)(SCORES, STACK, None)
+        for place in np.ndindex(2, 3):
+            assert found[place] == pytest.approx(metric(SCORES, STACK[place], None))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "expected"),
+    [
+        (ndcg_scorer(2), EXPECTED["ndcg@2"]),
+        (kendall_scorer(), kendall_tau),
+        (group_scorer(), pairwise_accuracy),
+        (
+            make_scorer(mean_absolute_error, greater_is_better=False),
+            lambda y, f, groups: -np.abs(y - f).mean(),
+        ),
+    ],
+    ids=["ndcg", "kendall", "group", "of scikit-learn"],
+)
+def test_a_scorer_scores_predictions_with_their_groups_and_needs_no_routing(scorer, expected):
+    found = stacked_metric(scorer)(SCORES, STACK, GROUPS)
+    for place in np.ndindex(2, 3):
+        assert found[place] == pytest.approx(expected(SCORES, STACK[place], GROUPS))
+
+
+def test_a_scorer_of_groups_without_groups_tells_the_remedy():
+    with pytest.raises(ValueError, match="grouped=False"):
+        stacked_metric(ndcg_scorer())(SCORES, STACK, None)
+    expected = EXPECTED["ndcg@2"](SCORES, STACK[0, 0], None)
+    assert stacked_metric(ndcg_scorer(2, grouped=False))(SCORES, STACK[0, :1], None) == expected
+
+
+def test_faults_of_a_metric_are_told():
+    def metric(y, predictions, groups):
+        raise ZeroDivisionError("by the metric")
+
+    with pytest.raises(ZeroDivisionError, match="by the metric"):
+        stacked_metric(metric)(SCORES, STACK, None)
+
+
+def test_the_choice_follows_the_metric():
+    def size(y, predictions, groups):
+        return np.square(predictions).sum(axis=-1)
+
+    X, y, groups = grouped_data()
+    for scoring, ridge in ((size, 0.1), (lambda *data: -size(*data), 50.0)):
+        search = PathCV(RankingPursuit(4), {"ridge": [0.1, 50.0]}, scoring=scoring)
+        assert search.fit(X, y, groups).best_params_ == {"ridge": ridge}

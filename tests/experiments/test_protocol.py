@@ -17,6 +17,7 @@ from rankpursuit.experiments.protocol import (
     group_name,
     group_users,
     too_few_users,
+    unrated_task,
 )
 
 TABLE = make_ratings(400, 60, seed=5)
@@ -71,8 +72,11 @@ def hand_worked():
 
 @pytest.mark.parametrize("fill", ["median", "mean"])
 @pytest.mark.parametrize("fill_over", ["user", "items", "set"])
-def test_missing_ratings_are_filled_over_all_ratings_the_items_at_hand_or_each_set(fill, fill_over):
-    protocol = changed(PROTOCOL, fill=fill, fill_over=fill_over)
+@pytest.mark.parametrize("code", [None, 99.0, -1.0])
+def test_missing_ratings_are_filled_over_all_ratings_the_items_at_hand_or_each_set(
+    fill, fill_over, code
+):
+    protocol = changed(PROTOCOL, fill=fill, fill_over=fill_over, missing_code=code)
     middle = np.median if fill == "median" else np.mean
     for user in draw_users(TABLE, protocol, **KEY)[:5]:
         task = build_task(TABLE, protocol, **KEY, user=user)
@@ -80,9 +84,11 @@ def test_missing_ratings_are_filled_over_all_ratings_the_items_at_hand_or_each_s
         for rows in parts:
             for column, other in enumerate(task.reference):
                 given = dict(zip(TABLE.user_items(other), TABLE.user_ratings(other), strict=True))
-                at_hand = [given[item] for item in task.items[rows] if item in given]
+                every = {} if code is None else dict.fromkeys(range(TABLE.n_items), code)
+                every |= given
+                at_hand = [every[item] for item in task.items[rows] if item in every]
                 if fill_over == "user" or not at_hand:
-                    at_hand = list(given.values())
+                    at_hand = list(every.values())
                 expected = [given.get(item, middle(at_hand)) for item in task.items[rows]]
                 np.testing.assert_allclose(task.features[rows, column], expected)
 
@@ -469,6 +475,7 @@ def test_halves_are_rounded_down(n_items, scored_share, sizes):
         ({"train_share": 0.0}, "train_share"),
         ({"scored_share": 1.0}, "scored_share"),
         ({"fill": "mode"}, "fill"),
+        ({"fill": "zero", "missing_code": 99}, "missing_code"),
         ({"test_user_bounds": (3, 300)}, "1 scored training items and 2 test items"),
         ({"test_user_bounds": (7, 300), "scored_share": 0.5}, "1 scored training items"),
         ({"train_share": 0.99}, "1 test items"),
@@ -477,3 +484,17 @@ def test_halves_are_rounded_down(n_items, scored_share, sizes):
 def test_a_protocol_that_contradicts_itself_is_refused(wrong, said):
     with pytest.raises(ValidationError, match=said):
         Protocol(**wrong)
+
+
+def test_what_a_user_has_not_rated_is_ranked_from_all_that_the_user_has():
+    user = int(group_users(TABLE, (25, 60))[0])
+    key = {"seed": 1, "group": GROUP, "user": user}
+    task = unrated_task(TABLE, PROTOCOL, **key)
+    known = build_task(TABLE, PROTOCOL, repeat=1, role="test", **key)
+    assert np.array_equal(task.items[task.scored], TABLE.user_items(user))
+    assert np.array_equal(task.scores[task.scored], TABLE.user_ratings(user))
+    assert np.array_equal(np.sort(task.items), np.arange(TABLE.n_items))
+    assert np.isnan(task.scores[task.test]).all()
+    assert np.array_equal(task.features[task.scored], known.features)
+    assert np.array_equal(task.mean_ratings[task.scored], known.mean_ratings)
+    assert np.isfinite(task.features).all()

@@ -134,6 +134,13 @@ def test_small_run_is_marked_at_the_top_and_in_its_section(text):
     assert unescape(text).count(said) == 4  # summary and section of two runs, not under every table
 
 
+def test_own_ratings_are_the_subject_of_their_page(tmp_path):
+    text = unescape(report(tmp_path, write_run(tmp_path, name="books", data="ratings", repeats=1)))
+    assert "<title>books: results</title>" in text
+    assert "paper" not in re.sub(r"<(style|script).*?</\1>", "", text, flags=re.DOTALL)
+    assert 'class="warning"' in text  # the repeats that are missing
+
+
 def test_run_of_the_papers_size_has_no_warning(tmp_path):
     algorithms = {label: ALGORITHMS[label] for label in ("rls", "ranking_pursuit")}
     folder = write_run(tmp_path, repeats=10, declared_repeats=10, users=300, algorithms=algorithms)

@@ -98,8 +98,8 @@ def test_at_least_is_said_only_where_cells_differ(run):
         return row["repeat"] == 3 and row["algorithm"] == "rls"
 
     even, uneven = run(repeats=3), run(repeats=3, leave_out=gone)
-    assert "size: 300 users, 3 repeats (" in size_note(even)
-    assert "size: at least 300 users, 2 repeats (" in size_note(uneven)
+    assert size_note(even) == "NOT the paper's size: 3 repeats (paper: 10)."
+    assert size_note(uneven) == "NOT the paper's size: at least 2 repeats (paper: 10)."
 
 
 def test_one_repeat_has_no_standard_deviation_and_does_not_speak_of_one(run):
@@ -107,8 +107,27 @@ def test_one_repeat_has_no_standard_deviation_and_does_not_speak_of_one(run):
         assert "±" in make(run(repeats=2)).notes[0]
         table = make(run(repeats=1))
         assert "±" not in table.notes[0]
-        assert "only 300 users, 1 repeat" in table.caption
+        assert "only 1 repeat," in table.caption  # 300 users are the paper's
         assert "1 repeats" not in " ".join(table.notes)
+
+
+def test_one_repeat_is_not_tested(run):
+    results = run(repeats=1)
+    assert not any("tests-repeats" in table.id for table in all_tables([results]))
+    over_users = significance_table(results, "disagreement", "users")
+    assert all(row[0].numbers["pairs"] > 1 for row in block(over_users).values())
+
+
+def test_own_ratings_are_not_told_as_a_failed_reproduction(run):
+    results = run(table=None, data="ratings", repeats=3, baselines={"mean_rating": 0.35})
+    tables = all_tables([results])
+    assert "paper" not in to_text(tables)
+    assert error_table(results).heading == "Normalised disagreement error on run"
+    assert list(error_table(results).blocks) == ["Method", "Baseline"]
+    assert list(sparsity_table(results).blocks) == ["Method"]  # baselines have no basis functions
+    remarks = error_table(results).notes
+    assert "Size: 300 users, 3 repeats." in remarks
+    assert any(note.startswith("RLS: regularised least squares; ") for note in remarks)
 
 
 def test_every_table_of_synthetic_ratings_says_so_in_its_title_and_below(run):
@@ -133,8 +152,10 @@ def shipped(*overrides):
 def test_a_run_of_the_shipped_config_says_so_and_nothing_else(run):
     table = error_table(run(config=shipped()))
     assert "changed" not in table.heading
-    assert any(note.startswith("Config: jester_supervised, as shipped") for note in table.notes)
+    assert any(note.startswith("Config: jester_supervised, as shipped;") for note in table.notes)
     assert not any("NOT" in note for note in table.notes)
+    notes = " ".join(error_table(run(config=shipped("repeats=1"), repeats=1)).notes)
+    assert "Config: jester_supervised, as shipped but for its size;" in notes
 
 
 @pytest.mark.parametrize(
@@ -194,12 +215,11 @@ BASELINES = {"mean_rating": 0.35, "linear_rank_rls": 0.45}
 
 def test_baselines_stand_below_the_methods_and_are_marked(run):
     results = run(baselines=BASELINES)
-    for make in (error_table, sparsity_table):
-        methods, baselines = make(results).blocks.items()
-        assert methods[0] == "Method"
-        assert list(methods[1])[-1] == "Ranking Pursuit"
-        assert baselines[0] == "Baseline, not in the paper"
-        assert list(baselines[1]) == ["Mean rating", "Linear RankRLS"]
+    methods, baselines = error_table(results).blocks.items()
+    assert methods[0] == "Method"
+    assert list(methods[1])[-1] == "Ranking Pursuit"
+    assert baselines[0] == "Baseline, not in the paper"
+    assert list(baselines[1]) == ["Mean rating", "Linear RankRLS"]
     below = block(error_table(results, compare=True), 1)
     assert below["Mean rating"][1].text == "–"  # noqa: RUF001
     assert list(parameter_table(results).blocks) == ["Parameter", "Baseline, not in the paper"]
@@ -299,7 +319,7 @@ def test_a_partial_run_shows_what_there_is(run):
 def test_every_table_renders_from_one_repeat_of_one_algorithm(run):
     results = run(leave_out=lambda row: row["algorithm"] != "rls" or row["repeat"] > 1)
     assert measured_size(results).repeats == 1
-    assert "supervised, only 300 users, 1 repeat, changed: " in error_table(results).caption
+    assert "supervised, only 1 repeat, changed: " in error_table(results).caption
     assert block(error_table(results))["RLS"][0].spread == ""
     assert len(all_tables([results])) == 4  # there is nothing to test
 

@@ -8,16 +8,20 @@ Without routing, scikit-learn uses the groups for splitting only; these scorers 
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context
+from sklearn.linear_model import LinearRegression
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
-from sklearn.utils.validation import column_or_1d
 
-from rankpursuit.estimators._checks import PASS_GROUPS, scored_part
+from rankpursuit.estimators._checks import PASS_GROUPS, Array, Constraint, scored_part
 from rankpursuit.metrics import (
     Gain,
     Ties,
@@ -26,7 +30,13 @@ from rankpursuit.metrics import (
     mean_average_precision,
     mean_reciprocal_rank,
     ndcg_error,
+    pairwise_accuracy,
+    squared_error,
 )
+from rankpursuit.preferences import check_labels
+
+Metric = Callable[..., Any]
+"""A function of scores (m,), predictions (m,) and groups (m,) or None; higher is better."""
 
 
 def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
@@ -188,6 +198,86 @@ class _Scorer:
         return float(self.metric(*scored_part(y_true, prediction, groups), **self.options))
 
 
+# Metrics of a search, by name, for stacks of predictions
+
+
+def _r2(scores: Array, predictions: Array, groups: NDArray | None) -> Any:
+    variance = float(np.var(scores))
+    if variance == 0.0:
+        return np.full(predictions.shape[:-1], np.nan)
+    return 1.0 - squared_error(scores, predictions) / variance
+
+
+_TOP_METRICS: dict[str, Metric] = {
+    "map": mean_average_precision,
+    "mrr": mean_reciprocal_rank,
+    "ndcg": ndcg,
+}
+"""Metrics of the whole ranking, or of its top k with the suffix ``@k``."""
+_METRICS: dict[str, Metric] = {
+    "disagreement": lambda *data: -disagreement_error(*data),
+    "kendall": kendall_tau,
+    "neg_mean_squared_error": lambda scores, values, groups: -squared_error(scores, values),
+    "pairwise_accuracy": pairwise_accuracy,
+    "r2": _r2,
+    **_TOP_METRICS,
+}
+
+
+def metric_named(name: str) -> Metric | None:
+    """Return the metric of this name, or None."""
+    top = re.fullmatch(r"(\w+)@([1-9]\d*)", name)
+    if top and top[1] in _TOP_METRICS:
+        return partial(_TOP_METRICS[top[1]], k=int(top[2]))
+    return _METRICS.get(name)
+
+
+METRIC_NAME = Constraint(
+    f"one of {', '.join(map(repr, [*_METRICS, *(f'{name}@10' for name in _TOP_METRICS)]))} "
+    "(or another number of ranks)",
+    lambda value: isinstance(value, str) and metric_named(value) is not None,
+)
+
+
+def stacked_metric(scoring: Any) -> Metric:
+    """Return a function that scores predictions (..., m), given scores (m,) and groups.
+
+    A scorer gets the groups if it requests them; a callable is called for each point of the grid.
+    """
+    if isinstance(scoring, str):
+        metric = metric_named(scoring)
+        assert metric is not None
+        return metric
+    score_one = scoring
+    if hasattr(scoring, "get_metadata_routing"):
+        asks = bool(scoring.get_metadata_routing().consumes("score", ["groups"]))
+        identity = LinearRegression()  # a fitted model that predicts its only feature
+        identity.coef_, identity.intercept_ = np.ones(1), 0.0
+
+        def score_one(scores: Array, prediction: Array, groups: NDArray | None) -> float:
+            passed = {"groups": groups} if asks and groups is not None else {}
+            with config_context(enable_metadata_routing=True):
+                return scoring(identity, prediction[:, None], scores, **passed)
+
+    else:
+        try:
+            inspect.signature(scoring).bind(None, None, None)
+        except TypeError:
+            raise ValueError(
+                "scoring must take three arguments: scores, predictions, and groups (None if there "
+                f"are none); {scoring!r} does not"
+            ) from None
+
+    def score_each(scores: Array, predictions: Array, groups: NDArray | None) -> Array:
+        values = [
+            float(score_one(scores, prediction, groups))
+            for prediction in predictions.reshape(-1, predictions.shape[-1])
+        ]
+        return np.reshape(values, predictions.shape[:-1])
+
+    return score_each
+
+
 # Groups are labels, one per sample. Sizes are never guessed, since an array may be either.
 
 
@@ -209,17 +299,17 @@ def sizes_from_groups(groups: ArrayLike) -> NDArray[np.intp]:
     >>> sizes_from_groups(["b", "b", "a", "a", "a", "c"])
     array([2, 3, 1])
     """
-    labels = column_or_1d(groups)
+    labels = check_labels(groups)
     if not len(labels):
         return np.empty(0, dtype=np.intp)
     starts = np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
     _, first, codes = np.unique(labels[starts], return_index=True, return_inverse=True)
     again = np.flatnonzero(first[codes] != np.arange(len(starts)))
     if len(again):
-        start = starts[again[0]]
+        start = int(starts[again[0]])
         raise ValueError(
-            f"the samples of a group must be consecutive; {labels[start]!r} occurs again at sample "
-            f"{start}: sort the samples by group, for instance by "
+            f"the samples of a group must be consecutive; {labels.tolist()[start]!r} occurs again "
+            f"at sample {start}: sort the samples by group, for instance by "
             "numpy.argsort(groups, kind='stable')"
         )
     return np.diff(starts, append=len(labels))

@@ -1,0 +1,870 @@
+"""Parameters chosen by cross-validation along paths.
+
+For each training set and width, one path gives the predictions of the held-out points for a whole
+grid of parameters. Other parameters are set one after the other, each with paths of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cache, wraps
+from itertools import islice, product, starmap
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils import Tags, gen_batches, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import ThreadpoolController
+
+from rankpursuit.estimators._base import (
+    PENALTIES,
+    FoldPath,
+    KernelEstimator,
+    RandomState,
+    Split,
+    TrainingData,
+    random_generator,
+)
+from rankpursuit.estimators._checks import (
+    CALLABLE,
+    FLAG,
+    NONE,
+    PARAMETERS,
+    WITH_GAMMA,
+    Array,
+    Constraint,
+    Constraints,
+    GroupWeights,
+    Indices,
+    Kernel,
+    check_parameter,
+    choice,
+    count_groups,
+    integer,
+    number,
+)
+from rankpursuit.estimators.dictionaries import MAX_FACTORS
+from rankpursuit.estimators.inspection import PathDisplay
+from rankpursuit.estimators.pursuit import NoUsableFunctionError, RankingPursuit
+from rankpursuit.estimators.scoring import METRIC_NAME, Metric, stacked_metric
+from rankpursuit.preferences import GroupPreferences
+from rankpursuit.solvers import MAX_BASIS, Fitting
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+    CallbackSupportMixin, with_callbacks = object, lambda method: method
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Numbers = Sequence[float] | NDArray[np.floating]
+Grid = Mapping[str, Sequence[Any] | NDArray[Any] | None]
+"""Values to try, by the name of the parameter; None for the default values."""
+Selection = Literal["best", "sparsest"]
+Table = dict[str, NDArray[Any]]
+
+SIMPLER = {"n_basis": 1, "ridge": -1, "alpha": -1, "C": 1, "gamma": 1, "nu": -1}
+"""Axes in order of importance for simplicity: 1 if smaller values are simpler, -1 if larger."""
+TIED = 1e-12
+"""Relative difference up to which means are tied, so that rounding does not decide."""
+
+_ABSENT = object()
+"""Stands for the value of a parameter that a grid does not have."""
+_AT_ONCE = 1 << 25
+"""Maximum number of values for which kernels of several widths are computed together."""
+_QUEUED = 4
+"""Paths for each process that are prepared before the processes start."""
+
+_SPLITS = Constraint(
+    "a splitter of scikit-learn or an iterable of pairs of training and test indices",
+    lambda value: (
+        not isinstance(value, str | bytes)
+        and (hasattr(value, "split") or isinstance(value, Iterable))
+    ),
+)
+
+
+# Splits
+
+
+def make_splits(cv: Any, X: Array, y: Array, labels: NDArray | None) -> list[Split]:
+    """Split the scored points; unscored ones, whose score is NaN, are in every training set.
+
+    Raises ValueError if there are fewer than two splits, or if a split is malformed, divides a
+    group, has overlapping sets, or has a set without scores.
+    """
+    scored = ~np.isnan(y)
+    rows = np.flatnonzero(scored)
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        given = [_read_split(place, split, len(y)) for place, split in enumerate(cv)]
+    else:
+        of_rows = None if labels is None else labels[rows]
+        splitter = cv if hasattr(cv, "split") else _folds(cv, len(rows), of_rows)
+        pairs = splitter.split(X[rows], y[rows], of_rows)
+        given = [(rows[train], rows[test]) for train, test in pairs]
+    if len(given) < 2:
+        raise ValueError(f"cv must give at least two splits; got {len(given)}")
+    splits = []
+    for place, (train, test) in enumerate(given):
+        fitted, tested = np.intersect1d(train, rows), np.intersect1d(test, rows)
+        if len(fitted) == 0 or len(tested) == 0:
+            raise ValueError(
+                f"each split of cv must have scores in its training and its test set; split "
+                f"{place} has none in one of them"
+            )
+        if len(np.intersect1d(fitted, tested)):
+            raise ValueError(
+                f"cv must have disjoint training and test sets; split {place} has samples in both"
+            )
+        cut = [] if labels is None else np.intersect1d(labels[fitted], labels[tested]).tolist()
+        if cut:
+            raise ValueError(
+                f"cv must keep groups whole; split {place} has group {cut[0]!r} in both of its "
+                "sets: use a number of folds, GroupKFold or another group splitter"
+            )
+        splits.append((np.union1d(train, np.flatnonzero(~scored)), tested))
+    return splits
+
+
+def _folds(n_folds: int, n_points: int, labels: NDArray | None) -> GroupKFold | KFold:
+    size, units = (n_points, "samples") if labels is None else (len(np.unique(labels)), "groups")
+    if size < n_folds:
+        raise ValueError(
+            f"cv={n_folds} folds need at least as many {units} with scores; got n_{units} = "
+            f"{size}: lower cv or add {units}"
+        )
+    # Points are often sorted by score; folds of neighbours would then differ systematically.
+    return (
+        GroupKFold(n_folds) if units == "groups" else KFold(n_folds, shuffle=True, random_state=0)
+    )
+
+
+def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices]:
+    """Read a split: two arrays of indices, or masks, of all rows."""
+    try:
+        train, test = (np.arange(n_points)[np.asarray(rows)] for rows in split)
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv must hold pairs of training and test indices of the {n_points} samples; "
+            f"split {place} is not one"
+        ) from error
+    return train, test
+
+
+# Scores of a grid, and the choice
+
+
+def score_table(points: Sequence[Mapping[str, Any]], scores: Array) -> Table:
+    """Return a table with one row per point and one column per parameter and statistic.
+
+    `scores`, (k, number of points), are those of k folds; higher is better. A fold whose scores are
+    all NaN does not count. A parameter that a point does not have is NaN, or None for objects.
+    """
+    counted = scores[~np.isnan(scores).all(axis=1)]
+    if len(counted) == 0:
+        raise ValueError(
+            "scoring is undefined in every fold: no test set has different scores (within a "
+            "group, if there are groups); use fewer folds or another metric"
+        )
+    names = dict.fromkeys(name for point in points for name in point)
+    mean, std = counted.mean(axis=0), counted.std(axis=0)
+    lowered = -np.nan_to_num(mean, nan=-np.inf, neginf=-np.inf)
+    return {
+        **{
+            f"param_{name}": _column([point.get(name, _ABSENT) for point in points])
+            for name in names
+        },
+        "mean_test_score": mean,
+        "std_test_score": std,
+        "standard_error": std / np.sqrt(max(1, len(counted) - 1)),  # 0 if only one fold counts
+        "rank_test_score": 1 + np.searchsorted(np.sort(lowered), lowered),
+        **{f"split{place}_test_score": fold for place, fold in enumerate(scores)},
+    }
+
+
+def _column(values: list[Any]) -> NDArray[Any]:
+    """Return values as an array of numbers or strings, or else of objects."""
+    given = [value for value in values if value is not _ABSENT]
+    for kinds in (str, int | float | np.number):
+        if all(isinstance(value, kinds) and not isinstance(value, bool) for value in given):
+            absent = None if kinds is str and len(given) < len(values) else np.nan
+            return np.array([absent if value is _ABSENT else value for value in values])
+    column = np.empty(len(values), dtype=object)
+    column[:] = [None if value is _ABSENT else value for value in values]
+    return column
+
+
+def choose_row(table: Mapping[str, NDArray[Any]], selection: Selection) -> int:
+    """Return the row of the best point, or of the simplest within one standard error of it.
+
+    Ties go to the simpler point: fewer functions, then the larger penalty, then the
+    smoother kernel.
+    """
+    mean = np.where(np.isnan(table["mean_test_score"]), -np.inf, table["mean_test_score"])
+
+    def simplest(least: float) -> int:
+        rows = np.flatnonzero(mean >= least - TIED * abs(least))
+        keys = [
+            SIMPLER[name] * column[rows]
+            for name in reversed(SIMPLER)
+            if (column := table.get(f"param_{name}")) is not None and column.dtype.kind in "iuf"
+        ]
+        return int(rows[np.lexsort([-mean[rows], *keys])[0]])
+
+    best = simplest(mean.max())
+    return best if selection == "best" else simplest(mean[best] - table["standard_error"][best])
+
+
+# The search
+
+
+@contextmanager
+def _task(
+    search: Any, n_subtasks: int | None, name: str = "fit", parent: Any = None
+) -> Iterator[Any]:
+    """Report the beginning and the end of a task to the callbacks of a search."""
+    if not hasattr(search, "set_callbacks"):
+        yield None
+        return
+    if parent is None:
+        task = search._init_callback_context(max_subtasks=n_subtasks)
+    else:
+        task = parent.subcontext(task_name=name, max_subtasks=n_subtasks)
+    task.call_on_fit_task_begin(estimator=search)
+    try:
+        yield task
+    finally:
+        task.call_on_fit_task_end(estimator=search)
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@dataclass
+class Candidate:
+    """An estimator with a grid that is one path for each gamma and training set, and its scores.
+
+    `fixed` are the parameters that were set for it, and `grid` the values of the others. `searched`
+    names those that vary. `scores` are of shape (splits, gammas, *grid).
+    """
+
+    model: Any
+    fixed: dict[str, Any]
+    searched: list[str]
+    gammas: list[Any]
+    grid: dict[str, list[Any]]
+    scores: Array
+    error: Exception | None = None
+
+    def points(self) -> Iterator[dict[str, Any]]:
+        """Yield the parameters of each point, in the order of `scores`."""
+        axes = {"gamma": self.gammas, **self.grid}
+        for values in product(*axes.values()):
+            point = dict(zip(axes, values, strict=True))
+            yield {**self.fixed, **{name: point[name] for name in self.searched}}
+
+    def iter_batches(self, n_points: int) -> Iterator[slice]:
+        """Yield the gammas whose kernels are computed together."""
+        n_columns = min(n_points, getattr(self.model, "n_candidates", None) or n_points)
+        lengths = [len(values) for name, values in self.grid.items() if name != "n_basis"]
+        room = n_points * n_columns * (len(self.scores) + 2 + math.prod(lengths))
+        return gen_batches(len(self.gammas), max(1, _AT_ONCE // room))
+
+
+def _prepare(estimator: Any, scale: bool | str) -> Any:
+    """Return a clone of the estimator, with one seed for all folds, that scales its features."""
+    if not isinstance(estimator, KernelEstimator):
+        raise ValueError(
+            "estimator must be an estimator of rankpursuit, such as RankRLS(); got "
+            f"{' '.join(repr(estimator).split()):.100}"
+        )
+    if estimator.scale:
+        raise ValueError(
+            f"scale of the estimator must be False in a search; got {estimator.scale!r}: set scale "
+            "of the search instead"
+        )
+    model = clone(estimator)
+    seed = model.get_params(deep=False).get("random_state", 0)
+    check_parameter("random_state", seed, PARAMETERS["random_state"])
+    if not isinstance(seed, int | np.integer):
+        model.set_params(random_state=int(random_generator(seed).choice(1 << 31)))
+    model.scale = scale
+    return model
+
+
+def _like(model: Any, params: Mapping[str, Any]) -> Any:
+    """Return a copy, with other parameters, of a model that has checked and scaled the data."""
+    copied = copy(model)
+    for nested in {name.partition("__")[0] for name in params if "__" in name}:
+        setattr(copied, nested, clone(getattr(model, nested)))
+    return copied.set_params(**params)
+
+
+def read_grids(model: Any, grids: Any) -> list[Mapping[str, Any]]:
+    """Check the grids of a search, and return them as a list; None is the default grid."""
+    if grids is None:
+        gamma = {"gamma": None} if model._has_gamma() else {}
+        return [{**gamma, **dict.fromkeys(model._search_values)}]
+    listed = [grids] if isinstance(grids, Mapping) else grids
+    if not isinstance(listed, list | tuple) or not listed:
+        raise ValueError(f"grid must be a dict, a list of dicts or None; got {grids!r:.100}")
+    known, with_default = model.get_params().keys() - {"scale"}, {*model._search_values, "gamma"}
+    for grid in listed:
+        if not isinstance(grid, Mapping):
+            raise ValueError(f"grid must be a dict, or a list of dicts; it holds {grid!r:.100}")
+        for name, values in grid.items():
+            if name not in known:
+                raise ValueError(
+                    f"grid has {name!r}, which is no parameter of {type(model).__name__} that can "
+                    f"be searched; use {', '.join(sorted(known))}"
+                )
+            is_list = isinstance(values, list | tuple | range | np.ndarray) and len(values) > 0
+            if not is_list and (values is not None or name not in with_default):
+                default = ", or None for the default ones" if name in with_default else ""
+                raise ValueError(
+                    f"{name} of the grid must be a list of values{default}; got {values!r:.100}"
+                )
+            allowed = model._constraints.get(name) or PARAMETERS.get(name, ())
+            for value in values if is_list and allowed else []:
+                check_parameter(f"{name} of the grid", value, allowed)
+    return list(listed)
+
+
+def iter_candidates(
+    model: Any, grid: Mapping[str, Any], data: TrainingData, splits: list[Split]
+) -> Iterator[Candidate]:
+    """Yield a candidate for each combination of the values that need paths of their own."""
+    along = ("gamma", *model._path_axes)
+    others = {
+        name: model._search_values[name] if values is None else values
+        for name, values in grid.items()
+        if name not in along
+    }
+    for values in product(*others.values()):
+        fixed = dict(zip(others, values, strict=True))
+        candidate = _like(model, fixed)
+        candidate._check_parameters()
+        if "gamma" in grid and not candidate._has_gamma():
+            kernels = "the kernel " + " and ".join(map(repr, candidate._kernels_in_use()))
+            of_dictionary = candidate._uses_dictionary
+            raise ValueError(
+                "gamma cannot be searched with "
+                f"{f'dictionary={candidate.dictionary!r}' if of_dictionary else kernels}, which "
+                "has no gamma: leave it out of this grid, or choose one of the kernels "
+                f"{', '.join(WITH_GAMMA)}"
+            )
+        n_available = _count_functions(candidate, grid, data, splits)
+        axes = {}
+        for name in along:
+            axis = grid.get(name, [getattr(candidate, name)])
+            if axis is None:
+                axis = candidate._default_values(name, data.X, n_available)
+            axes[name] = axis.tolist() if isinstance(axis, np.ndarray) else list(axis)
+        searched, shape = [name for name in along if name in grid], map(len, axes.values())
+        scores = np.empty((len(splits), *shape))
+        yield Candidate(candidate, fixed, searched, axes.pop("gamma"), axes, scores)
+
+
+def _count_functions(
+    model: Any, grid: Mapping[str, Any], data: TrainingData, splits: list[Split]
+) -> int:
+    """Return the number of functions of the smallest training set, or the default number."""
+    if "n_basis" not in model._path_axes:
+        return 0
+    numbers = [model._n_available(data, train) for train, _ in splits]
+    if None in numbers:
+        return MAX_BASIS
+    asked = [model.n_basis] if grid.get("n_basis") is None else grid["n_basis"]
+    most = max((size for size in asked if isinstance(size, int | np.integer)), default=0)
+    if most > min(numbers):
+        remedy = "n_candidates or cv" if hasattr(model, "n_candidates") else "cv"
+        raise ValueError(
+            f"n_basis={most} is more than the {min(numbers)} candidates of the smallest training "
+            f"set; lower n_basis or raise {remedy}"
+        )
+    return min(numbers)
+
+
+def _iter_paths(
+    candidates: list[Candidate], data: TrainingData, splits: list[Split]
+) -> Iterator[tuple[Candidate, slice, int, FoldPath]]:
+    """Yield each path that is needed, with its candidate, gammas and number of the split."""
+    for candidate in candidates:
+        try:
+            for batch in candidate.iter_batches(len(data.y)):
+                gammas, grid = candidate.gammas[batch], candidate.grid
+                paths = candidate.model._iter_paths(data, splits, gammas, grid)
+                for place, path in enumerate(paths):
+                    yield candidate, batch, place, path
+        except NoUsableFunctionError as error:
+            candidate.error = error
+
+
+def _score_fold(
+    path: Any, new: Any, y: Array, labels: NDArray | None, scoring: str | Metric
+) -> Array:
+    """Compute the path of a training set; return the scores of its grid on the test set.
+
+    One thread computes them, so that scores do not depend on the number of processes.
+    """
+    with _thread_pools().limit(limits=1):
+        return stacked_metric(scoring)(y, path().predict(new), labels)
+
+
+def _check_learnable(model: Any, data: TrainingData) -> None:
+    """Raise a ValueError if no scores differ, for a ranker within a group, or no features."""
+    scored, within = ~np.isnan(data.y), " inside a group" if model._ranks else ""
+    if model._ranks:
+        form = model._preferences(data.labels[scored])
+        count_groups(form)
+        if form.beta == 0.0 and not _varies_within(data.X[scored], form.groups):
+            raise ValueError(
+                "X must have a feature that varies inside a group; all points of each group are "
+                "equal, so that no order of them can be learned: pass features of the points, not "
+                "of their groups"
+            )
+    compared = data.labels[scored] if model._ranks else np.zeros(len(data.y))
+    if not np.any(GroupPreferences(compared).root(data.y[scored])):
+        raise ValueError(f"y must contain different scores{within}; all are equal")
+
+
+def _varies_within(X: Any, groups: Any) -> bool:
+    """Return whether a feature, or precomputed kernel value, differs between points of a group."""
+    first_rows = groups.order[groups.starts][groups.codes]
+    return bool((X[first_rows] != X).sum() > 0)  # X may be sparse
+
+
+def _fitted(name: str) -> property:
+    """Return a property: an attribute of the chosen model."""
+    return property(
+        lambda self: getattr(self.best_estimator_, name),
+        doc=f"`{name}` of the chosen model.",
+    )
+
+
+def _of_chosen(name: str) -> Any:
+    """Return a method that calls the one of the chosen model, if the estimator has it."""
+
+    @available_if(lambda self: hasattr(self._plain(), name))
+    @wraps(getattr(RankingPursuit, name))
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(*args, **kwargs)
+
+    return method
+
+
+class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+    """Any estimator of this package, with parameters chosen by cross-validation along its path.
+
+    One path per fold yields the scores of all values of `n_basis`, `ridge`, `alpha`, `nu` or `C`,
+    which takes a fraction of the time of a grid search, and makes the same choice.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator of this package. Parameters that are not searched remain as they are.
+    grid : dict, list of dicts or None, default None
+        Values to try, by the name of the parameter; of a list, each grid. A value of None stands
+        for the default values of a parameter. None: the default values of all parameters that have
+        some: `gamma`, if the kernel has one, and, as far as the estimator has them, `alpha`,
+        `ridge`, `nu`, `C`, `beta`, and every number of functions up to its `n_basis`. Those of
+        gamma are the powers of 4 from 1/64 to 16 times ``1 / (n_features * X.var())`` of the scaled
+        features.
+    scale : bool or "group", default True
+        True: centre the features, except for the chi2 kernels, and divide them by their standard
+        deviation. "group": do so within each group; pass the groups to `predict` too. A precomputed
+        kernel has no features: True leaves it as it is, and "group" is an error.
+    cv : int, splitter or iterable, default 5
+        Number of folds, of whole groups if there are groups; a splitter; or pairs of training and
+        test indices.
+    scoring : str, callable or None, default None
+        Metric to maximise: "pairwise_accuracy", "disagreement", "kendall", "ndcg", "map", "mrr",
+        the last three optionally truncated at rank k, as in ``"ndcg@10"``, "r2",
+        "neg_mean_squared_error", a scorer, or a function of scores, predictions and groups. None:
+        the pairwise accuracy, and for a regression the mean squared error.
+    selection : {"best", "sparsest"}, default "best"
+        The highest mean over the folds, or the sparsest model within one standard error of it.
+    n_jobs : int or None, default None
+        Number of processes for the paths of all grids and folds; None: 1, or that of
+        :func:`joblib.parallel_config`. -1: all processors. Scores do not depend on it.
+    verbose : int, default 0
+        1: print a line for each path.
+
+    Attributes
+    ----------
+    cv_results_ : dict of ndarray
+        For each point of the grids: parameters, and mean, standard deviation and standard error of
+        the scores over the folds.
+    best_params_ : dict
+        The chosen parameters.
+    best_score_ : float
+        Mean score of these parameters over the folds.
+    best_index_ : int
+        Row of these parameters in ``cv_results_``.
+    best_estimator_ : estimator
+        The model with these parameters, fitted to all training data; it scales the features.
+
+    See Also
+    --------
+    RankingPursuitCV : Ranking pursuit with all three dictionaries.
+
+    Notes
+    -----
+    The chosen model's `n_features_in_`, `feature_names_in_`, `n_groups_`, `scaler_`, `basis_`,
+    `coef_` and `X_basis_` are attributes of the search too; `X_basis_` is then in the units of `X`,
+    and so is `coef_` if it holds the weights of features.
+
+    With the dictionary of kernels, held-out points take no part in the model of a fold: neither by
+    their scores nor as centres of basis functions. Other dictionaries, the scaling of the features
+    and the values of gamma are computed from the features of all training points. A fold in which
+    the metric is undefined, since no scores differ, does not count. Of several grids, those with a
+    dictionary without a usable function are left out.
+
+    With scikit-learn 1.9 or later, ``set_callbacks(sklearn.callback.ProgressBar())`` shows the
+    progress of a search. A path is computed by one thread of BLAS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import PathCV, RankRLS
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.normal(size=(100, 2)), np.repeat(np.arange(10), 10)
+    >>> y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=100) + 10 * groups
+    >>> model = PathCV(RankRLS()).fit(X, y, groups)
+    >>> model.best_params_["alpha"], round(model.best_score_, 2)
+    (0.01, 0.92)
+
+    Two kernels, the width of one of which is tried:
+
+    >>> grid = [{"alpha": [0.1, 1.0], "gamma": None}, {"alpha": [1.0], "kernel": ["linear"]}]
+    >>> PathCV(RankRLS(), grid, n_jobs=2).fit(X, y, groups).best_params_["alpha"]
+    0.1
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        "cv": (integer(2), _SPLITS),
+        "scoring": (METRIC_NAME, CALLABLE, NONE),
+        "n_jobs": (number("an integer other than 0", lambda value: value != 0, int), NONE),
+        "verbose": (integer(0), *FLAG),
+    }
+    __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__predict: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
+
+    def __init__(
+        self,
+        estimator: Any,
+        grid: Grid | Sequence[Grid] | None = None,
+        *,
+        scale: bool | str = True,
+        cv: Any = 5,
+        scoring: str | Metric | None = None,
+        selection: Selection = "best",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator, self.grid, self.scale, self.cv = estimator, grid, scale, cv
+        self.scoring, self.selection = scoring, selection
+        self.n_jobs, self.verbose = n_jobs, verbose
+
+    def _plain(self) -> Any:
+        """Return the estimator whose parameters are searched."""
+        return self.estimator
+
+    def _grids(self, n_features: int) -> Any:
+        """Return the grid, or list of grids, to search."""
+        return self.grid
+
+    def __sklearn_tags__(self) -> Tags:
+        return get_tags(self._plain())
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the requests of the search, and those of its estimator.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+        """
+        mapping = MethodMapping()
+        for method in ("fit", "predict", "score"):
+            mapping = mapping.add(caller=method, callee=method)
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._plain(), method_mapping=mapping)
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Choose the parameters by cross-validation, and fit to all points with them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
+        y : array-like of shape (n,)
+            Scores.
+        groups : array-like of shape (n,), optional
+            Label of each point, such as a user or a query. Folds are made of whole groups, and a
+            ranker compares only points with the same label. Without groups, or with one label for
+            all: all points are compared, and folds are made of single points.
+        qid : array-like of shape (n,), optional
+            Another name for `groups`.
+        group : array-like of shape (n_groups,), optional
+            Sizes of consecutive groups, as in LightGBM, instead of `groups`.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the samples in the fits, if the estimator supports them; the scores of the
+            folds are not weighted.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        model = _prepare(self._plain(), self.scale)
+        data = model._check_training(X, y, groups, qid, group, sample_weight, min_samples=2)
+        data = replace(data, X=data.X.astype(np.float64, copy=False))
+        _check_learnable(model, data)
+        several_groups = bool(np.any(data.labels != data.labels[0]))
+        splits = make_splits(self.cv, data.X, data.y, data.labels if several_groups else None)
+        scaled = replace(data, X=model._scale_training(data.X, data.labels))
+        candidates = [
+            candidate
+            for grid in read_grids(model, self._grids(data.X.shape[1]))
+            for candidate in iter_candidates(model, grid, scaled, splits)
+        ]
+        with _task(self, None) as task:
+            self._score_candidates(candidates, scaled, splits, several_groups, task)
+            usable = [candidate for candidate in candidates if candidate.error is None]
+            if not usable:
+                raise candidates[0].error or ValueError()
+            points = [point for candidate in usable for point in candidate.points()]
+            scores = [candidate.scores.reshape(len(splits), -1) for candidate in usable]
+            self.cv_results_ = score_table(points, np.concatenate(scores, axis=1))
+            self.best_index_ = choose_row(self.cv_results_, self.selection)
+            self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+            self.best_params_ = points[self.best_index_]
+            with _task(self, 0, "refit", task):
+                self.best_estimator_ = _like(model, self.best_params_)
+                self.best_estimator_._warn_of_far_values(data.X)
+                self.best_estimator_._fit_scaled(scaled)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if name not in ("estimator", "grid"):
+                check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
+
+    def _metric(self) -> str | Metric:
+        """Return the metric to maximise."""
+        default = "pairwise_accuracy" if self._plain()._ranks else "neg_mean_squared_error"
+        return default if self.scoring is None else self.scoring
+
+    def _score_candidates(
+        self,
+        candidates: list[Candidate],
+        data: TrainingData,
+        splits: list[Split],
+        several_groups: bool,
+        task: Any,
+    ) -> None:
+        """Compute the paths of all candidates and training sets, and the scores of their grids."""
+        scoring, start = self._metric(), time.monotonic()
+        stacked_metric(scoring)  # raises an error if a callable is no metric
+        n_processes = effective_n_jobs(self.n_jobs)
+        n_queued = _QUEUED * n_processes if n_processes > 1 else 1
+        paths = _iter_paths(candidates, data, splits)
+        with Parallel(n_processes, pre_dispatch="all", return_as="generator") as parallel:
+            while queue := list(islice(paths, n_queued)):
+                jobs = []
+                for _, _, place, fold_path in queue:
+                    test = splits[place][1]
+                    labels = data.labels[test] if several_groups else None
+                    jobs.append((*fold_path, data.y[test], labels, scoring))
+                if n_processes > 1:
+                    results = parallel(delayed(_score_fold)(*job) for job in jobs)
+                else:
+                    results = starmap(_score_fold, jobs)
+                for (candidate, gammas, place, _), scores in zip(queue, results, strict=True):
+                    candidate.scores[place, gammas] = scores
+                    with _task(self, 0, "fold", task):
+                        pass
+                    if self.verbose:
+                        shown = [f"{name}={value!r}" for name, value in candidate.fixed.items()]
+                        shown.append(f"fold {place + 1} of {len(splits)}")
+                        elapsed = time.monotonic() - start
+                        print(f"[{type(self).__name__}] {', '.join(shown)}: {elapsed:.1f} s")
+
+    # The chosen model
+
+    n_features_in_ = _fitted("n_features_in_")
+    feature_names_in_ = _fitted("feature_names_in_")
+    n_groups_, scaler_, basis_ = _fitted("n_groups_"), _fitted("scaler_"), _fitted("basis_")
+
+    @property
+    def coef_(self) -> Any:
+        """Coefficients of the chosen model; the weights of features are in the units of `X`."""
+        model = self.best_estimator_
+        scaled = model._in_features and model.scaler_ is not None
+        return model.coef_ / model.scaler_.scale_ if scaled else model.coef_
+
+    @property
+    def X_basis_(self) -> Any:
+        """Points of the chosen functions in the units of `X`."""
+        points, scaler = self.best_estimator_.X_basis_, self.scaler_
+        if points is None or scaler is None:
+            return points
+        views = points if isinstance(points, list) else [points]
+        original = [scaler.inverse_transform(view) if len(view) else view for view in views]
+        return original if isinstance(points, list) else original[0]
+
+    predict = _of_chosen("predict")
+    score = _of_chosen("score")
+    staged_predict = _of_chosen("staged_predict")
+    explain = _of_chosen("explain")
+    summary = available_if(lambda self: hasattr(self._plain(), "summary"))(RankingPursuit.summary)
+    save = KernelEstimator.save
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the score against the number of basis functions, or the weight of the regulariser.
+
+        The line is the mean over the folds with the other parameters as chosen, the band one
+        standard error, and the dot the choice.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: axes of a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return PathDisplay.from_estimator(self, ax=ax).ax_
+
+
+class RankingPursuitCV(PathCV):
+    """Ranking pursuit with dictionary, n_basis, ridge and gamma chosen by cross-validation.
+
+    Parameters
+    ----------
+    n_basis : int or None, default None
+        Maximum number of basis functions; every number up to it is tried. None: at most 100.
+    ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
+        Weights of the penalty to try, as in :class:`RankingPursuit`.
+    dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "auto"
+        The functions to choose from, as in :class:`RankingPursuit`. "auto" tries all three
+        ("pairs" with 2 to 600 features) and keeps the one with the best score; with `gammas`, or a
+        `kernel` other than "rbf", it tries "kernel" only.
+    gammas : list of float or None, default None
+        Values of gamma to try, for the scaled features. None: those of :class:`PathCV`.
+    fitting, group_weight, n_candidates, random_state : optional
+        The method, as in :class:`RankingPursuit`.
+    kernel, degree, coef0, kernel_params : optional
+        The kernel, as in :class:`RankingPursuit`.
+    scale, cv, scoring, selection, n_jobs, verbose : optional
+        The search, as in :class:`PathCV`.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, best_estimator_
+        The search, as in :class:`PathCV`.
+
+    See Also
+    --------
+    PathCV : The same for every method and parameter.
+    RankingPursuit : The same with given parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankpursuit import RankingPursuitCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.normal(size=(200, 2)), np.repeat(np.arange(20), 10)
+    >>> y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=200) + 10 * groups
+    >>> model = RankingPursuitCV(n_basis=30, selection="sparsest").fit(X, y, groups)
+    >>> model.best_params_["n_basis"], round(model.best_score_, 2)
+    (3, 0.93)
+
+    The whole grid, as a table, and its best score with each dictionary:
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(model.cv_results_)
+    >>> table.groupby("param_dictionary").mean_test_score.max().round(2).to_dict()
+    {'additive': 0.93, 'kernel': 0.94, 'pairs': 0.93}
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        **PathCV._constraints,
+        "n_basis": (integer(1), NONE),
+        "dictionary": (choice("auto"), *PARAMETERS["dictionary"]),
+    }
+
+    def __init__(
+        self,
+        n_basis: int | None = None,
+        *,
+        ridges: Numbers = PENALTIES,
+        fitting: Fitting = "backfit",
+        group_weight: GroupWeights = "equal",
+        dictionary: Any = "auto",
+        n_candidates: int | None = 1000,
+        kernel: Kernel = "rbf",
+        gammas: Numbers | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        scale: bool | str = True,
+        cv: Any = 5,
+        scoring: str | Metric = "pairwise_accuracy",
+        selection: Selection = "best",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ) -> None:
+        for name, value in locals().items():
+            if name != "self":
+                setattr(self, name, value)
+
+    def _is_auto(self) -> bool:
+        return isinstance(self.dictionary, str) and self.dictionary == "auto"
+
+    def _plain(self) -> RankingPursuit:
+        names = RankingPursuit().get_params().keys() & self.get_params(deep=False).keys()
+        options = {name: getattr(self, name) for name in names - {"scale"}}
+        if self._is_auto():
+            options["dictionary"] = "kernel"
+        return RankingPursuit(**options)
+
+    def _grids(self, n_features: int) -> list[dict[str, Any]]:
+        grid = {"ridge": self.ridges, "n_basis": None}
+        with_gamma = {"gamma": self.gammas, **grid}
+        plain = self._plain()
+        if not self._is_auto() or self.gammas is not None or plain.kernel != "rbf":
+            return [with_gamma if self.gammas is not None or plain._has_gamma() else grid]
+        others = ["additive", *(["pairs"] if 1 < n_features <= MAX_FACTORS else [])]
+        return [
+            {"dictionary": ["kernel"], **with_gamma},
+            *({"dictionary": [name], **grid} for name in others),
+        ]
