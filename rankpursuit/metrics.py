@@ -506,7 +506,7 @@ def _tied_pairs(*values: Array) -> Array:
 
 
 def _dense_ranks(scores: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return the ranks of scores (b, m) among the distinct ones of their row, from 0 for the lowest.
+    """Return the ranks of scores (b, m) among the distinct ones of their row, from 0 upwards.
 
     Also return the number of pairs of each row, (b,), whose scores differ.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,7 +176,8 @@ def batch_by_size(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
 def first_duplicate_index(rows: Array) -> NDArray[np.intp]:
     """Return, for each row, the first row that equals it."""
     content = np.ascontiguousarray(rows) + 0.0  # -0.0 equals 0.0
-    keys = content.view(np.dtype((np.void, content.itemsize * content.shape[1]))).ravel().tolist()
+    as_bytes = np.dtype((np.void, content.itemsize * content.shape[1]))
+    keys: list[Any] = content.view(as_bytes).ravel().tolist()
     first: dict[bytes, int] = {}
     return np.array([first.setdefault(key, row) for row, key in enumerate(keys)], dtype=np.intp)
 

@@ -415,8 +415,9 @@ class _Systems:
 def _step(
     problems: _Problems, points: _Points, bounds: Array, minimum: Array, C: float
 ) -> tuple[_Points, Array]:
-    """Go to the minimum of a Newton step, or half of the way, a quarter, ... until the objective
-    falls; also return the new bounds.
+    """Take a Newton step to a minimum, halved until the objective falls.
+
+    Also return the new bounds.
     """
     start = points.coefficients
     direction = minimum - start
