@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -170,6 +169,7 @@ METRICS: dict[str, Metric] = {}
 """Every metric by its name."""
 ESTIMATORS: dict[str, tuple[Any, str | None]] = {}
 """Class of each estimator that a plug-in registered, and the plug-in, by dotted name."""
+_AXES_OF_PLUGINS: dict[str, Axis] = {}
 _loading: str | None = None  # name of the plug-in being executed
 UNLOADED_PLUGIN = "missing"  # stands for a plug-in that is not loaded
 
@@ -205,6 +205,8 @@ def _add(
     if taken and (_loading is None or taken.plugin != _loading):
         raise ValueError(f"the name {name} is taken by {taken.plugin or 'rankpursuit'}")
     registry[name] = kind(name, function, **attributes, plugin=_loading)
+    further = attributes.get("axes", ())
+    _AXES_OF_PLUGINS.update({axis.key: axis for axis in further if axis.key not in AXES})
     return function
 
 
@@ -243,8 +245,7 @@ def grid_axes(options: MethodOptions, widths: tuple[float, ...]) -> dict[str, Gr
 
 def find_axis(key: str) -> Axis:
     """Return the axis with a key; a new one for a parameter of an estimator."""
-    axes = chain(AXES.values(), *(method.axes for method in METHODS.values()))
-    return next((axis for axis in axes if axis.key == key), Axis(key))
+    return AXES.get(key) or _AXES_OF_PLUGINS.get(key) or Axis(key)
 
 
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:

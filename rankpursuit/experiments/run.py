@@ -42,6 +42,7 @@ from rankpursuit.writing import remove_leftovers, write_atomically
 # Jester, one and a half on MovieLens.
 CHUNK = 10
 ROLES: tuple[Role, ...] = ("holdout", "test")
+_WORK: dict[Role, int] = {"holdout": 5, "test": 1}  # whole grids, or one point of each
 
 
 @dataclass(frozen=True)
@@ -292,17 +293,16 @@ def execute(
     run: Run, store: Store, tally: Tally, stream: IO[str] | None, evaluate: Evaluate
 ) -> list[str]:
     """Evaluate units that are missing in the store; return a line for every failure."""
-    n_users, n_done = 0, 0
-    for unit in run.plan.all():
-        n_users += len(unit.users)
-        n_done += len(unit.users) * all(store.has(unit, label) for label in run.labels)
+    work = _work(run)
+    done = [unit for unit in work if all(store.has(unit, label) for label in run.labels)]
+    n_users, n_done = (sum(len(unit.users) for unit in units) for units in (work, done))
     failures: list[str] = []
     with tqdm(
         desc=run.experiment.name,
-        total=n_users,
-        initial=n_done,
-        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} users "
-        "[{elapsed}, {remaining} left]",
+        total=sum(work.values()),
+        initial=sum(work[unit] for unit in done),
+        unit=f"{n_done:,}/{n_users:,} users",
+        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {unit} [{elapsed}, {remaining} left]",
         file=stream,
         disable=stream is None or n_done == n_users,
         mininterval=0.2 if stream is not None and stream.isatty() else 15,
@@ -314,11 +314,22 @@ def execute(
             for result in evaluate(run.experiment, jobs):
                 store.save(result)
                 unit = result.unit
-                bar.update(len(unit.users))
+                n_done += len(unit.users)
+                bar.unit = f"{n_done:,}/{n_users:,} users"
+                bar.update(work[unit])
                 where = f"group {group_name(unit.cell.group)}, repeat {unit.cell.repeat + 1}"
                 for label, reason in result.failures.items():
                     failures.append(f"{label} failed, {where}, {unit.role} {reason}")
     return failures
+
+
+def _work(run: Run) -> dict[Unit, int]:
+    """Return the time that each unit takes, roughly and in no unit, to tell how much is left."""
+    counts = ratings_of(run.experiment.data).counts
+    return {
+        unit: int(np.square(counts[list(unit.users)]).sum()) * _WORK[unit.role]
+        for unit in run.plan.all()
+    }
 
 
 def _jobs(run: Run, store: Store, tally: Tally, number: int) -> Iterator[Job]:
@@ -456,22 +467,29 @@ TIMED_USERS = 6  # per group and role
 def estimate(run: Run) -> float:
     """Estimate the seconds that a run takes with one worker, from a few users per group."""
     experiment, plan = run.experiment, run.plan
+    counts = ratings_of(experiment.data).counts
     total = 0.0
     for cell in [cell for cell in plan.cells if cell.repeat == plan.repeats[0]]:
         choices: dict[str, dict[str, Choice]] = {}
         for role in ROLES:
             if not (units := plan.units[cell, role]):
                 continue
-            # Units are sorted by the number of ratings of their users.
-            quartiles = units[len(units) // 4], units[3 * len(units) // 4]
-            few = tuple(user for unit in quartiles for user in unit.users[: TIMED_USERS // 2])
-            unit = replace(units[0], users=few)
-            evaluate_unit(experiment, replace(unit, users=few[:1]), run.labels, choices)  # warm up
-            begun = time.perf_counter()
-            results = evaluate_unit(experiment, unit, run.labels, choices).results
-            seconds = (time.perf_counter() - begun) / len(few)
-            total += seconds * len(plan.repeats) * sum(len(unit.users) for unit in units)
+            # Users by number of ratings, from the fewest to the most: time grows faster than that.
+            users = [user for unit in units for user in unit.users]
+            places = np.unique(np.linspace(0, len(users) - 1, TIMED_USERS).round().astype(int))
+            timed = [replace(units[0], users=(users[place],)) for place in places]
+            evaluate_unit(experiment, timed[0], run.labels, choices)  # warm up
+            seconds, sums = [], dict[str, dict[str, Any]]()
+            for unit in timed:
+                begun = time.perf_counter()
+                results = evaluate_unit(experiment, unit, run.labels, choices).results
+                seconds.append(time.perf_counter() - begun)
+                for label, result in results.items():
+                    for metric, errors in result.sums.items():
+                        of_label = sums.setdefault(label, {})
+                        of_label[metric] = of_label.get(metric, 0.0) + errors
+            sizes = counts[[users[place] for place in places]]
+            total += len(plan.repeats) * float(np.interp(counts[users], sizes, seconds).sum())
             if role == "holdout":
-                sums = {label: result.sums for label, result in results.items()}
                 choices = choose_parameters(experiment, sums)
     return total
