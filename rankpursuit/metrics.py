@@ -150,12 +150,12 @@ def kendall_tau(
         NaN if all groups are skipped.
     """
 
-    def taus(own: Array, stack: Array) -> tuple[Array, Flags]:
-        untied = _untied_pairs(own)
+    def taus(group_scores: Array, stack: Array) -> tuple[Array, Flags]:
+        untied = _untied_pairs(group_scores)
         possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
-        found, surplus = np.zeros_like(possible), _concordance(own, stack)
-        np.divide(surplus, possible, out=found, where=possible > 0.0)
-        return found, untied > 0
+        tau, surplus = np.zeros_like(possible), _concordance(group_scores, stack)
+        np.divide(surplus, possible, out=tau, where=possible > 0.0)
+        return tau, untied > 0
 
     return _mean_over_groups(taus, scores, predictions, groups, empty)
 
@@ -389,18 +389,22 @@ def _rows_and_stack(
     """Return scores as (b, m), predictions as (b, g, m), and the shape of the result."""
     scores = np.asarray(scores, dtype=np.float64)
     predictions = np.asarray(predictions, dtype=np.float64)
-    own = scores.shape[:-1]  # (b,), or () if all predictions share the scores
-    first, last = predictions.shape[: len(own)], predictions.shape[-1:]
-    fits = (first, last) == (own, scores.shape[-1:]) and predictions.ndim > len(own)
+    n_rows = scores.shape[:-1]  # (b,), or () if all predictions share the scores
+    first, last = predictions.shape[: len(n_rows)], predictions.shape[-1:]
+    fits = (first, last) == (n_rows, scores.shape[-1:]) and predictions.ndim > len(n_rows)
     if not fits or scores.ndim not in (1, 2):
-        shape = f"({own[0]}, ..., {scores.shape[1]})" if len(own) == 1 else f"(..., {scores.size})"
+        shape = (
+            f"({n_rows[0]}, ..., {scores.shape[1]})"
+            if len(n_rows) == 1
+            else f"(..., {scores.size})"
+        )
         raise ValueError(
             f"predictions: expected shape {shape}, one value per score; got shape "
             f"{predictions.shape}"
         )
     if n_bad := np.count_nonzero(~np.isfinite(scores)):
         raise ValueError(f"scores: {n_bad} of {scores.size} are NaN or infinite; drop those points")
-    n_predictions = math.prod(predictions.shape[len(own) : -1])
+    n_predictions = math.prod(predictions.shape[len(n_rows) : -1])
     rows = np.atleast_2d(scores)
     stack = predictions.reshape(len(rows), n_predictions, rows.shape[1])
     return rows, stack, predictions.shape[:-1]
@@ -443,8 +447,8 @@ def _mean_over_groups(
     """
     rows, stack, shape = _rows_and_stack(scores, predictions)
     sums, n_groups = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
-    for own in _groups(groups, rows.shape[1], smallest=smallest):
-        values, rankable = function(rows[:, own], stack[..., own])
+    for members in _groups(groups, rows.shape[1], smallest=smallest):
+        values, rankable = function(rows[:, members], stack[..., members])
         sums += np.where(rankable[:, None], values, 0.0 if empty is None else float(empty))
         n_groups += rankable[:, None] if empty is None else 1
     mean = np.divide(sums, n_groups, out=np.full_like(sums, np.nan), where=n_groups > 0)
@@ -469,8 +473,8 @@ def _concordance(scores: Array, stack: Array, near_ties: bool = False) -> Array:
 
 def _signs(values: Array) -> NDArray[np.int8]:
     """Return the signs of the differences of all values along the last axis, (..., m, m)."""
-    one, other = values[..., :, None], values[..., None, :]
-    return (one > other).view(np.int8) - (one < other).view(np.int8)
+    first, second = values[..., :, None], values[..., None, :]
+    return (first > second).view(np.int8) - (first < second).view(np.int8)
 
 
 def _count_by_sorting(scores: Array, stack: Array) -> Array:

@@ -315,12 +315,12 @@ class Dask:
         self._wait_for_worker()
         with self._scheduler():
             reports = self._client.run(_check_worker, data, environment, on_error="return")
-            found = {f"worker {address}": x for address, x in sorted(reports.items())}
+            answers = {f"worker {address}": x for address, x in sorted(reports.items())}
             try:  # the scheduler must import the package to unpickle jobs
                 self._client.run_on_scheduler(blas)
             except ImportError as error:
-                found["the scheduler"] = error
-        if problems := [f"{who}: {x}" for who, x in found.items() if isinstance(x, Exception)]:
+                answers["the scheduler"] = error
+        if problems := [f"{who}: {x}" for who, x in answers.items() if isinstance(x, Exception)]:
             remedy = (
                 f"install 'rankpursuit[dask]=={environment[0][1]}' there, with the versions of "
                 "this machine; set OPENBLAS_CORETYPE to the same value on all machines; copy "

@@ -247,12 +247,12 @@ def _semi_supervised(
         points = view_points(problem, n_views, n_dictionary, split_loss=split_loss)
         functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
         # The values of one function are contiguous in memory.
-        kernels = [functions[stack[:, None], part].swapaxes(1, 2) for part in points]
+        kernels = [functions[stack[:, None], numbers].swapaxes(1, 2) for numbers in points]
     # Scored points come first; their number is the same in all tasks.
-    own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
+    fitted_points = [numbers[:, : int((numbers[0] < n_scored).sum())] for numbers in points]
     common = all_pairs(agreed.stop - agreed.start)
     views = []
-    for kernel, dictionary, fitted in zip(kernels, points, own, strict=True):
+    for kernel, dictionary, fitted in zip(kernels, points, fitted_points, strict=True):
         # Contiguous by point, so that means over points are summed in a fixed order.
         scored, target = np.ascontiguousarray(kernel[:, :n_scored]), problem.scored_scores
         if options.views == "loss":
@@ -275,7 +275,7 @@ def _semi_supervised(
     values = path.predict_views(new_kernels)
     if options.aggregation == "weighted":
         at_scored = path.predict_views([kernel[:, :n_scored] for kernel in kernels])
-        combined = weighted_mean(values, view_skills(problem, own, at_scored))
+        combined = weighted_mean(values, view_skills(problem, fitted_points, at_scored))
     else:
         combined = AGGREGATIONS[options.aggregation](values)
     return GridPredictions(combined, path.n_basis, n_dictionary)
@@ -336,8 +336,8 @@ def _linear_rank_rls(
     scored = problem.features[:, : problem.n_scored]
     points = problem.features * (scored != scored[:, :1]).any(axis=1, keepdims=True)
     kernel = points @ points[:, : problem.n_scored].swapaxes(1, 2)
-    found = _least_squares(replace(problem, kernel=kernel), options, rows)
-    for own, values in zip(points, found.values, strict=True):
-        values[:] = values[..., first_duplicate_index(own[rows])]
+    predictions = _least_squares(replace(problem, kernel=kernel), options, rows)
+    for task_points, values in zip(points, predictions.values, strict=True):
+        values[:] = values[..., first_duplicate_index(task_points[rows])]
     n_basis = min(problem.n_scored, problem.features.shape[2])
-    return replace(found, n_basis=np.array(n_basis))
+    return replace(predictions, n_basis=np.array(n_basis))

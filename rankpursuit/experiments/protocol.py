@@ -154,11 +154,11 @@ class Task:
         return [
             replace(
                 self,
-                train=np.setdiff1d(self.train, part),
-                test=np.sort(part),
-                scored=np.setdiff1d(self.scored, part),
+                train=np.setdiff1d(self.train, tested),
+                test=np.sort(tested),
+                scored=np.setdiff1d(self.scored, tested),
             )
-            for part in parts
+            for tested in parts
         ]
 
 
@@ -380,6 +380,6 @@ def fitting_sizes(counts: NDArray[np.int64], protocol: Protocol) -> dict[str, An
             sizes[key] = size - size % 5 if 20 < size < given[key] else size
         fitted = protocol.model_copy(update=sizes)
         if not too_few_users(counts, fitted, groups):
-            found = fitted.model_dump(mode="json")
-            return {key: found[key] for key in sizes if found[key] != given[key]}
+            changed = fitted.model_dump(mode="json")
+            return {key: changed[key] for key in sizes if changed[key] != given[key]}
     return None

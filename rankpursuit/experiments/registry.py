@@ -78,7 +78,7 @@ class MethodOptions(Section):
         return self.model_copy(update={key: (value,) for key, value in point.items()})
 
     @property
-    def sized_by(self) -> str | None:
+    def n_basis_from(self) -> str | None:
         """Label of another algorithm that determines the size of the model, if any."""
         return getattr(self, "size_from", None)
 
@@ -253,16 +253,16 @@ def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 
     For a method without a width, the problem must have one width only.
     """
-    found = METHODS[options.method].predict_grid(problem, options, rows)
-    if not isinstance(found, GridPredictions):
+    predictions = METHODS[options.method].predict_grid(problem, options, rows)
+    if not isinstance(predictions, GridPredictions):
         n_scored = problem.n_scored
-        found = GridPredictions(np.asarray(found), np.array(n_scored), n_scored)
+        predictions = GridPredictions(np.asarray(predictions), np.array(n_scored), n_scored)
     n_rows = len(range(*rows.indices(problem.scores.shape[1])))
     expected = (len(problem.kernel), *map(len, options.grid().values()), n_rows)
-    if found.values.shape != expected:
-        shape = f"predictions of shape {found.values.shape}, expected {expected}"
+    if predictions.values.shape != expected:
+        shape = f"predictions of shape {predictions.values.shape}, expected {expected}"
         raise ValueError(f"{options.method}: {shape}")
-    return found
+    return predictions
 
 
 # Metrics

@@ -350,12 +350,12 @@ def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
 
     Experiments that differ only in name, repeats, metrics and algorithms have the same tasks.
     """
-    own = {"name", "table", "repeats", "metrics", "algorithms"}
+    may_differ = {"name", "table", "repeats", "metrics", "algorithms"}
     return (
         other.algorithms.get(label) == ours.algorithms[label]
         and not ours.has_joint_choices
         and set(ours.metrics) <= set(other.metrics)
-        and other.model_dump(exclude=own) == ours.model_dump(exclude=own)
+        and other.model_dump(exclude=may_differ) == ours.model_dump(exclude=may_differ)
     )
 
 
@@ -369,8 +369,8 @@ def _copy_results(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
     with Store(folder.store, other.identity()) as source:
         for unit in run.plan.all():
             missing = [label for label in labels if not store.has(unit, label)]
-            found = {label: result for label in missing if (result := source.load(unit, label))}
-            copied += [UnitResult(unit, found, {})] if found else []
+            results = {label: result for label in missing if (result := source.load(unit, label))}
+            copied += [UnitResult(unit, results, {})] if results else []
     store.save(*copied)
     return sum(len(result.unit.users) for result in copied)
 
@@ -450,9 +450,9 @@ def _tables(tally: Tally) -> tuple[list[Row], ...]:
                         continue
                     point: list[Any] = list(choice.index)
                     point[number : number + 1] = [slice(None)]
-                    found = holdout.sums[metric][tuple(point)] if holdout else none
+                    chosen = holdout.sums[metric][tuple(point)] if holdout else none
                     tried = test.sums[metric] if has_test else none
-                    for value, x, y in zip(values, found, tried, strict=True):
+                    for value, x, y in zip(values, chosen, tried, strict=True):
                         place = {"metric": metric, "axis": find_axis(axis).column, "value": value}
                         curves.append(key | place | {"holdout_error": x, "test_error": y})
             for role, result in zip(ROLES, (holdout, test), strict=True):

@@ -58,7 +58,7 @@ def split_points(
 ) -> list[Indices]:
     """Split the scored and the unscored points at random and evenly; return sorted indices."""
     shuffled = np.concatenate(
-        [generator.permutation(np.flatnonzero(part)) for part in (scored, ~scored)]
+        [generator.permutation(np.flatnonzero(of_kind)) for of_kind in (scored, ~scored)]
     )
     return [np.sort(shuffled[view::n_views]) for view in range(n_views)]
 
@@ -79,7 +79,7 @@ def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     weights = np.maximum(skills, 0.0)
     weights = np.where(weights.sum(axis=0) > 0, weights, 1.0)
     weights /= weights.sum(axis=0)
-    return sum(w[..., None] * part for w, part in zip(weights, values, strict=True))
+    return sum(w[..., None] * view_values for w, view_values in zip(weights, values, strict=True))
 
 
 def _mean_rank(values: Sequence[Array]) -> Array:
@@ -138,8 +138,8 @@ class CoregularisedPath:
         `kernel`, (w, m, N), has the values of the view's dictionary functions at m points; every
         b / w paths next to each other share them.
         """
-        own = slice(view, None, self.selected.shape[3])
-        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
+        of_view = slice(view, None, self.selected.shape[3])
+        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], of_view)
 
     def predict_mean(self, kernels: Sequence[Array], steps: Indices) -> Array:
         """Return the mean predictions (b, k, s, m) of all views for some prefixes.
@@ -153,7 +153,7 @@ class CoregularisedPath:
         mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
         return mean / len(kernels)
 
-    def _staged(self, functions: Array, selected: Indices, part: slice) -> Array:
+    def _staged(self, functions: Array, selected: Indices, which: slice) -> Array:
         """Return the values (b, k, P, m) of part of the chosen functions for every prefix."""
         # Summed term by term, so that points where the functions are equal have equal values.
         n_paths = len(selected)
@@ -161,9 +161,9 @@ class CoregularisedPath:
         terms = functions[dictionaries[:, None, None], selected]
         weights = self.weights[..., None]
         if self.directions is None:
-            terms *= weights[:, :, part]
+            terms *= weights[:, :, which]
         else:
-            directions = self.directions[:, :, part]
+            directions = self.directions[:, :, which]
             terms = np.matmul(directions.swapaxes(2, 3), terms)
             terms *= weights
         n_steps, n_points = self.selected.shape[2], terms.shape[3]
@@ -511,8 +511,10 @@ class _PairSearch:
         for start in range(0, n_rows, step):
             rows = slice(start, min(start + step, n_rows))
             rho, factor = self._rho[rows, :n_columns], self._factor[rows, :n_columns]
-            part = _second_part(rho, factor, first[rows, None], second, work[: n_rows - start])
-            np.fmax.reduce(part, axis=1, out=gain[rows])
+            second_gain = _second_part(
+                rho, factor, first[rows, None], second, work[: n_rows - start]
+            )
+            np.fmax.reduce(second_gain, axis=1, out=gain[rows])
         squares = np.square(first)
         gain += squares
         least = least_tied(np.fmax.reduce(gain, axis=0))
@@ -521,8 +523,8 @@ class _PairSearch:
         self._row = i * self._rho[0].size + self._problems
         row = self._row + self._along_row[:n_columns]
         rho, factor = self._rho.take(row), self._factor.take(row)
-        part = _second_part(rho, factor, first.take(in_first), second, np.empty_like(second))
-        j = _first_place(part >= least - squares.take(in_first), self._places[1])
+        second_gain = _second_part(rho, factor, first.take(in_first), second, np.empty_like(second))
+        j = _first_place(second_gain >= least - squares.take(in_first), self._places[1])
         self._found = [in_first, j * n_problems + self._problems]
 
 

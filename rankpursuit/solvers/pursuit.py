@@ -646,7 +646,7 @@ def sum_rows(
     if not preferences.can_block:
         raise TypeError(f"rows with {type(preferences).__name__} cannot be split into blocks")
     shape = (1, n_candidates)
-    found = GramSums(np.zeros((*shape, n_candidates)), np.zeros(shape), 0.0, len(scores))
+    sums = GramSums(np.zeros((*shape, n_candidates)), np.zeros(shape), 0.0, len(scores))
     n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
     buffer = np.empty((min(n_rows, len(scores)), n_candidates))
 
@@ -659,14 +659,14 @@ def sum_rows(
         gram = rows.T @ rows
         if weight != 1.0:
             gram *= weight
-        found.gram[0] += gram
-        found.products[0] += weight * (target @ rows)
-        found.square += weight * float(target @ target)
+        sums.gram[0] += gram
+        sums.products[0] += weight * (target @ rows)
+        sums.square += weight * float(target @ target)
 
     if groups is None:
         for rows in _steps(0, len(scores), n_rows):
             add(*values_at(rows))
-        return found
+        return sums
     in_order = np.array_equal(groups.order, np.arange(len(scores)))
     scale = (1.0 - beta) * groups.scale
     for run, members in _runs_of_groups(groups.sizes, n_rows):
@@ -685,7 +685,7 @@ def sum_rows(
             add(values, target)
         if pieces:
             add(*_between(pieces), float(scale[members.start]))
-    return found
+    return sums
 
 
 def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
@@ -696,7 +696,7 @@ def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
 def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
     """Return rows whose Gram matrix is that of the pieces' means around their common mean."""
     counts, values, target = (
-        np.array(part, dtype=np.float64) for part in zip(*pieces, strict=True)
+        np.array(column, dtype=np.float64) for column in zip(*pieces, strict=True)
     )
     fractions, roots = counts / counts.sum(), np.sqrt(counts)
     return roots[:, None] * (values - fractions @ values), roots * (target - fractions @ target)
@@ -718,15 +718,15 @@ def _centre_groups(x: Array, sizes: Indices, scales: Array) -> None:
     # Subtracting the group's first row makes constants exactly zero, and a large common offset
     # loses no digits.
     for rows, groups in _runs_of_groups(sizes, max(1, _CACHED_ENTRIES // max(1, x.shape[1]))):
-        part, lengths = x[rows], sizes[groups]
+        values, lengths = x[rows], sizes[groups]
         if len(lengths) == 1:
-            part -= part[0].copy()
-            part -= part.sum(axis=0) / len(part)
-            part *= scales[groups.start]
+            values -= values[0].copy()
+            values -= values.sum(axis=0) / len(values)
+            values *= scales[groups.start]
             continue
         starts = np.cumsum(lengths) - lengths
-        part -= np.repeat(part[starts], lengths, axis=0)
-        means = np.add.reduceat(part, starts, axis=0)
+        values -= np.repeat(values[starts], lengths, axis=0)
+        means = np.add.reduceat(values, starts, axis=0)
         means /= lengths[:, None]
-        part -= np.repeat(means, lengths, axis=0)
-        part *= np.repeat(scales[groups], lengths)[:, None]
+        values -= np.repeat(means, lengths, axis=0)
+        values *= np.repeat(scales[groups], lengths)[:, None]

@@ -315,8 +315,8 @@ class _Points(NamedTuple):
         return _Points(coefficients[which], active[which], sums[which])
 
     def put(self, which: Index, points: _Points) -> None:
-        for part, new in zip(self, points, strict=True):
-            part[which] = new
+        for stored, new in zip(self, points, strict=True):
+            stored[which] = new
 
     def bounds(self, C: float) -> Array:
         """Return the objective and that of the dual variables ``2C w_ij t_ij``, shape (b, 2)."""
