@@ -12,7 +12,7 @@ UNLOCKED := $(BIN)/python -m pip freeze | grep -ivxFf - requirements.lock | grep
 	echo 'The reference was made with these versions, others are installed: last digits may differ.' || true
 FEATURES := user-20 user-50 user-100 user-300 set-20 set-50 set-100 set-300 items-300
 
-.PHONY: help run test test-lowest data paper inferred inference interpretations by-user ablations tables check check-full report bench docs \
+.PHONY: help run test test-all test-lowest data paper inferred inference interpretations by-user ablations tables check check-full report bench docs \
 	lint format wheel release-check clean
 
 help:  ## list the targets
@@ -64,7 +64,10 @@ by-user: $(READY)  ## the inferred set-up with parameters chosen for each user; 
 ablations: $(READY)  ## what is behind the claims that fail; resumable
 	$(BIN)/python scripts/study.py ablations
 
-test: $(DEV)  ## set up and run the tests
+test: $(DEV)  ## set up and run the tests, without hostile input and the browser
+	$(BIN)/python -m pytest -n auto -m 'not fuzz and not browser'
+
+test-all: $(DEV)  ## run all tests, with hostile input and the report in a browser
 	$(BIN)/python -m pytest -n auto
 
 LOWEST := .venv-lowest
@@ -73,7 +76,7 @@ test-lowest:  ## run the tests with the lowest versions that pyproject.toml allo
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
 		--resolution lowest-direct --editable '.[dev]'
-	$(LOWEST)/bin/python -m pytest -n auto
+	$(LOWEST)/bin/python -m pytest -n auto -m 'not fuzz and not browser'
 
 bench: $(DEV)  ## measure speed and growth against their goals, into results/benchmarks.md
 	$(BIN)/python scripts/bench.py --write

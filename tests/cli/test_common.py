@@ -1,10 +1,9 @@
 import importlib
 
-import click
 import pytest
 from click.testing import CliRunner
 
-from rankpursuit.cli._common import Command, Failure, Group, terminal_width
+from rankpursuit.cli._common import Command, Failure, Group
 from rankpursuit.errors import ClusterError, DataError
 
 
@@ -38,16 +37,6 @@ def test_an_error_that_the_user_can_fix_is_a_line_each_and_status_one(cls, error
 @pytest.mark.parametrize("bug", [ZeroDivisionError("bug"), OSError("no file")])
 def test_a_bug_keeps_its_traceback(bug):
     assert run(Command, bug).exception is bug
-
-
-def test_a_closed_standard_output_is_no_terminal(monkeypatch):
-    monkeypatch.setattr("sys.stdout", None)
-    assert terminal_width() is None
-
-
-def test_wrong_usage_has_status_two():
-    result = CliRunner().invoke(Group("main", commands={"a": click.Command("a")}), ["b"])
-    assert result.exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["check", "data", "report", "run", "tables"])

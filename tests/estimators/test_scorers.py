@@ -10,13 +10,11 @@ from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import make_scorer, mean_absolute_error, mean_squared_error, r2_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from rankpursuit import (
     PathCV,
     RankingPursuit,
     RankRLS,
-    SemiSupervisedRankingPursuit,
     group_scorer,
     groups_from_sizes,
     kendall_scorer,
@@ -49,22 +47,6 @@ def liked():
     return X, y, np.repeat(np.arange(4), 20)
 
 
-def test_a_good_model_of_tied_scores_beats_a_constant(liked):
-    X, y, groups = liked
-    scorer = group_scorer()
-    good = scorer(RankRLS().fit(X, y, groups), X, y, groups=groups)
-    constant = scorer(DummyRegressor().fit(X, y), X, y, groups=groups)
-    assert constant == pytest.approx(0.5)
-    assert good > 0.6
-
-
-def test_model_selection_on_tied_scores_does_not_choose_to_learn_nothing(liked):
-    X, y, _ = liked
-    grid = {"gamma": [1e9, 0.3]}  # so narrow a kernel is zero at all new points
-    search = GridSearchCV(RankRLS(), grid, scoring=group_scorer(grouped=False), cv=4).fit(X, y)
-    assert search.best_params_["gamma"] == 0.3
-
-
 def test_the_score_of_a_ranker_and_its_scorer_are_one_number(liked):
     X, y, groups = liked
     model = RankRLS().fit(X, y, groups)
@@ -95,44 +77,6 @@ def test_the_rule_of_ties_is_that_of_the_metric(liked):
         for ties in ("half", "all", "untied"):
             error = disagreement_error(y, model.predict(X), groups, ties=ties)
             assert group_scorer(ties=ties)(model, X, y, groups=groups) == 1.0 - error
-
-
-def test_unscored_points_are_left_out_of_the_score(liked):
-    X, y, groups = liked
-    model = RankRLS().fit(X, y, groups)
-    hidden = np.where(np.arange(80) % 3 == 0, np.nan, y)
-    scored = ~np.isnan(hidden)
-    expected = group_scorer()(model, X[scored], y[scored], groups=groups[scored])
-    assert group_scorer()(model, X, hidden, groups=groups) == pytest.approx(expected)
-
-
-def test_cross_validation_goes_through_with_unscored_points(liked):
-    X, y, groups = liked
-    hidden = np.where(np.arange(80) % 4 == 0, np.nan, y)
-    model = SemiSupervisedRankingPursuit(n_basis=4, random_state=0)
-    scores = cross_val_score(
-        model.set_fit_request(groups=True),
-        X,
-        hidden,
-        scoring=group_scorer(),
-        params={"groups": groups},
-        error_score="raise",
-    )
-    assert np.isfinite(scores).all()
-
-
-def test_scores_may_be_a_column(liked):
-    X, y, groups = liked
-    model = RankRLS().fit(X, y, groups)
-    flat, column = (group_scorer()(model, X, scores, groups=groups) for scores in (y, y[:, None]))
-    assert flat == column
-
-
-def test_labels_that_do_not_fit_are_refused(liked):
-    X, y, groups = liked
-    model = RankRLS().fit(X, y, groups)
-    with pytest.raises(ValueError, match="groups must have one label for each of the 80 samples"):
-        group_scorer()(model, X, y, groups=groups[1:])
 
 
 def test_sizes_become_labels_and_labels_sizes():
@@ -183,17 +127,6 @@ def test_groups_need_not_be_contiguous_and_may_be_any_labels(data, estimator):
     if "random_state" not in estimator.get_params():
         moved = clone(one).fit(X[order], y[order], words[order])
         np.testing.assert_allclose(moved.predict(X), one.predict(X), atol=1e-2)
-
-
-@pytest.mark.parametrize("estimator", ALL, ids=id_of)
-def test_sizes_in_place_of_labels_are_refused_with_the_remedy(data, estimator):
-    X, y, groups = data
-    sizes = [8, 8, 8, 8, 8]
-    with pytest.raises(ValueError, match=r"got 5: pass sizes .* as group=, .* groups_from_sizes"):
-        clone(estimator).fit(X, y, sizes)
-    expected = clone(estimator).fit(X, y, groups).predict(X)
-    for remedy in ({"group": sizes}, {"groups": groups_from_sizes(sizes)}):
-        np.testing.assert_array_equal(clone(estimator).fit(X, y, **remedy).predict(X), expected)
 
 
 # Metrics of a search, by name and as functions, over stacks of predictions

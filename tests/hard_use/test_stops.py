@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -134,15 +133,3 @@ def test_a_signal_that_is_ignored_stays_ignored():
             os.kill(os.getpid(), signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, own)
-
-
-def test_a_command_can_be_called_from_a_thread(tmp_path):
-    said = []
-    command = importlib.import_module("rankpursuit.cli.tables").main
-    thread = threading.Thread(
-        target=lambda: said.append(CliRunner().invoke(command, [str(tmp_path / "none")]))
-    )
-    thread.start()
-    thread.join()
-    assert said[0].exit_code == 1
-    assert "no such folder of results" in said[0].stderr

@@ -1,6 +1,5 @@
 import itertools
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -77,10 +76,6 @@ def test_six_pairs_are_the_fewest_that_can_be_significant():
     assert signed_rank_p(np.arange(1, MIN_PAIRS + 1)) < 0.05
 
 
-def test_ten_repeats_bound_p_from_below():
-    assert signed_rank_p(np.arange(1, 11)) == pytest.approx(2 / 2**10)
-
-
 def test_an_interval_of_skewed_differences_is_that_of_the_resampled_means():
     low, high = bootstrap_interval([0.0] * 9 + [10.0])
     assert 0.0 <= low < 1.0 < 2.0 < high  # mirrored at the mean it would be -1 to 2
@@ -108,20 +103,6 @@ def test_bootstrap_is_seeded_and_agrees_with_theory():
 def test_bootstrap_of_equal_differences_is_their_mean_without_a_warning(differences):
     mean = np.mean(differences)
     assert bootstrap_interval(differences) == (mean, mean)
-
-
-@pytest.mark.filterwarnings("error")
-def test_bootstrap_interval_lies_among_means_of_resamples():
-    assert bootstrap_interval([1.0, 3.0]) == (1.0, 3.0)
-
-
-def test_bootstrap_of_many_users_keeps_its_memory_bounded():
-    differences = np.random.default_rng(2).normal(size=100_000)
-    tracemalloc.start()
-    bootstrap_interval(differences)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 40e6  # 50 of the resamples at once would take 80 MB
 
 
 @pytest.mark.parametrize("label", ["ranking_pursuit", "rank_svm"])
