@@ -150,8 +150,38 @@ class CoregularisedPath:
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
         starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
         selected = (self.selected + starts).reshape(self.weights.shape)
-        mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
-        return mean / len(kernels)
+        if self.directions is None:
+            sums = self._sums(functions, selected, steps)
+        else:
+            sums = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
+        sums /= len(kernels)
+        return sums
+
+    def _sums(self, functions: Array, selected: Indices, steps: Indices) -> Array:
+        """Return the sums (b, k, s, m) of the functions chosen in some numbers of steps.
+
+        `functions`, (w, N, m), are those of all views. One step of all paths fits into the cache.
+        """
+        (n_paths, n_nus, n_chosen), n_points = selected.shape, functions.shape[2]
+        n_views = self.selected.shape[3]
+        first = np.arange(n_paths) // (n_paths // len(functions)) * functions.shape[1]
+        by_step = n_chosen // n_views, n_views, n_paths * n_nus
+        chosen = np.moveaxis(selected + first[:, None, None], 2, 0).reshape(by_step)
+        weights = np.moveaxis(self.weights, 2, 0).reshape(by_step)[..., None]
+        values = functions.reshape(-1, n_points)
+        terms = np.empty((*by_step[1:], n_points))
+        total = np.zeros(terms.shape[1:])
+        sums = np.empty((len(total), len(steps), n_points))
+        for step in range(int(steps.max(initial=0))):
+            # After the end of a path weights are zero, and any function will do.
+            values.take(chosen[step], axis=0, out=terms, mode="clip")
+            terms *= weights[step]
+            for term in terms[1:]:
+                terms[0] += term
+            total += terms[0]
+            for place in np.flatnonzero(steps == step + 1):
+                sums[:, place] = total
+        return sums.reshape(n_paths, n_nus, len(steps), n_points)
 
     def _staged(self, functions: Array, selected: Indices, which: slice) -> Array:
         """Return the values (b, k, P, m) of part of the chosen functions for every prefix."""
