@@ -1,7 +1,7 @@
 # From a fresh clone: `make run` runs the demo, `make test` the tests; `make help` lists the rest.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
@@ -13,7 +13,7 @@ UNLOCKED := $(BIN)/python -m pip freeze | grep -ivxFf - requirements.lock | grep
 FEATURES := user-20 user-50 user-100 user-300 set-20 set-50 set-100 set-300 items-300
 
 .PHONY: help run test test-all test-lowest data paper inferred inference interpretations by-user ablations tables check check-full report bench docs \
-	lint format wheel release-check clean
+	lint format wheel release-check set-home clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -118,9 +118,17 @@ wheel: $(DEV)  ## build the package, and try it in an empty folder and environme
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python scripts/try_wheel.py dist/*.whl
 
-release-check: wheel  ## check what a release would publish: wheel, sdist, metadata, README
+release-check: wheel  ## check what a release would publish: version, wheel, sdist, metadata, README
 	$(PIP) --quiet twine
 	$(BIN)/python -m twine check --strict dist/*
+	@grep -qF '__version__ = "$(TAG:v%=%)"' rankpursuit/__init__.py || test -z '$(TAG)' || \
+		{ echo 'the tag $(TAG) is not the version of the package'; exit 1; }
+	@! grep -qF github.com/OWNER pyproject.toml || { echo 'before a release: make set-home HOME_URL=https://...'; \
+		test -z '$(TAG)'; }
+
+set-home:  ## set the address of the project in all files: make set-home HOME_URL=https://...
+	@test -n '$(HOME_URL)' || { echo 'HOME_URL=https://... is missing'; exit 1; }
+	git grep -lF https://github.com/OWNER/rankpursuit -- ':!Makefile' ':!tests' | xargs sed -i 's|https://github.com/OWNER/rankpursuit|$(HOME_URL)|g'
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \

@@ -21,6 +21,7 @@ from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
     PENALTIES,
     FoldPath,
+    Grid,
     KernelEstimator,
     RandomState,
     Split,
@@ -267,11 +268,7 @@ class _Pursuit(KernelEstimator):
         return draw_candidates(len(data.y), self.n_candidates, self.random_state)
 
     def _iter_paths(
-        self,
-        data: TrainingData,
-        splits: Sequence[Split],
-        gammas: Sequence[Any],
-        grid: Mapping[str, Sequence[Any]],
+        self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
         if self._uses_dictionary:
             yield from self._iter_function_paths(data, splits, grid)
@@ -287,7 +284,7 @@ class _Pursuit(KernelEstimator):
             yield path, columns[:, test[:, None], kept]
 
     def _iter_sums(
-        self, columns: Array, data: TrainingData, splits: Sequence[Split]
+        self, columns: Array, data: TrainingData, splits: list[Split]
     ) -> Iterator[GramSums]:
         """Yield the Gram matrix of each training set.
 
@@ -308,7 +305,7 @@ class _Pursuit(KernelEstimator):
             yield reduce(add, (grams[number] for number in np.flatnonzero(inside)))
 
     def _iter_function_paths(
-        self, data: TrainingData, splits: Sequence[Split], grid: Mapping[str, Sequence[Any]]
+        self, data: TrainingData, splits: list[Split], grid: Grid
     ) -> Iterator[FoldPath]:
         """Yield the paths over the functions of a dictionary, which have no gamma."""
         dictionary = make_dictionary(self.dictionary).fit(data.X)

@@ -1,3 +1,4 @@
+import re
 import shutil
 from pathlib import Path
 
@@ -31,7 +32,11 @@ def test_every_missing_table_and_claim_is_told_with_status_one(tmp_path):
         assert f"no results in {tmp_path / name}" in result.stdout
     assert "claim jester-fewer-scores-cost: not judged, since results are missing" in result.stdout
     assert result.stdout.endswith("check FAILED\n")
-    assert call(tmp_path, "--only", "jester_supervised", "--only", "jester_crrp").exit_code == 0
+    signed = call(tmp_path, "--only", "jester_supervised", "--only", "jester_crrp", "--sign")
+    assert signed.exit_code == 0
+    *_, outcome, machine, name = signed.stdout.splitlines()
+    assert re.fullmatch(r"- \d{4}-\d\d-\d\d, rankpursuit .*: passed; 42 cells, .*", outcome)
+    assert "Python" in machine and name.startswith("  signed: NAME")
 
 
 def test_distinct_cells_are_counted_once(monkeypatch):

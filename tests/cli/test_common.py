@@ -3,7 +3,7 @@ import importlib
 import pytest
 from click.testing import CliRunner
 
-from rankpursuit.cli._common import Command, Failure, Group
+from rankpursuit.cli._common import Command, Failure, Group, terminal_width
 from rankpursuit.errors import ClusterError, DataError
 
 
@@ -37,6 +37,11 @@ def test_an_error_that_the_user_can_fix_is_a_line_each_and_status_one(cls, error
 @pytest.mark.parametrize("bug", [ZeroDivisionError("bug"), OSError("no file")])
 def test_a_bug_keeps_its_traceback(bug):
     assert run(Command, bug).exception is bug
+
+
+def test_a_closed_standard_output_is_no_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    assert terminal_width() is None
 
 
 @pytest.mark.parametrize("name", ["check", "data", "report", "run", "tables"])

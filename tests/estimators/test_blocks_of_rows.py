@@ -60,8 +60,11 @@ def test_both_forms_of_fit_give_the_same_model(only_sums, estimator, fitting, pa
     assert_same_model(clone(model).fit(X, y, groups), by_rows, 1e-7)
 
 
-@each_pursuit
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("estimator", "dtype"),
+    zip(PURSUITS, (np.float64, np.float32, np.float64), strict=True),
+    ids=id_of,
+)
 def test_a_memory_map_is_never_in_memory_as_a_whole(tmp_path, only_sums, estimator, dtype):
     only_sums(True, 2**18)
     shape = 60_000, 100
@@ -374,6 +377,10 @@ def test_columns_in_another_order_than_the_candidates_are_refused(estimator):
         lambda: model.partial_fit(table, y, groups, candidates=others),
         lambda: model.fit_blocks([(table, y, groups)], candidates=others),
         lambda: model.fit_gram(model.block_gram(table, y, groups, candidates=X[:30]), others),
+        lambda: (
+            model.block_gram(table, y, groups, candidates=X[:30])
+            + model.block_gram(table[["a", "c", "b"]], y, groups + 100, candidates=X[:30])
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             learn()

@@ -29,7 +29,7 @@ ESTIMATORS = [
     SparseRankRLS(random_state=0),
     RankSVM(loss="squared_hinge"),
     KernelMatchingPursuit(kernel="laplacian", gamma="scale"),
-    RankingPursuit(dictionary="pairs", scale=True),
+    RankingPursuit(dictionary="additive", scale=True),
     CombinedRankingRegressionPursuit(n_candidates=20, random_state=0),
     SemiSupervisedRankingPursuit(fitting="backfit", views=["rbf", "linear"]),
     RankingPursuitCV(cv=3, n_basis=3, ridges=[0.1, 1.0]),

@@ -247,6 +247,8 @@ def test_a_code_far_from_the_other_values_of_a_column_is_warned_of_once(estimato
         assert sum("column(s)" in str(warning.message) for warning in warned) == 1
     for robust in ("additive", "auto"):
         RankingPursuitCV(n_basis=3, dictionary=robust, cv=2).fit(X, y)
+    with pytest.warns(UserWarning, match="1 column.*'price'"):
+        RankingPursuit(n_basis=5).fit_blocks([(X, y)])
 
 
 @pytest.mark.filterwarnings("error")

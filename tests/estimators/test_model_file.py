@@ -402,7 +402,7 @@ def test_versions_of_skops_that_call_such_functions_are_refused(tmp_path, monkey
 def test_a_scorer_that_names_the_method_to_call_is_refused(tmp_path):
     X, y, _ = data()
     path, marker = tmp_path / "model", tmp_path / "marker"
-    scorer = get_scorer("r2")
+    scorer = make_scorer(metrics.kendall_tau)
     scorer._response_method = "save"
     model = rankpursuit.RankRLS().fit(X, y)
     model.kernel = partial(scorer, clone(model).fit(X, y), str(marker))

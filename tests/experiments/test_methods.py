@@ -8,6 +8,7 @@ from small_experiment import small_config
 
 import rankpursuit
 from rankpursuit.errors import ConfigError
+from rankpursuit.experiments import evaluate
 from rankpursuit.experiments.config import parse_experiment, ratings_of
 from rankpursuit.experiments.problem import Problem, view_skills
 from rankpursuit.experiments.protocol import build_task, draw_users
@@ -192,6 +193,21 @@ def test_a_kernel_that_is_an_identity_is_1_for_all_equal_points():
     equal = (points[:, None] == points[: problem.n_train]).all(axis=2)
     assert problem.identity.tolist() == [True, False]
     np.testing.assert_array_equal(problem.kernel[0], equal)
+
+
+def test_rounding_does_not_prefer_one_of_two_points_that_are_alike():
+    experiment = parse_experiment(small_config())
+    problem = problem_of(experiment, 0)
+    duplicate_of = problem.duplicate_of.copy()
+    duplicate_of[0, 1] = 0
+    problem = replace(problem, duplicate_of=duplicate_of)
+    spec = experiment.algorithms["rank_rls"]
+    grid = evaluate._predictions(experiment, spec, problem)
+    errors = evaluate._errors(experiment, spec, problem, grid, "disagreement")
+    tied = predict_grid(problem, spec, slice(problem.n_train, None)).values
+    tied[..., 1] = tied[..., 0]
+    expected = disagreement_error(problem.scores[0, problem.n_train :], tied, ties="half")
+    np.testing.assert_array_equal(errors, expected)
 
 
 def test_linear_rank_rls_ties_items_that_differ_in_constant_features_alone():

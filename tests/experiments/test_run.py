@@ -143,6 +143,12 @@ def test_the_estimate_is_that_of_users_who_take_longer_the_more_they_rated(monke
     assert 1 / 1.5 < seconds / (counts[every].astype(float) ** 3).sum() < 1.5
 
 
+def test_seconds_do_not_depend_on_the_clock_of_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("time.time", iter(range(10**9, 0, -3600)).__next__)
+    run_small(tmp_path, part=run_of(small_config(), only=["rls"], repeats=1))
+    assert 0 <= json.loads((tmp_path / "provenance.json").read_text())["seconds"] < 600
+
+
 def test_a_failure_names_user_and_algorithm_and_spares_the_others(whole, tmp_path, monkeypatch):
     experiment = parse_experiment(small_config())
     group = experiment.protocol.groups[0]

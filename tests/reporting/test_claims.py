@@ -4,6 +4,7 @@ import pytest
 from made_up import write_results
 
 from rankpursuit.reporting.claims import (
+    REPLICATED,
     RULES,
     judge_claims,
     published_claims,
@@ -11,7 +12,7 @@ from rankpursuit.reporting.claims import (
 )
 from rankpursuit.reporting.results import load_results
 from rankpursuit.reporting.statistics import bootstrap_interval
-from rankpursuit.reporting.tables import claims_table
+from rankpursuit.reporting.tables import artifact_table, claims_table
 
 CRRP = "combined_ranking_regression_pursuit"
 SS = "semi_supervised_ranking_pursuit"
@@ -232,5 +233,18 @@ def test_table_of_claims_has_a_row_for_each_sentence_of_the_paper(tmp_path):
     verdicts = judge_claims([load_results(write_results(tmp_path / "a", table=3))])
     full, brief = claims_table(verdicts, verdicts[0].runs[0]), claims_table(verdicts)
     assert [len(row) for row in full.blocks["the paper says"].values()] == [4] * 4
-    assert [len(row) for row in brief.blocks["the paper says"].values()] == [3] * 4
+    assert [len(row) for row in brief.blocks["the paper says"].values()] == [2] * 4
     assert list(full.blocks["the paper says"]) == [f"Table 3: {one.claim.says}" for one in verdicts]
+
+
+def test_a_reviewer_gets_command_minutes_tolerance_and_outcome_of_each_claim(tmp_path):
+    folder = write_results(tmp_path / "jester_supervised", table=1)
+    (folder / "timings.csv").write_text("seconds\n90\n90\n")
+    table = artifact_table(judge_claims([load_results(folder)]))
+    rows = {name: [x.text for x in cells] for name, cells in table.blocks["the paper says"].items()}
+    sparser = next(row for name, row in rows.items() if "30% sparser" in name)
+    assert sparser[:2] == ["rp-run jester_supervised", "3"]
+    assert sparser[2] == "in the 95% interval of the measured saving"
+    assert {row[3] for row in rows.values()} <= set(REPLICATED.values())
+    two_tables = next(row for name, row in rows.items() if name.startswith("Tables 1 and 2"))
+    assert two_tables[3] == "not attempted"

@@ -77,7 +77,7 @@ def test_all_figures_of_all_metrics_are_drawn(tmp_path):
     metrics = ("disagreement", "squared_error")
     results = load_results(write_run(tmp_path, table=1, metrics=metrics))
     names = [drawn.name for drawn in draw_figures(results)]
-    assert len(names) == len(set(names)) == 6
+    assert len(names) == len(set(names)) == 8
 
 
 def test_errors_that_blow_up_do_not_flatten_the_others(full):

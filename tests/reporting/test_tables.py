@@ -202,7 +202,8 @@ def test_the_best_method_is_tested_against_each_baseline(run):
     table = significance_table(results, "disagreement")
     rows = block(table)
     assert list(rows)[-2:] == ["RankRLS - Mean rating", "RankRLS - Linear RankRLS"]
-    pairs, difference, _, p_value, _ = rows["RankRLS - Mean rating"]
+    pairs, difference, _, effect, p_value, *_ = rows["RankRLS - Mean rating"]
+    assert effect.text == "+1.00"
     assert pairs.text == "10"
     assert difference.numbers["difference"] == pytest.approx(0.409 - 0.35, abs=1e-4)
     assert p_value.numbers["p"] < 0.01
@@ -277,7 +278,8 @@ def test_chosen_parameters_are_medians_and_edges_are_counted(run):
 def test_control_is_the_proposed_method_and_the_sign_is_its_advantage(run):
     table = significance_table(run(table=2, noise=1e-5), "disagreement")
     assert "SS Ranking Pursuit is compared with every other method" in table.notes[0]
-    pairs, difference, _, p_value, corrected = block(table)["SS Ranking Pursuit - RLS"]
+    pairs, difference, _, _, p_value, corrected, narrow = block(table)["SS Ranking Pursuit - RLS"]
+    assert not narrow.best  # 0.03 is not within 0.005
     assert pairs.text == "10"
     assert difference.numbers["difference"] == pytest.approx(0.419 - 0.449)
     assert corrected.best
@@ -333,4 +335,4 @@ def test_a_run_that_chooses_parameters_for_each_user_has_no_table_of_them(run):
     assert "run-errors" in ids
     assert "run-parameters" not in ids
     drawn = [figure.name for figure in draw_figures(results)]
-    assert drawn == ["sparsity-disagreement", "basis-disagreement"]
+    assert drawn == [f"{name}-disagreement" for name in ("sparsity", "ranks", "basis")]

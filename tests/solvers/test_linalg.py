@@ -21,7 +21,8 @@ from rankpursuit.solvers._linalg import GrowingBasis, first_best, solve_shifted,
     ],
 )
 def test_the_first_of_the_highest_gains_is_taken(gain, best):
-    assert first_best(np.array([gain, gain])).tolist() == [best, best]
+    rows = np.array([[*gain, -2.0, -2.0], [-2.0, *gain, -2.0], [-2.0, -2.0, *gain]])
+    assert first_best(rows).tolist() == [best, best + 1, best + 2]
 
 
 def test_a_pursuit_takes_the_first_of_equal_functions_on_any_machine():
