@@ -1,7 +1,5 @@
 """Co-regularised pursuit against the paper's formulas and a dense joint problem."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
