@@ -1,4 +1,6 @@
-"""The scorer for model selection."""
+"""Scorers for scikit-learn, metrics of a search, its table of scores, and the choice."""
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -21,7 +23,7 @@ from rankpursuit import (
     ndcg_scorer,
     sizes_from_groups,
 )
-from rankpursuit.estimators.scoring import stacked_metric
+from rankpursuit.estimators.scoring import choose_row, score_table, stacked_metric
 from rankpursuit.metrics import (
     disagreement_error,
     kendall_tau,
@@ -223,3 +225,40 @@ def test_the_choice_follows_the_metric():
     for scoring, ridge in ((size, 0.1), (lambda *data: -size(*data), 50.0)):
         search = PathCV(RankingPursuit(4), {"ridge": [0.1, 50.0]}, scoring=scoring)
         assert search.fit(X, y, groups).best_params_ == {"ridge": ridge}
+
+
+# The choice from a table of scores
+
+
+def choose(scores, selection, **axes):
+    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    table = score_table(points, np.reshape(scores, (len(scores), -1)).astype(float))
+    return tuple(points[choose_row(table, selection)].values())
+
+
+def spread(means, width):
+    """Three folds with these means, each with the standard error width / sqrt(3)."""
+    return np.array(means) + np.multiply.outer([-1.0, 0.0, 1.0], np.full(np.shape(means), width))
+
+
+def test_the_choice_is_the_best_or_the_simplest_within_one_standard_error():
+    means, sizes = [0.70, 0.785, 0.79, 0.80, 0.795], [1, 2, 3, 4, 5]
+    assert choose(spread(means, 0.0346), "best", n_basis=sizes) == (4,)
+    assert choose(spread(means, 0.0346), "sparsest", n_basis=sizes) == (2,)
+    assert choose(spread(means, 0.0087), "sparsest", n_basis=sizes) == (4,)
+    uneven = [[0.70, 0.80], [0.72, 0.80], [0.95, 0.80]]  # the error that counts is the best one's
+    assert choose(uneven, "sparsest", n_basis=[1, 2]) == (2,)
+    axes = {"gamma": [0.1, 1.0], "ridge": [0.5, 8.0, 2.0], "n_basis": [1, 2]}
+    scores = np.zeros((3, 2, 3, 2))
+    assert choose(scores, "best", **axes) == choose(scores, "sparsest", **axes) == (0.1, 8.0, 1)
+    scores[:, 0] = scores[:, :, 1] = -1.0
+    assert choose(scores, "best", **axes) == (1.0, 2.0, 1)
+    assert choose([[0.3, 0.3 + 1e-16]] * 2, "best", n_basis=[5, 9]) == (5,)  # rounding
+    assert choose([[np.nan] * 2, [0.2, 0.4]], "best", alpha=[1.0, 2.0]) == (2.0,)  # two folds
+    assert choose([[np.nan, 0.1], [0.9, 0.2]], "best", alpha=[1.0, 2.0]) == (2.0,)
+    table = score_table([{"C": 1.0}], np.array([[0.0], [3.0], [6.0]]))
+    assert table["standard_error"] == pytest.approx(3.0 / np.sqrt(3.0))  # that of a mean
+    table = score_table([{"C": 1.0}] * 4, np.array([[1.0, 3.0, 3.0, 2.0]]))
+    assert table["rank_test_score"].tolist() == [4, 1, 1, 3]
+    with pytest.raises(ValueError, match="scoring is undefined in every fold"):
+        choose(np.full((3, 2), np.nan), "best", alpha=[1.0, 2.0])
