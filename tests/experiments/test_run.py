@@ -1,6 +1,8 @@
 import io
 import json
 import platform
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,7 @@ import yaml
 from rp_run import RESULTS
 from small_experiment import run_into, run_of, run_small_experiment, small_config
 
-from rankpursuit.errors import ConfigError, RunError, StoreError
+from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments import backends, evaluate, run_experiment
 from rankpursuit.experiments import run as run_module
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
@@ -414,3 +416,22 @@ class TestProgress:
     def test_nothing_is_shown_of_a_run_that_was_finished(self, tmp_path):
         self.run_on(io.StringIO(), tmp_path)
         assert self.run_on(Terminal(), tmp_path) == []
+
+
+def test_a_group_runs_though_another_has_too_few_users(tmp_path):
+    config = small_config(repeats=1, algorithms={"rls": {"lambda": 1}})
+    config["protocol"]["groups"] = [[15, 30], [59, 60]]
+    with pytest.raises(TooFewUsersError, match="group 59-60 has"):
+        run_of(config)
+    assert run_into(run_of(config, groups=["15-30"]), tmp_path) == []
+    assert set(pd.read_csv(tmp_path / "repeats.csv")["group"]) == {"15-30"}
+
+
+def test_units_that_a_run_lacks_are_computed_next_to_reused_ones(tmp_path):
+    both, one = run_of(shared("disagreement", "squared_error")), run_of(shared("disagreement"))
+    for run, name in ((both, "both"), (one, "apart")):
+        assert run_into(run, tmp_path / name) == []
+    with closing(sqlite3.connect(tmp_path / "both" / "results.sqlite")) as store, store:
+        store.execute("DELETE FROM results WHERE chunk = 1")
+    assert run_into(one, tmp_path / "shared", reusable=[(both, RunFolder(tmp_path / "both"))]) == []
+    assert contents(tmp_path / "shared") == contents(tmp_path / "apart")
