@@ -14,14 +14,15 @@ from small_experiment import run_into, run_of, run_small_experiment, small_confi
 
 from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments import backends, evaluate, run_experiment
+from rankpursuit.experiments import run as run_module
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import (
     choose_parameters,
     evaluate_unit,
 )
 from rankpursuit.experiments.protocol import draw_users
-from rankpursuit.experiments.run import can_reuse, run_session
-from rankpursuit.experiments.store import RunFolder
+from rankpursuit.experiments.run import can_reuse, estimate, run_session
+from rankpursuit.experiments.store import RunFolder, Store
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
@@ -102,10 +103,46 @@ def test_a_run_in_parts_gives_the_bytes_of_one_run(whole, tmp_path):
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
-    monkeypatch.setattr(backends, "_evaluate", None)
+    monkeypatch.setattr(backends, "evaluate_unit", None)
     before = contents(whole)
     assert run_small(whole).was_finished
     assert contents(whole) == before
+
+
+def test_each_result_is_read_and_each_choice_made_once(tmp_path, monkeypatch):
+    loaded, chosen = [], []
+
+    def load(store, unit, label, real=Store.load):
+        loaded.append((unit, label))
+        return real(store, unit, label)
+
+    def choose(experiment, errors):
+        chosen.append(1)
+        return choose_parameters(experiment, errors)
+
+    monkeypatch.setattr(Store, "load", load)
+    monkeypatch.setattr(run_module, "choose_parameters", choose)
+    part = run_of(small_config(), only=["rls", "rank_rls"])
+    run_small(tmp_path, part=part)
+    assert {(unit, label) for unit in part.plan.all() for label in part.labels} <= set(loaded)
+    assert len(loaded) == len(set(loaded))
+    assert len(chosen) == len(part.plan.cells)
+
+
+def test_the_estimate_is_that_of_users_who_take_longer_the_more_they_rated(monkeypatch):
+    run, clock = run_of(small_config()), [0.0]
+    counts = ratings_of(run.experiment.data).counts
+
+    def evaluate(experiment, unit, labels, choices):
+        clock[0] += sum(float(counts[user]) ** 3 for user in unit.users)
+        return evaluate_unit(experiment, unit, ("rls",), choices)
+
+    every = [user for unit in run.plan.all() for user in unit.users]
+    monkeypatch.setattr(run_module, "evaluate_unit", evaluate)
+    monkeypatch.setattr(run_module, "choose_parameters", lambda *_: {"rls": {}})
+    monkeypatch.setattr(run_module.time, "perf_counter", lambda: clock[0])
+    seconds = estimate(run)
+    assert 1 / 1.5 < seconds / (counts[every].astype(float) ** 3).sum() < 1.5
 
 
 def test_seconds_do_not_depend_on_the_clock_of_the_machine(tmp_path, monkeypatch):
