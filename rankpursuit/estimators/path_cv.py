@@ -446,7 +446,8 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     best_index_ : int
         Row of these parameters in ``cv_results_``.
     best_estimator_ : estimator
-        The model with these parameters, fitted to all training data; it scales the features.
+        The model with these parameters, fitted to all training data; it scales the features, and a
+        clone of it does so only if the estimator has a parameter `scale`.
 
     See Also
     --------
