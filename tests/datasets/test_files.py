@@ -244,6 +244,7 @@ def test_a_file_without_a_header_has_numbers_for_columns(tmp_path):
         ({"header": False, "user": "who"}, "user: expected a number from 1"),
         ({"header": True, "item": 2}, "item: expected a name"),
         ({"header": False, "rating": 9}, "no column '9'; its columns are 1, 2, 3"),
+        ({"item": "user"}, "three different columns"),
     ],
 )
 def test_names_and_numbers_of_columns_are_not_mixed_up(options, problem, tmp_path):

@@ -1,7 +1,5 @@
 """Functions and their products, against all products formed and pursued by their rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
