@@ -372,7 +372,7 @@ def test_borda_is_the_mean_number_of_points_below_plus_shared_ties(values):
     below = (values[..., :, None] > values[..., None, :]).sum(axis=-1)
     tied = (values[..., :, None] == values[..., None, :]).sum(axis=-1)
     np.testing.assert_allclose(
-        AGGREGATIONS["borda"](list(values)), (below + (tied + 1) / 2).mean(axis=0)
+        AGGREGATIONS["borda"](list(values[:, None])), (below + (tied + 1) / 2).mean(axis=0)[None]
     )
 
 
