@@ -1,7 +1,5 @@
 """Groups in the forms of other ranking software, weights of samples, and tables of polars."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from all_estimators import ALL, SEARCHES, grouped_data, id_of, made
@@ -13,7 +11,6 @@ from rankpursuit import (
     KernelMatchingPursuit,
     PathCV,
     RankingPursuit,
-    RankingPursuitCV,
     RankRLS,
     RankSVM,
 )
@@ -155,15 +152,3 @@ def test_weights_are_refused_with_a_remedy(data, estimator):
         estimator.fit(X, y, groups, sample_weight=np.ones(40))
     with pytest.raises(TypeError, match=r"unexpected .*argument 'eval_set'"):
         estimator.fit(X, y, groups, eval_set=[(X, y)])
-
-
-def test_names_of_features_come_from_polars(data):
-    polars = pytest.importorskip("polars")
-    X, y, groups = data
-    table = polars.DataFrame(dict(zip("abc", X.T, strict=True)))
-    model = RankingPursuitCV(3, dictionary="additive", cv=3).fit(table, y, groups)
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
-    np.testing.assert_allclose(model.predict(table), model.predict(table))
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(table.rename({"a": "d"}))
-    assert set(model.explain(table[:2])["sample"]) == {0, 1}

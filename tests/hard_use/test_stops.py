@@ -10,7 +10,6 @@ import time
 
 import pytest
 from click.testing import CliRunner
-from made_up import write_results
 from marked import new_mark, still_alive
 from rp_run import contents, run, start, wait_for_store, write_config
 
@@ -104,19 +103,6 @@ def test_a_command_stopped_while_it_loads_says_so_in_one_line(tmp_path, command,
     assert process.returncode == STATUS[number]
     assert errors.startswith("stopped; ")
     assert errors.count("\n") == 1
-
-
-@pytest.mark.parametrize("name", ["report", "tables"])
-def test_ctrl_c_is_told_in_the_process_too(name, tmp_path, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("rankpursuit.reporting.results.load_results", stop)
-    folder = write_results(tmp_path / "one", repeats=2)
-    command = importlib.import_module(f"rankpursuit.cli.{name}").main
-    result = CliRunner().invoke(command, [str(folder)])
-    assert result.exit_code == 130
-    assert result.stderr == "stopped; re-run the same command\n"
 
 
 def test_sigterm_is_an_exception_only_inside():

@@ -87,7 +87,7 @@ def test_summary_comes_first_then_errors_claims_and_runs_in_the_order_of_the_tab
 
 
 def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
-    assert Page(text).tags.count("svg") == 3 * 3  # of three metrics of runs
+    assert Page(text).tags.count("svg") == 3 * 4  # of three metrics of runs
     for title in (
         *("Claims of the paper", "Measured and published errors", "Sparsity", "Chosen parameters"),
         *("Significance tests", "Provenance", "<dt>packages</dt><dd>numpy 2.0</dd>"),
@@ -159,7 +159,7 @@ def test_synthetic_ratings_are_named_in_the_title_the_section_and_every_figure(t
     assert f"{title}</h1>" in text
     assert re.search(r"<h2>drawn, SYNTHETIC ratings", text)
     figures = re.findall(r"<figure.*?</figure>", text, flags=re.DOTALL)
-    assert len(figures) == 3
+    assert len(figures) == 4
     assert all("SYNTHETIC ratings, drawn from a model" in figure for figure in figures)
 
 
@@ -289,29 +289,6 @@ def test_both_set_ups_are_counted_and_what_the_inferred_one_changes_is_said(tmp_
 
 def test_a_changed_run_is_not_called_the_text_s_set_up(jester):
     assert [setup.title for setup in summarise([jester]).setups] == ["These runs"]
-
-
-def test_the_story_says_what_the_fill_of_missing_ratings_changes_on_movielens(tmp_path):
-    def movielens(name, fill, error):
-        config = load_experiment("movielens_supervised", [f"protocol.fill_over={fill}"])
-        folder = write_results(tmp_path / name, table=3, config=config.resolved(), errors=error)
-        return load_results(folder)
-
-    far = dict.fromkeys(published_tables()[3].cells["disagreement"], 0.1)
-    near = {
-        ("disagreement", label, group): error + 0.001
-        for _, label, group, error in published_tables()[3].each_cell()
-    }
-    summary = summarise([movielens("own", "user", far)], [movielens("inferred", "set", near)])
-    assert summary.highlights[0] == (
-        "MovieLens deviates from the paper because of how missing ratings are filled.",
-        "With the reference user's median over all ratings, 0 of 18 errors are within tolerance "
-        "(on average 0.377 lower than published); over the items at hand, training and test items "
-        "apart, 18 of 18 errors are within tolerance (on average 0.001 higher than published).",
-    )
-    assert not any(
-        "fill" in start for start, _ in summarise([movielens("a", "set", {})]).highlights
-    )
 
 
 def test_the_story_says_what_a_baseline_without_learning_gets(tmp_path):
