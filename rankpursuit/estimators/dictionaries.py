@@ -9,6 +9,7 @@ the functions; its `growth` says which ones a path may choose.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple, Self
@@ -406,6 +407,13 @@ def describe_functions(dictionary: Any, which: Indices) -> list[Term]:
 def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the values (n, N) of all functions, not of products, in the precision of `X`."""
     which = np.arange(len(dictionary.terms))
+    needed, room = len(X) * len(which) * X.dtype.itemsize, _memory()
+    if needed > room:
+        raise ValueError(
+            f"the values of {len(which):,} functions at {len(X):,} rows need {needed / 1e9:,.1f} "
+            f"GB, and this machine has {room / 1e9:,.1f} GB: pass a dictionary with fewer steps or "
+            "knots, such as GrownDictionary(steps=3, knots=3), a sample of the groups, or float32"
+        )
     values = np.empty((len(X), len(which)), dtype=X.dtype)
     for rows in gen_batches(len(X), max(1, _BLOCK_ENTRIES // max(1, len(which)))):
         part = np.asarray(X[rows], dtype=np.float64)
@@ -419,6 +427,14 @@ def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.fl
             raise ValueError("columns of a dictionary must return finite values")
         values[rows] = found
     return values
+
+
+def _memory() -> float:
+    """Return the bytes of memory of this machine, infinity if that is unknown."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return np.inf
 
 
 def _knots(scores: Array, number: int) -> list[float]:
