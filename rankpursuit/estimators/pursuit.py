@@ -59,7 +59,13 @@ from rankpursuit.estimators.blocks import (
 )
 from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary
 from rankpursuit.estimators.export import Dialect, to_json, to_python, to_sql
-from rankpursuit.estimators.inspection import explain, importances, summarise
+from rankpursuit.estimators.inspection import (
+    explain,
+    importances,
+    represent,
+    represent_html,
+    summarise,
+)
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
@@ -494,6 +500,8 @@ class _Pursuit(KernelEstimator):
             are zero.
         """
         return to_python(self)
+
+    __repr__, _html_repr = represent, represent_html
 
     # Learning from blocks. Blocks are checked on a copy, so that an invalid one leaves the model
     # unchanged.
