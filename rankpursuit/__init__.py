@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RLS",
-    "AdditiveDictionary",
     "CombinedRankingRegressionPursuit",
     "ContributionsDisplay",
     "FunctionsDisplay",
+    "GrownDictionary",
     "KernelDictionary",
     "KernelMatchingPursuit",
-    "PairDictionary",
     "PathCV",
     "PathDisplay",
     "RankRLS",
@@ -27,7 +26,6 @@ __all__ = [
     "RankingPursuitCV",
     "SemiSupervisedRankingPursuit",
     "SparseRankRLS",
-    "UnionDictionary",
     "group_scorer",
     "groups_from_sizes",
     "kendall_scorer",

@@ -145,9 +145,9 @@ def test_estimators_and_the_runner_call_the_same_grids():
         assert {name for name in names if name.endswith("_grid")} == defined
 
 
-def test_functions_are_chosen_by_the_engine_and_for_views_by_that_of_joint_pursuits():
+def test_functions_are_chosen_by_three_engines_for_kernels_grown_dictionaries_and_views():
     choosing = {x.name for x in INNER_OF["solvers"] if "first_best" in names_from_solvers(x)}
-    assert choosing == {"pursuit.py", "coregularised.py"}
+    assert choosing == {"pursuit.py", "functions.py", "coregularised.py"}
 
 
 def test_the_map_of_contributing_has_every_module_in_the_order_of_its_imports():

@@ -3,12 +3,7 @@
 # ruff: noqa: F401
 
 from rankpursuit.estimators._checks import groups_from_sizes
-from rankpursuit.estimators.dictionaries import (
-    AdditiveDictionary,
-    KernelDictionary,
-    PairDictionary,
-    UnionDictionary,
-)
+from rankpursuit.estimators.dictionaries import GrownDictionary, KernelDictionary
 from rankpursuit.estimators.inspection import (
     ContributionsDisplay,
     FunctionsDisplay,

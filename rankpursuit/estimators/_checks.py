@@ -117,13 +117,13 @@ PARAMETERS: Constraints = {
     "coef0": (number("a finite number", lambda value: True),),
     "degree": (integer(1),),
     "dictionary": (
-        choice("kernel", "additive", "pairs"),
+        choice("kernel", "additive", "pairs", "grown"),
         Constraint(
             "an object with fit, columns and terms",
             lambda value: all(hasattr(type(value), name) for name in ("fit", "columns")),
         ),
     ),
-    "fitting": (choice("basic", "backfit", "prefit"),),
+    "fitting": (choice("basic", "backfit", "prefit"), NONE),
     "gamma": (*POSITIVE, choice("scale"), NONE),
     "gammas": (several(*POSITIVE), NONE),
     "group_weight": (
@@ -144,8 +144,8 @@ PARAMETERS: Constraints = {
         NONE,
     ),
     "repeat": FLAG,
-    "ridge": NOT_NEGATIVE,
-    "ridges": (several(*NOT_NEGATIVE),),
+    "ridge": (*NOT_NEGATIVE, NONE),
+    "ridges": (several(*NOT_NEGATIVE), NONE),
     "scale": (*FLAG, choice("group")),
     "selection": (choice("best", "sparsest"),),
     "shared_basis": FLAG,

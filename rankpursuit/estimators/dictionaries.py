@@ -1,15 +1,16 @@
-"""Dictionaries of functions that a pursuit chooses from: of one feature, of two, and kernels.
+"""Dictionaries of functions that a pursuit chooses from: of one feature, their products, kernels.
 
 A dictionary is fitted to training points, and evaluates its functions at any points. A pursuit
 accepts any object with three members as its `dictionary`: ``fit(X)``; ``columns(X, which)``, which
-returns the values (m, len(which)) of the functions with these indices; and ``terms``, with a
-:class:`Term` for each function. A fourth, ``products``, is optional: an array of shape (m, 2) with
-the two factors of each product; products are numbered after the functions.
+returns the values (m, len(which)) of the functions with these numbers; and ``terms``, with a
+:class:`Term` for each function. :class:`GrownDictionary` has products too, which are numbered after
+the functions; its `growth` says which ones a path may choose.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.utils.validation import validate_data
 from rankpursuit.estimators._base import RandomState, draw_candidates, resolve_gamma
 from rankpursuit.estimators._checks import (
     NONE,
-    PARAMETERS,
+    NOT_NEGATIVE,
     POSITIVE,
     Array,
     Constraint,
@@ -30,24 +31,47 @@ from rankpursuit.estimators._checks import (
     check_parameter,
     evenly,
     integer,
+    number,
     several,
     warn_of_far_values,
 )
 from rankpursuit.kernels import gaussian_stack, squared_distances
-
-MAX_FACTORS = 600
-"""Default maximum number of functions multiplied with each other: about 180,000 products."""
+from rankpursuit.solvers import Growth
 
 _N_LEVELS = 200
 """Quantiles of a feature between which its normal scores are interpolated."""
 _HIGHEST_SCORE = 2.5
 """Largest absolute normal score; more extreme values are clipped."""
 _SAMPLE_ROWS = 50_000
-"""Rows that quantiles, means and deviations are computed from, evenly spread."""
+"""Rows that quantiles and means are computed from, evenly spread."""
 _BLOCK_ENTRIES = 2**21
 """Values of functions computed at a time: 16 MB."""
-_NO_PRODUCTS = np.empty((0, 2), dtype=np.intp)
+_MAX_FACTORS = 600
+"""Maximum number of functions multiplied with each other from the start: 180,000 products. With
+more, only the ranks are multiplied, and with more of these nothing."""
+_MAX_PARENTS = 60
+"""Maximum number of chosen functions whose products are tried."""
 _DTYPES = (np.float64, np.float32)
+_DEGREES = {"additive": 1, "pairs": 2, "grown": 3}
+"""Degrees of dictionaries that have a name."""
+_STEPS = ((30, 31), (60, 15), (np.inf, 7))
+"""Number of features, and the default number of steps per feature up to it."""
+
+
+class _Role(IntEnum):
+    """What functions are used for besides being candidates; the first ones are all of it."""
+
+    rank = 0
+    """Multiplied with each other, and with chosen functions."""
+    factor = 1
+    """The same, unless there are too many of both."""
+    step = 2
+    """Multiplied with chosen functions."""
+    other = 3
+
+
+def _role(function: tuple[Any, ...]) -> int:
+    return function[0]
 
 
 class Term(NamedTuple):
@@ -56,14 +80,15 @@ class Term(NamedTuple):
     Attributes
     ----------
     kind : str
-        "linear", "bump", "kernel" or "constant"; for a product, the kinds of both factors, as in
-        "linear x bump".
+        "rank", "bump", "above", "at most", "level", "kernel" or "constant"; for a product, the
+        kinds of its factors, as in "rank x bump".
     features : tuple of int
         Features that the function depends on.
     centres : tuple of float
-        For each feature, the centre of a bump or kernel; NaN if the function is linear.
+        For each feature, the centre of a bump or kernel, the threshold of a step, or the value of a
+        level; NaN for a rank.
     widths : tuple of float
-        Standard deviations of bumps, in normal scores, or gamma of a kernel; NaN if it is linear.
+        Standard deviations of bumps, in normal scores, or gamma of a kernel; NaN for others.
     """
 
     kind: str
@@ -72,175 +97,192 @@ class Term(NamedTuple):
     widths: tuple[float, ...]
 
 
-class AdditiveDictionary(BaseEstimator):
-    """Functions of one feature: its normal scores, and Gaussian bumps over these.
+class GrownDictionary(BaseEstimator):
+    """Functions of one feature, and products of them that grow along the path of a pursuit.
 
-    The normal score of a value is the standard normal quantile at its rank among the values of the
+    The functions of a feature are its rank, Gaussian bumps over ranks, and steps. The rank of a
+    value is its normal score: the standard normal quantile at its rank among the values of the
     feature. Hence neither units nor outliers matter, and functions do not grow outside the range of
-    the training data. A constant function is used if the scores themselves are fitted, not only
-    their differences.
+    the training data. A feature with two values has a single function, which is 1 at the higher
+    one. A constant function is used if the scores themselves are fitted, not only their
+    differences.
+
+    Products are those of the ranks and a few bumps of two features, and those of a function that
+    was chosen before with the rank, few bumps and all steps of another feature. A product of k
+    functions is chosen only if it lowers the cost by more than the best of as many useless ones.
 
     Parameters
     ----------
+    degree : int, default 3
+        Maximum number of features of a function, from 1 to 3. The names "additive", "pairs" and
+        "grown" stand for the degrees 1, 2 and 3.
+    handicap : float, default 1
+        What a function has to gain: a multiple of what chance gives the best of all useless ones.
     knots : int, default 7
-        Number of bumps per feature and width, at evenly spaced quantiles without duplicates. A
-        feature with two values has none.
+        Number of bumps per feature and width, at evenly spaced quantiles without duplicates.
     widths : sequence of float, default (0.5, 1.0)
         Standard deviations of the bumps, in normal scores.
+    steps : int or None, default None
+        Maximum number of steps per feature, at midpoints between neighbouring values, evenly spaced
+        by quantiles. None: 31 with up to 30 features, 15 with up to 60, and 7 with more.
+    factor_knots : int, default 3
+        Number of bumps per feature, of the largest width, that are factors of products.
 
     Attributes
     ----------
     terms : list of Term
-        Description of each function.
-    products : ndarray of shape (m, 2)
-        Factors of each product. Products are numbered after the functions; here there are none.
+        Description of each function of one feature.
+    growth : Growth
+        Which products a path may choose.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from rankpursuit import AdditiveDictionary
+    >>> from rankpursuit import GrownDictionary
     >>> X = np.linspace(0.0, 3.0, 31).round(1)[:, None]
-    >>> dictionary = AdditiveDictionary(knots=3, widths=[0.5]).fit(X)
+    >>> dictionary = GrownDictionary(knots=2, widths=[0.5], steps=2, factor_knots=0).fit(X)
     >>> [(term.kind, *term.centres) for term in dictionary.terms]
-    [('linear', nan), ('bump', 0.7), ('bump', 1.5), ('bump', 2.3), ('constant',)]
+    [('rank', nan), ('above', 1.05), ('above', 2.05), ('bump', 1.0), ('bump', 2.0), ('constant',)]
     """
 
-    products: Indices = _NO_PRODUCTS
-
-    def __init__(self, knots: int = 7, widths: Sequence[float] = (0.5, 1.0)) -> None:
-        self.knots, self.widths = knots, widths
+    def __init__(
+        self,
+        degree: int = 3,
+        *,
+        handicap: float = 1.0,
+        knots: int = 7,
+        widths: Sequence[float] = (0.5, 1.0),
+        steps: int | None = None,
+        factor_knots: int = 3,
+    ) -> None:
+        self.degree, self.handicap = degree, handicap
+        self.knots, self.widths, self.steps = knots, widths, steps
+        self.factor_knots = factor_knots
 
     def fit(self, X: NDArray[np.floating]) -> Self:
         """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
-        _check(self, knots=[integer(0)], widths=[several(*POSITIVE)])
+        _check(
+            self,
+            degree=[number("an integer from 1 to 3", (1, 2, 3).__contains__, int | np.integer)],
+            handicap=NOT_NEGATIVE,
+            knots=[integer(0)],
+            widths=[several(*POSITIVE)],
+            steps=[integer(0), NONE],
+            factor_knots=[integer(0)],
+        )
         X = validate_data(self, X, dtype=_DTYPES)
         sample = np.asarray(X[evenly(len(X), _SAMPLE_ROWS)], dtype=np.float64)
         n_levels = min(_N_LEVELS, len(sample))
         levels = (np.arange(n_levels) + 0.5) / n_levels
+        self.levels_: dict[int, Array] = {}
         self.scores_ = [_normal_scores(column, levels) for column in sample.T]
         functions = [
-            (number, centre, width)
-            for number, (values, scores) in enumerate(self.scores_)
-            if len(values) > 1
-            for centre, width in self._bumps(scores)
+            function
+            for feature, column in enumerate(sample.T)
+            for function in self._place(feature, np.unique(column), column)
         ]
-        functions.append((-1, np.nan, np.nan))  # the constant
-        features, self.centres_, self.widths_ = np.array(functions).T
-        self.features_ = features.astype(np.intp)
-        self.mean_, self.scale_ = np.zeros(len(features)), np.ones(len(features))
-        values = self._values(sample, np.arange(len(features) - 1))
-        deviation = values.std(axis=0)
-        self.mean_[:-1] = values.mean(axis=0)
-        self.scale_[:-1] = np.where(deviation > 0.0, deviation, 1.0)
+        functions.append((_Role.other, "constant", -1, np.nan, np.nan))
+        roles, kinds, features, centres, widths = zip(*sorted(functions, key=_role), strict=True)
+        self.kinds_, self.features_ = np.array(kinds), np.array(features, dtype=np.intp)
+        self.centres_, self.widths_ = np.array(centres), np.array(widths)
+        sizes = [sum(role <= most for role in roles) for most in (_Role.factor, _Role.rank)]
+        self.n_factors_ = next((size for size in sizes if size <= _MAX_FACTORS), 0)
+        self.n_partners_ = sum(role <= _Role.step for role in roles)
+        self.means_ = np.zeros(len(roles))
+        bumps = np.flatnonzero(self.kinds_[: self.n_factors_] == "bump")
+        self.means_[bumps] = self._values(sample, bumps).mean(axis=0)
         return self
 
-    def _bumps(self, scores: Array) -> list[tuple[float, float]]:
-        """Return centre and width of each function of a feature; NaN stands for linear."""
-        knots = _knots(scores, self.knots)
-        return [(np.nan, np.nan)] + [(knot, width) for width in self.widths for knot in knots]
+    def _place(self, feature: int, values: Array, column: Array) -> list[tuple[Any, ...]]:
+        """Return role, kind, feature, centre and width of each function of a feature."""
+        if len(values) < 2:
+            return []
+        if len(values) == 2:
+            self.levels_[feature] = values
+            return [(_Role.rank, "level", feature, values.mean(), np.nan)]
+        scores, widest = self.scores_[feature][1], max(self.widths)
+        factors = [(knot, widest) for knot in _knots(scores, self.factor_knots)]
+        bumps = [(knot, width) for width in self.widths for knot in _knots(scores, self.knots)]
+        most = self.steps
+        if most is None:
+            most = next(most for size, most in _STEPS if self.n_features_in_ <= size)
+        return [
+            *([(_Role.rank, "rank", feature, np.nan, np.nan)] if len(scores) > 1 else []),
+            *((_Role.factor, "bump", feature, *bump) for bump in factors),
+            *((_Role.step, "above", feature, c, np.nan) for c in _cuts(values, column, most)),
+            *((_Role.other, "bump", feature, *bump) for bump in bumps if bump not in factors),
+        ]
+
+    @property
+    def growth(self) -> Growth:
+        """Which products a path may choose."""
+        return Growth(
+            features=self.features_,
+            means=self.means_,
+            indicators=np.isin(self.kinds_, ["above", "level"]),
+            n_factors=self.n_factors_,
+            n_partners=self.n_partners_,
+            degree=self.degree,
+            handicap=self.handicap,
+            max_parents=_MAX_PARENTS,
+        )
 
     def _values(self, X: Array, which: Indices) -> Array:
-        """Return the centred and scaled values of functions, not of products."""
+        """Return the values of functions of one feature."""
         out = np.ones((len(X), len(which)))
-        for number in np.unique(self.features_[which]):
-            if number < 0:
+        for feature in np.unique(self.features_[which]):
+            if feature < 0:  # the constant
                 continue
-            own = np.flatnonzero(self.features_[which] == number)
-            centres, widths = self.centres_[which[own]], self.widths_[which[own]]
-            scores = np.interp(X[:, number], *self.scores_[number])[:, None]
-            bumps = np.exp(-0.5 * np.square((scores - centres) / widths))
-            out[:, own] = np.where(np.isnan(widths), scores, bumps)
-        out -= self.mean_[which]
-        out /= self.scale_[which]
+            places = np.flatnonzero(self.features_[which] == feature)
+            kinds, centres = self.kinds_[which[places]], self.centres_[which[places]]
+            column = X[:, feature, None]
+            scores = np.interp(column, *self.scores_[feature])
+            with np.errstate(invalid="ignore"):
+                bumps = np.exp(-0.5 * np.square((scores - centres) / self.widths_[which[places]]))
+            values = np.where(kinds == "bump", bumps, column > centres)
+            out[:, places] = np.where(kinds == "rank", scores, values)
         return out
 
     def columns(self, X: Array, which: Indices) -> Array:
         """Return the values (m, len(which)) of some functions at points (m, n_features)."""
         X = validate_data(self, X, reset=False, dtype=_DTYPES)
-        which, n_functions = np.asarray(which), len(self.features_)
-        out, single = np.empty((len(X), len(which))), which < n_functions
-        out[:, single] = self._values(X, which[single])
-        if not single.all():
-            factors, places = np.unique(
-                self.products[which[~single] - n_functions], return_inverse=True
-            )
-            one, two = places.reshape(-1, 2).T
-            values = self._values(X, factors)
-            out[:, ~single] = values[:, one] * values[:, two]
-        return out
+        which, n_functions = np.asarray(which), len(self.kinds_)
+        if (which < n_functions).all():
+            return self._values(X, which)
+        factors = self.growth.decode(which)
+        functions = np.unique(factors[factors >= 0] % n_functions)
+        return self.growth.columns(self._values(X, functions), which, functions)
 
     @property
     def terms(self) -> list[Term]:
-        """Description of each function, and of each product after them."""
-        singles = []
-        for number, score, width in zip(self.features_, self.centres_, self.widths_, strict=True):
-            if number < 0:
-                singles.append(Term("constant", (), (), ()))
-                continue
-            values, scores = self.scores_[number]
-            centre = float(np.interp(score, scores, values)) if width > 0.0 else np.nan
-            kind = "bump" if width > 0.0 else "linear"
-            singles.append(Term(kind, (int(number),), (centre,), (float(width),)))
-        doubles = []
-        for one, two in self.products:
-            (kind, *first), (other, *second) = singles[one], singles[two]
-            both = (a + b for a, b in zip(first, second, strict=True))
-            doubles.append(Term(f"{kind} x {other}", *both))
-        return singles + doubles
+        """Description of each function of one feature."""
+        return self.describe(np.arange(len(self.kinds_)))
 
+    def describe(self, which: Indices) -> list[Term]:
+        """Return a description of some functions, products among them."""
+        described = []
+        for factors in self.growth.decode(which):
+            parts = [self._describe_factor(int(factor)) for factor in factors[factors >= 0]]
+            kinds, *others = zip(*sorted(parts, key=lambda term: term.features), strict=True)
+            described.append(Term(" x ".join(kinds), *(sum(values, ()) for values in others)))
+        return described
 
-class PairDictionary(AdditiveDictionary):
-    """Functions of one feature, and products of two functions of different features.
-
-    Parameters
-    ----------
-    knots, widths : optional
-        The functions, as in :class:`AdditiveDictionary`.
-    factor_knots : int, default 3
-        Number of bumps per feature, of the largest width, that are factors of products in addition
-        to the linear function.
-    max_factors : int, default 600
-        Maximum number of factors; with more, only the linear functions are multiplied.
-    """
-
-    def __init__(
-        self,
-        knots: int = 7,
-        widths: Sequence[float] = (0.5, 1.0),
-        factor_knots: int = 3,
-        max_factors: int = MAX_FACTORS,
-    ) -> None:
-        super().__init__(knots, widths)
-        self.factor_knots, self.max_factors = factor_knots, max_factors
-
-    def fit(self, X: NDArray[np.floating]) -> Self:
-        """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
-        _check(self, factor_knots=[integer(0)], max_factors=[integer(1)])
-        super().fit(X)
-        linear = np.isnan(self.widths_) & (self.features_ >= 0)
-        knots = [_knots(scores, self.factor_knots) for _, scores in self.scores_]
-        bump = (self.widths_ == max(self.widths)) & np.array(
-            [score in knots[j] for j, score in zip(self.features_, self.centres_, strict=True)]
-        )
-        factor = linear | bump if np.count_nonzero(linear | bump) <= self.max_factors else linear
-        n_factors = int(np.count_nonzero(factor))
-        if n_factors > self.max_factors:
-            raise ValueError(
-                f"X has {n_factors} features, but products take at most {self.max_factors} of "
-                "them: select features first, use dictionary='additive', or pass "
-                f"PairDictionary(max_factors={n_factors})"
-            )
-        order = np.argsort(~factor, kind="stable")  # factors first, as one slice of all functions
-        for name in ("features_", "centres_", "widths_", "mean_", "scale_"):
-            setattr(self, name, getattr(self, name)[order])
-        one, two = np.triu_indices(n_factors, 1)
-        apart = self.features_[one] != self.features_[two]
-        self.products = np.column_stack([one[apart], two[apart]])
-        return self
-
-    def _bumps(self, scores: Array) -> list[tuple[float, float]]:
-        others = [(knot, max(self.widths)) for knot in _knots(scores, self.factor_knots)]
-        return list(dict.fromkeys([*super()._bumps(scores), *others]))
+    def _describe_factor(self, factor: int) -> Term:
+        """Return a description of a function, its mirror, or what is left of it above its mean."""
+        variant, number = divmod(factor, len(self.kinds_))
+        kind, feature = str(self.kinds_[number]), int(self.features_[number])
+        centre, width = float(self.centres_[number]), float(self.widths_[number])
+        if kind == "constant":
+            return Term(kind, (), (), ())
+        if kind == "bump":
+            values, scores = self.scores_[feature]
+            centre = float(np.interp(centre, scores, values))
+            kind = "centred bump" if variant == 2 else kind
+        elif kind == "level":
+            centre = float(self.levels_[feature][1 - variant])
+        elif variant == 1:
+            kind = "at most"
+        return Term(kind, (feature,), (centre,), (width,))
 
 
 class KernelDictionary(BaseEstimator):
@@ -294,51 +336,6 @@ class KernelDictionary(BaseEstimator):
         ]
 
 
-class UnionDictionary(BaseEstimator):
-    """The functions of several dictionaries.
-
-    Parameters
-    ----------
-    parts : sequence of dictionaries
-        Their functions are numbered part by part, followed by the products of all parts.
-    """
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self.parts = parts
-
-    def fit(self, X: NDArray[np.floating]) -> Self:
-        """Fit each part to `X`, (n, n_features)."""
-        _check(self, parts=[several(PARAMETERS["dictionary"][1])])
-        self.parts_ = [clone(part, safe=False).fit(X) for part in self.parts]
-        sizes = [count_functions(part) for part in self.parts_]
-        starts = np.cumsum([0, *sizes])
-        own = [products_of(part) + start for part, start in zip(self.parts_, starts, strict=False)]
-        self.products = np.concatenate([_NO_PRODUCTS, *own])
-        # The part of each function, and its number there.
-        counts = [len(part.terms) - size for part, size in zip(self.parts_, sizes, strict=True)]
-        numbers = [np.arange(size) for size in sizes]
-        numbers += [size + np.arange(m) for size, m in zip(sizes, counts, strict=True)]
-        self.numbers_ = np.concatenate(numbers)
-        self.owners_ = np.repeat(np.tile(np.arange(len(sizes)), 2), [*sizes, *counts])
-        return self
-
-    def columns(self, X: Array, which: Indices) -> Array:
-        """Return the values (m, len(which)) of some functions at points (m, n_features)."""
-        owners, numbers = self.owners_[which], self.numbers_[which]
-        out = np.empty((len(X), len(owners)))
-        for owner in np.unique(owners):
-            own = owners == owner
-            out[:, own] = self.parts_[owner].columns(X, numbers[own])
-        return out
-
-    @property
-    def terms(self) -> list[Term]:
-        """Description of each function, and of each product after them."""
-        parts = [list(part.terms) for part in self.parts_]
-        places = zip(self.owners_, self.numbers_, strict=True)
-        return [parts[owner][number] for owner, number in places]
-
-
 def _check(dictionary: Any, **allowed: Sequence[Constraint]) -> None:
     """Raise a ValueError if a parameter of a dictionary is invalid."""
     for name, constraints in allowed.items():
@@ -349,23 +346,21 @@ def _check(dictionary: Any, **allowed: Sequence[Constraint]) -> None:
 def make_dictionary(dictionary: Any) -> Any:
     """Return an unfitted dictionary, by name or as a clone of an object."""
     if isinstance(dictionary, str):
-        return {"additive": AdditiveDictionary, "pairs": PairDictionary}[dictionary]()
+        return GrownDictionary(_DEGREES[dictionary])
     return clone(dictionary, safe=False)
 
 
-def products_of(dictionary: Any) -> Indices:
-    """Return the factors (m, 2) of the products of a dictionary; m may be 0."""
-    return getattr(dictionary, "products", _NO_PRODUCTS)
-
-
-def count_functions(dictionary: Any) -> int:
-    """Return the number of functions of a dictionary without its products."""
-    return len(dictionary.terms) - len(products_of(dictionary))
+def describe_functions(dictionary: Any, which: Indices) -> list[Term]:
+    """Return a description of some functions of a fitted dictionary."""
+    if hasattr(dictionary, "describe"):
+        return dictionary.describe(which)
+    terms = dictionary.terms
+    return [terms[number] for number in which]
 
 
 def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the values (n, N) of all functions, not of products, in the precision of `X`."""
-    which = np.arange(count_functions(dictionary))
+    which = np.arange(len(dictionary.terms))
     values = np.empty((len(X), len(which)), dtype=X.dtype)
     for rows in gen_batches(len(X), max(1, _BLOCK_ENTRIES // max(1, len(which)))):
         part = np.asarray(X[rows], dtype=np.float64)
@@ -397,3 +392,13 @@ def _normal_scores(column: Array, levels: Array) -> tuple[Array, Array]:
     )
     means = np.bincount(codes, levels) / np.bincount(codes)
     return values, np.clip(norm.ppf(means), -_HIGHEST_SCORE, _HIGHEST_SCORE)
+
+
+def _cuts(values: Array, column: Array, number: int) -> Array:
+    """Return midpoints between neighbours of the distinct values, at evenly spaced quantiles."""
+    middles = (values[1:] + values[:-1]) / 2.0
+    if len(middles) > number:
+        levels = np.linspace(0.0, 1.0, number + 2)[1:-1]
+        at = np.quantile(column, levels, method="inverted_cdf")
+        middles = middles[np.unique(np.minimum(values.searchsorted(at), len(middles) - 1))]
+    return middles

@@ -55,7 +55,6 @@ from rankpursuit.estimators._checks import (
     integer,
     number,
 )
-from rankpursuit.estimators.dictionaries import MAX_FACTORS
 from rankpursuit.estimators.inspection import PathDisplay
 from rankpursuit.estimators.pursuit import NoUsableFunctionError, RankingPursuit
 from rankpursuit.estimators.scoring import (
@@ -428,6 +427,10 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         the pairwise accuracy, and for a regression the mean squared error.
     selection : {"best", "sparsest"}, default "best"
         The highest mean over the folds, or the sparsest model within one standard error of it.
+    average : bool, default False
+        True: the model is the mean of those of all folds with the chosen parameters, in place of a
+        fit to all points; it is more accurate on most data, with more functions. For pursuits with
+        one function.
     n_jobs : int or None, default None
         Number of processes for the paths of all grids and folds; None: 1, or that of
         :func:`joblib.parallel_config`. -1: all processors. Scores do not depend on it.
@@ -489,6 +492,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     _constraints: ClassVar[Constraints] = {
         "cv": (integer(2), _SPLITS),
         "scoring": (METRIC_NAME, CALLABLE, NONE),
+        "average": FLAG,
         "n_jobs": (number("an integer other than 0", lambda value: value != 0, int), NONE),
         "verbose": (integer(0), *FLAG),
     }
@@ -505,11 +509,12 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         cv: Any = 5,
         scoring: str | Metric | None = None,
         selection: Selection = "best",
+        average: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator, self.grid, self.scale, self.cv = estimator, grid, scale, cv
-        self.scoring, self.selection = scoring, selection
+        self.scoring, self.selection, self.average = scoring, selection, average
         self.n_jobs, self.verbose = n_jobs, verbose
 
     def _plain(self) -> Any:
@@ -592,19 +597,27 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             points = [point for candidate in usable for point in candidate.points()]
             scores = [candidate.scores.reshape(len(splits), -1) for candidate in usable]
             self.cv_results_ = score_table(points, np.concatenate(scores, axis=1))
-            self.best_index_ = choose_row(self.cv_results_, self.selection)
+            self.best_index_ = self._choose_row(self.cv_results_)
             self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
             self.best_params_ = points[self.best_index_]
             with _task(self, 0, "refit", task):
                 self.best_estimator_ = _like(model, self.best_params_)
                 self.best_estimator_._warn_of_far_values(data.X)
-                self.best_estimator_._fit_scaled(scaled)
+                if self.average:
+                    self.best_estimator_._fit_average(scaled, splits)
+                else:
+                    self.best_estimator_._fit_scaled(scaled)
         return self
 
     def _check_parameters(self) -> None:
         for name, value in self.get_params(deep=False).items():
             if name not in ("estimator", "grid"):
                 check_parameter(name, value, self._constraints.get(name) or PARAMETERS[name])
+        if self.average and not hasattr(self._plain(), "_fit_average"):
+            raise ValueError(
+                "average=True is for pursuits with one function, whose coefficients have a mean; "
+                f"{type(self._plain()).__name__} is none: leave it out"
+            )
 
     def _metric(self) -> str | Metric:
         """Return the metric to maximise."""
@@ -646,6 +659,10 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                         elapsed = time.monotonic() - start
                         print(f"[{type(self).__name__}] {', '.join(shown)}: {elapsed:.1f} s")
 
+    def _choose_row(self, table: Mapping[str, NDArray[Any]]) -> int:
+        """Return the row of the table of scores that is chosen."""
+        return choose_row(table, self.selection)
+
     # The chosen model
 
     n_features_in_ = _fitted("n_features_in_")
@@ -674,6 +691,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     staged_predict = _of_chosen("staged_predict")
     explain = _of_chosen("explain")
     summary = available_if(lambda self: hasattr(self._plain(), "summary"))(RankingPursuit.summary)
+    importances = _of_chosen("importances")
     save = KernelEstimator.save
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -701,20 +719,24 @@ class RankingPursuitCV(PathCV):
     ----------
     n_basis : int or None, default None
         Maximum number of basis functions; every number up to it is tried. None: at most 100.
-    ridges : list of float, default (0.01, 0.1, 1.0, 10.0, 100.0)
-        Weights of the penalty to try, as in :class:`RankingPursuit`.
-    dictionary : {"auto", "kernel", "additive", "pairs"} or object, default "auto"
-        The functions to choose from, as in :class:`RankingPursuit`. "auto" tries all three
-        ("pairs" with 2 to 600 features) and keeps the one with the best score; with `gammas`, or a
-        `kernel` other than "rbf", it tries "kernel" only.
+    ridges : list of float or None, default None
+        Weights of the penalty to try, as in :class:`RankingPursuit`. None: 0.01, 0.1, 1, 10, 100,
+        and 0 except for kernels.
+    dictionary : {"auto", "kernel", "additive", "pairs", "grown"} or object, default "auto"
+        The functions to choose from, as in :class:`RankingPursuit`. "auto" tries "grown" and
+        "kernel", and keeps "kernel" only if its score is better by more than one standard error of
+        the differences of the folds; with `gammas`, or a `kernel` other than "rbf", it tries
+        "kernel" only.
     gammas : list of float or None, default None
         Values of gamma to try, for the scaled features. None: those of :class:`PathCV`.
-    fitting, group_weight, n_candidates, random_state : optional
+    fitting, group_weight, n_candidates : optional
         The method, as in :class:`RankingPursuit`.
     kernel, degree, coef0, kernel_params : optional
         The kernel, as in :class:`RankingPursuit`.
-    scale, cv, scoring, selection, n_jobs, verbose : optional
+    scale, cv, scoring, selection, average, n_jobs, verbose : optional
         The search, as in :class:`PathCV`.
+    random_state : int, Generator, RandomState or None, default 0
+        Controls the random draw of the candidates of kernels.
 
     Attributes
     ----------
@@ -755,8 +777,8 @@ class RankingPursuitCV(PathCV):
         self,
         n_basis: int | None = None,
         *,
-        ridges: Numbers = PENALTIES,
-        fitting: Fitting = "backfit",
+        ridges: Numbers | None = None,
+        fitting: Fitting | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "auto",
         n_candidates: int | None = 1000,
@@ -769,9 +791,10 @@ class RankingPursuitCV(PathCV):
         cv: Any = 5,
         scoring: str | Metric = "pairwise_accuracy",
         selection: Selection = "best",
+        average: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: RandomState = None,
+        random_state: RandomState = 0,
     ) -> None:
         for name, value in locals().items():
             if name != "self":
@@ -788,13 +811,28 @@ class RankingPursuitCV(PathCV):
         return RankingPursuit(**options)
 
     def _grids(self, n_features: int) -> list[dict[str, Any]]:
-        grid = {"ridge": self.ridges, "n_basis": None}
-        with_gamma = {"gamma": self.gammas, **grid}
-        plain = self._plain()
+        plain, ridges = self._plain(), self.ridges
+        if ridges is None and (self._is_auto() or plain._uses_dictionary):
+            ridges = (0.0, *PENALTIES)
+        grid = {"ridge": ridges, "n_basis": None}
+        with_gamma = {"gamma": self.gammas, "ridge": self.ridges, "n_basis": None}
         if not self._is_auto() or self.gammas is not None or plain.kernel != "rbf":
             return [with_gamma if self.gammas is not None or plain._has_gamma() else grid]
-        others = ["additive", *(["pairs"] if 1 < n_features <= MAX_FACTORS else [])]
-        return [
-            {"dictionary": ["kernel"], **with_gamma},
-            *({"dictionary": [name], **grid} for name in others),
-        ]
+        return [{"dictionary": ["grown"], **grid}, {"dictionary": ["kernel"], **with_gamma}]
+
+    def _choose_row(self, table: Mapping[str, NDArray[Any]]) -> int:
+        """Choose a kernel only if it is better by more than one standard error."""
+        dictionaries = table.get("param_dictionary", np.empty(0))
+        rows = []
+        for name in ("grown", "kernel"):
+            of_dictionary = np.flatnonzero(dictionaries == name)
+            if len(of_dictionary):
+                columns = {column: values[of_dictionary] for column, values in table.items()}
+                rows.append(int(of_dictionary[choose_row(columns, self.selection)]))
+        if len(rows) < 2:
+            return super()._choose_row(table)
+        folds = [values for name, values in table.items() if name.startswith("split")]
+        leads = [fold[rows[1]] - fold[rows[0]] for fold in folds]
+        leads = [lead for lead in leads if not np.isnan(lead)]
+        error = np.std(leads) / np.sqrt(max(1, len(leads) - 1))
+        return rows[int(np.mean(leads) > error)]

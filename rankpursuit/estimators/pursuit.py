@@ -38,6 +38,7 @@ from rankpursuit.estimators._checks import (
     Indices,
     Kernel,
     check_finite,
+    count_groups,
     evenly,
     warn_if_flat,
     warn_of_far_values,
@@ -56,13 +57,13 @@ from rankpursuit.estimators.blocks import (
     read_blocks,
     settings_of,
 )
-from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary, products_of
-from rankpursuit.estimators.inspection import explain, summarise
+from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary
+from rankpursuit.estimators.inspection import explain, importances, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
     Fitting,
-    FunctionGram,
+    Functions,
     GramSums,
     PursuitPath,
     Rows,
@@ -98,17 +99,17 @@ def common_blocks(splits: Sequence[Split], labels: NDArray) -> list[Indices] | N
     return [np.flatnonzero(codes == code) for code in range(len(patterns))]
 
 
-def function_gram(
-    values: NDArray[np.floating], products: Indices, preferences: Preferences, scores: Array
-) -> FunctionGram:
-    """Return the Gram matrix of a dictionary; raise an error if no function may be chosen."""
-    gram = FunctionGram(values, products, preferences, scores)
-    if not gram.norms.any():
+def usable_functions(
+    dictionary: Any, values: NDArray[np.floating], preferences: Preferences, scores: Array
+) -> Functions:
+    """Return the functions of a fitted dictionary; raise an error if none may be chosen."""
+    functions = Functions(values, getattr(dictionary, "growth", None), preferences, scores)
+    if not functions.norms.any():
         raise NoUsableFunctionError(
             "dictionary has no usable function: each one is constant, within groups if there "
             "are any, or varies on too few rows; pass other features or more rows"
         )
-    return gram
+    return functions
 
 
 class _Pursuit(KernelEstimator):
@@ -124,9 +125,9 @@ class _Pursuit(KernelEstimator):
         self,
         n_basis: int | float | None = None,
         *,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         repeat: bool = False,
-        ridge: float = 1.0,
+        ridge: float | None = None,
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
@@ -144,8 +145,13 @@ class _Pursuit(KernelEstimator):
         super()._check_parameters()
         if self.repeat and self.fitting != "basic":
             raise ValueError(
-                f"repeat must be False with fitting={self.fitting!r}; only 'basic' fitting may "
+                f"repeat must be False with fitting={self._fitting!r}; only 'basic' fitting may "
                 "gain from choosing a function again"
+            )
+        if self._uses_dictionary and self.fitting not in (None, "prefit"):
+            raise ValueError(
+                f"fitting={self.fitting!r} is for kernels; the functions of a dictionary are "
+                "always chosen by the cost after the refit: leave it out"
             )
         if self._uses_dictionary and self._precomputed:
             raise ValueError(
@@ -154,22 +160,35 @@ class _Pursuit(KernelEstimator):
             )
 
     def _pursue(
-        self, problem: Rows | GramSums | FunctionGram, n_steps: int, kernel: Array | None = None
+        self, problem: Rows | GramSums | Functions, n_steps: int, kernel: Array | None = None
     ) -> PursuitPath:
         """Follow the path of one problem, with the kernel of its candidates."""
-        grid = {"ridge": [self.ridge], "n_basis": [n_steps]}
+        grid: dict[str, Any] = {"ridge": [self._ridge], "n_basis": [n_steps]}
         return pursuit_grid(problem, grid, kernel=kernel, **self._options()).path
+
+    @property
+    def _fitting(self) -> Fitting:
+        """How functions are chosen: by default "backfit" for kernels, "prefit" for others."""
+        return self.fitting or ("prefit" if self._uses_dictionary else "backfit")
+
+    @property
+    def _ridge(self) -> float:
+        """The weight of the penalty: by default 1 for kernels, and 0 for other dictionaries."""
+        if self.ridge is None:
+            return 0.0 if self._uses_dictionary else 1.0
+        return self.ridge
 
     def _options(self) -> dict[str, Any]:
         """Return the options of the method, for `pursuit_grid`."""
-        return {"fitting": self.fitting, "repeat": self.repeat, "tol": self.tol}
+        options = {"fitting": self._fitting, "repeat": self.repeat, "tol": self.tol}
+        return {**options, "ends": self.n_basis is None}
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         if self._uses_dictionary:
             return self._fit_functions(X, scores, preferences)
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
         n_steps = count_basis(self.n_basis, len(candidates))
-        form = choose_form(len(X), len(candidates), preferences, self.fitting)
+        form = choose_form(len(X), len(candidates), preferences, self._fitting)
         if form != "rows" and not self._precomputed:
             points = np.asarray(X[candidates], dtype=np.float64)
             dictionary = Candidates(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
@@ -179,10 +198,10 @@ class _Pursuit(KernelEstimator):
                 self._warn_if_flat(dictionary)
                 return self._store_path(dictionary, path, n_steps)
         X_double = np.asarray(X, dtype=np.float64)
-        kernel = self._training_kernel(X_double, candidates, symmetric=self.ridge > 0.0)[None]
+        kernel = self._training_kernel(X_double, candidates, symmetric=self._ridge > 0.0)[None]
         rooted = preferences.smallest_root(len(candidates))
         rows = Rows(rooted.root(kernel), rooted.root(scores))
-        among = kernel[:, candidates] if self.ridge > 0.0 else None
+        among = kernel[:, candidates] if self._ridge > 0.0 else None
         path = self._pursue(rows, n_steps, among)
         dictionary = Candidates(X_double[candidates], candidates, self.gamma_)
         return self._store_path(dictionary, path, n_steps)
@@ -193,10 +212,48 @@ class _Pursuit(KernelEstimator):
         """Pursue the functions of a dictionary object."""
         self.dictionary_ = make_dictionary(self.dictionary).fit(X)
         values = dictionary_values(self.dictionary_, X)
-        gram = function_gram(values, products_of(self.dictionary_), preferences, scores)
-        n_steps = count_basis(self.n_basis, int(np.count_nonzero(gram.norms)))
-        basis = self._truncate_path(self._pursue(gram, n_steps), n_steps)
+        functions = usable_functions(self.dictionary_, values, preferences, scores)
+        n_steps = count_basis(self.n_basis, int(np.count_nonzero(functions.norms)))
+        basis = self._truncate_path(self._pursue(functions, n_steps), n_steps)
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
+        return self
+
+    def _fit_average(self, data: TrainingData, splits: list[Split]) -> Self:
+        """Become the mean of the models of several training sets of checked and scaled data.
+
+        Its functions are those of all, the ones that contribute most first.
+        """
+        preferences = data.preferences(self)
+        if self._ranks:
+            self.n_groups_ = count_groups(preferences)
+        gamma = resolve_gamma(self.kernel, self.gamma, data.X) if self._has_gamma() else None
+        grid = {"ridge": [self.ridge], "n_basis": [self.n_basis]}
+        paths = self._iter_paths(data, splits, [gamma], grid)
+        candidates = None if self._uses_dictionary else self._draw_candidates(data)
+        coefficients: dict[int, float] = {}
+        for (train, _), (path, _) in zip(splits, paths, strict=True):
+            functions, staged = path().coefficients((0, 0, 0))
+            if candidates is not None:
+                functions = candidates[np.isin(candidates, train)][functions]
+            last = staged[-1] / len(splits) if len(staged) else np.empty(0)
+            for function, coef in zip(functions.tolist(), last.tolist(), strict=True):
+                coefficients[function] = coefficients.get(function, 0.0) + coef
+        basis = np.array(list(coefficients), dtype=np.intp)
+        coef = np.array(list(coefficients.values()))
+        X = np.asarray(data.X, dtype=np.float64)
+        self.dictionary_, self.gamma_ = None, gamma
+        if candidates is not None:
+            self._store_expansion(X, basis, coef)
+        else:
+            self.dictionary_ = make_dictionary(self.dictionary).fit(data.X)
+            self.basis_, self.X_basis_ = basis, None
+        target, rows = preferences.root(data.y), preferences.root(self._basis_values(X)) * coef
+        order = np.argsort(-np.square(rows).sum(axis=0), kind="stable")
+        self.basis_, self.coef_ = basis[order], coef[order]
+        self.X_basis_ = None if self.X_basis_ is None else self.X_basis_[order]
+        self.staged_coef_ = np.tril(np.tile(self.coef_, (len(order), 1)))
+        residues = target[:, None] - np.cumsum(rows[:, order], axis=1)
+        self.cost_ = np.array([target @ target, *np.square(residues).sum(axis=0)])
         return self
 
     def _basis_values(self, X: Array) -> Array:
@@ -226,7 +283,7 @@ class _Pursuit(KernelEstimator):
 
     def _penalty(self, dictionary: Candidates) -> Array | None:
         """Return the kernel of the candidates, shape (1, N, N), if there is a ridge."""
-        if self.ridge == 0.0:
+        if self._ridge == 0.0:
             return None
         kernel = self._kernel(dictionary.points, dictionary.points, dictionary.gamma)
         self._check_symmetric(kernel)
@@ -270,6 +327,7 @@ class _Pursuit(KernelEstimator):
     def _iter_paths(
         self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
+        grid = {**grid, "ridge": [self._ridge if r is None else r for r in grid["ridge"]]}
         if self._uses_dictionary:
             yield from self._iter_function_paths(data, splits, grid)
             return
@@ -312,10 +370,11 @@ class _Pursuit(KernelEstimator):
         values = dictionary_values(dictionary, data.X)
         for train, test in splits:
             form = data.preferences(self, train)
-            gram = function_gram(values[train], products_of(dictionary), form, data.y[train])
-            n_usable = int(np.count_nonzero(gram.norms))
+            functions = usable_functions(dictionary, values[train], form, data.y[train])
+            n_usable = int(np.count_nonzero(functions.norms))
             axes = {**grid, "n_basis": [count_basis(n, n_usable) for n in grid["n_basis"]]}
-            path = partial(pursuit_grid, gram, axes, **self._options())
+            options = {**self._options(), "ends": all(n is None for n in grid["n_basis"])}
+            path = partial(pursuit_grid, functions, axes, **options)
             yield path, partial(dictionary.columns, data.X[test])
 
     def staged_predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Iterator[Array]:
@@ -367,10 +426,29 @@ class _Pursuit(KernelEstimator):
         pandas.DataFrame
             A row for each function, with its kind, the names of its features, its centre in the
             units of `X`, its coefficient, and the fraction of the training cost explained by all
-            functions so far. After cross-validation also the score with these functions, and its
-            increase by the last one.
+            functions so far, and the number of pictures that show them, one for each set of
+            features. After cross-validation also the score with these functions, and its increase
+            by the last one.
         """
         return summarise(self)
+
+    def importances(self, X: ArrayLike, groups: ArrayLike | None = None) -> pd.DataFrame:
+        """Return how much each feature, pair and triple of features contributes to predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        groups : array-like of shape (m,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each set of features that functions depend on, the most important one first:
+            the names of the `features`, the number of their `functions`, and as `importance` the
+            mean absolute deviation of their contribution from its mean.
+        """
+        return importances(self, X, groups)
 
     # Learning from blocks. Blocks are checked on a copy, so that an invalid one leaves the model
     # unchanged.
@@ -617,23 +695,26 @@ class RankingPursuit(_Pursuit):
     Parameters
     ----------
     n_basis : int, float or None, default None
-        Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
-    fitting : {"basic", "backfit", "prefit"}, default "backfit"
+        Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100,
+        and with a :class:`GrownDictionary` as long as a function gains more than chance would.
+    fitting : {"basic", "backfit", "prefit"} or None, default None
         Keep the earlier coefficients, as in the paper ("basic"); refit them after every step
-        ("backfit"); or also choose each function by the cost after the refit ("prefit").
+        ("backfit"); or also choose each function by the cost after the refit ("prefit"). None:
+        "backfit" for kernels, and "prefit", the only choice, for other dictionaries.
     repeat : bool, default False
         Whether "basic" may choose a function again; `n_basis` is then the number of choices.
-    ridge : float, default 1
+    ridge : float or None, default None
         Weight of a penalty ``a' K a``, which needs a positive semi-definite kernel; 0, as in the
         paper, is no penalty. With another dictionary the penalty is on the squared coefficients of
-        functions scaled to norm 1: a ridge of 1 halves the first coefficient.
+        functions scaled to norm 1, which are chosen without it: a ridge of 1 halves the first
+        coefficient. None: 1 for kernels, and 0 for other dictionaries.
     group_weight : {"pairs", "equal"} or mapping, default "equal"
         Weight of each pair of a group: 1 ("pairs"), one over the size of the group ("equal"), or a
         mapping from labels of `groups` to positive numbers.
-    dictionary : {"kernel", "additive", "pairs"} or object, default "kernel"
+    dictionary : {"kernel", "additive", "pairs", "grown"} or object, default "kernel"
         The functions to choose from: the kernel at training points, as in the paper; functions of
-        one feature (:class:`AdditiveDictionary`); these and products of two of them
-        (:class:`PairDictionary`); or another object with `fit`, `columns` and `terms`.
+        one feature ("additive"); these and products of two ("pairs") or three ("grown") of them,
+        see :class:`GrownDictionary`; or another object with `fit`, `columns` and `terms`.
     n_candidates : int or None, default 1000
         Number of training points, drawn at random, that form the dictionary of kernels. None: all.
     kernel : str or callable, default "rbf"
@@ -729,9 +810,9 @@ class RankingPursuit(_Pursuit):
         self,
         n_basis: int | float | None = None,
         *,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         repeat: bool = False,
-        ridge: float = 1.0,
+        ridge: float | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,
@@ -796,9 +877,9 @@ class CombinedRankingRegressionPursuit(_Pursuit):
         n_basis: int | float | None = None,
         *,
         beta: float = 0.5,
-        fitting: Fitting = "backfit",
+        fitting: Fitting | None = None,
         repeat: bool = False,
-        ridge: float = 1.0,
+        ridge: float | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "kernel",
         n_candidates: int | None = 1000,

@@ -282,7 +282,7 @@ def stacked_metric(scoring: Any) -> Metric:
 
 # Scores of a grid, and the choice
 
-SIMPLER = {"n_basis": 1, "ridge": -1, "alpha": -1, "C": 1, "gamma": 1, "nu": -1}
+SIMPLER = {"n_basis": 1, "ridge": 1, "alpha": -1, "C": 1, "gamma": 1, "nu": -1}
 """Axes in order of importance for simplicity: 1 if smaller values are simpler, -1 if larger."""
 TIED = 1e-12
 """Relative difference up to which means are tied, so that rounding does not decide."""
@@ -334,8 +334,8 @@ def _column(values: list[Any]) -> NDArray[Any]:
 def choose_row(table: Mapping[str, NDArray[Any]], selection: Selection) -> int:
     """Return the row of the best point, or of the simplest within one standard error of it.
 
-    Ties go to the simpler point: fewer functions, then the larger penalty, then the
-    smoother kernel.
+    Ties go to the simpler point: fewer functions, then the smaller ridge, which shrinks their
+    coefficients less, the larger weight of other penalties, and the smoother kernel.
     """
     mean = np.where(np.isnan(table["mean_test_score"]), -np.inf, table["mean_test_score"])
 

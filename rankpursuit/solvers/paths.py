@@ -27,7 +27,7 @@ from rankpursuit.solvers.coregularised import (
     JointFitting,
     coregularised_pursuit,
 )
-from rankpursuit.solvers.functions import FunctionGram, predict_chosen, pursue_functions
+from rankpursuit.solvers.functions import Functions, predict_chosen, pursue_functions
 from rankpursuit.solvers.least_squares import (
     Features,
     nested_rls_path,
@@ -221,25 +221,27 @@ class PursuitGrid:
 
 
 def pursuit_grid(
-    problem: Rows | GramSums | FunctionGram,
+    problem: Rows | GramSums | Functions,
     grid: Grid,
     *,
     kernel: Array | None = None,
     fitting: Fitting = "basic",
     repeat: bool = False,
     tol: float | None = None,
+    ends: bool = False,
 ) -> PursuitGrid:
     """Follow the pursuit of a problem for a grid of "ridge" and "n_basis".
 
     A path ends when its cost is at most `tol`, if that is given.
     `kernel`, (w, N, N), is that of the candidates, whose functions a ridge penalises: required
-    unless the only ridge is 0, or the problem is a :class:`FunctionGram`.
+    unless the only ridge is 0, or the problem is one of :class:`Functions`. These are always chosen
+    by the cost after a refit, "prefit"; with `ends`, as long as they gain more than chance would.
     """
     ridges, sizes = np.asarray(grid["ridge"], dtype=np.float64), np.asarray(grid["n_basis"])
     n_steps = int(sizes.max())
     options: Any = {"fitting": fitting, "repeat": repeat}
-    if isinstance(problem, FunctionGram):
-        path = pursue_functions(problem, ridges, n_steps, **options)
+    if isinstance(problem, Functions):
+        path = pursue_functions(problem, ridges, n_steps, ends=ends)
     elif isinstance(problem, GramSums):
         path = ridge_paths(problem, kernel, ridges, n_steps, **options)
     else:

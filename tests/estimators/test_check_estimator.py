@@ -30,6 +30,7 @@ ESTIMATORS = [
     RankSVM(loss="squared_hinge"),
     KernelMatchingPursuit(kernel="laplacian", gamma="scale"),
     RankingPursuit(dictionary="additive", scale=True),
+    RankingPursuit(dictionary="grown", tol=0.1),
     CombinedRankingRegressionPursuit(n_candidates=20, random_state=0),
     SemiSupervisedRankingPursuit(fitting="backfit", views=["rbf", "linear"]),
     RankingPursuitCV(cv=3, n_basis=3, ridges=[0.1, 1.0]),

@@ -7,17 +7,17 @@ from all_estimators import grouped_data, id_of, made
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 from rankpursuit import (
     RLS,
-    AdditiveDictionary,
     CombinedRankingRegressionPursuit,
     FunctionsDisplay,
+    GrownDictionary,
     KernelDictionary,
     KernelMatchingPursuit,
-    PairDictionary,
     PathCV,
     RankingPursuit,
     RankingPursuitCV,
@@ -25,7 +25,6 @@ from rankpursuit import (
     RankSVM,
     SemiSupervisedRankingPursuit,
     SparseRankRLS,
-    UnionDictionary,
     load_model,
 )
 from rankpursuit.estimators.dictionaries import Term
@@ -39,10 +38,9 @@ X = RNG.normal(size=(300, 3))
 GROUPS = np.repeat(np.arange(30), 10)
 Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=300)
 DICTIONARIES = [
-    AdditiveDictionary(),
-    PairDictionary(),
+    GrownDictionary(1),
+    GrownDictionary(),
     KernelDictionary(n_points=20, random_state=0),
-    UnionDictionary([PairDictionary(knots=2), KernelDictionary(n_points=5, random_state=0)]),
 ]
 
 
@@ -59,7 +57,7 @@ class Squares:
     terms = ()
 
 
-class Fixed(PairDictionary):
+class Fixed(GrownDictionary):
     """Functions placed once and for all, so that folds and repeated rows have the same."""
 
     def fit(self, _):
@@ -75,25 +73,34 @@ def test_some_columns_are_those_of_all(dictionary):
     assert np.isfinite(columns).all()
 
 
-def test_products_are_those_of_functions_of_different_features():
-    fitted = PairDictionary().fit(X)
-    columns, terms = fitted.columns(X, np.arange(len(fitted.terms))), fitted.terms
-    n_functions = len(terms) - len(fitted.products)
-    for place, (one, two) in enumerate(fitted.products):
-        product = terms[n_functions + place]
-        assert product.features == terms[one].features + terms[two].features
-        assert len(set(product.features)) == 2
-        np.testing.assert_allclose(
-            columns[:, n_functions + place], columns[:, one] * columns[:, two]
-        )
-    assert len(fitted.products) == 3 * 4 * 4  # three pairs of features, four functions of each
+def test_products_are_those_of_the_functions_they_describe():
+    table = np.column_stack([X, X[:, 0] > 0.5])
+    fitted = GrownDictionary(steps=3, knots=0, factor_knots=1).fit(table)
+    growth, terms = fitted.growth, fitted.terms
+    names = [(term.kind, *term.features) for term in terms]
+    rank, bump, step, level = (
+        names.index(n) for n in [("rank", 0), ("bump", 1), ("above", 2), ("level", 3)]
+    )
+    n, bump_values = len(terms), fitted.columns(table, [bump])[:, 0]
+    numbers = growth.encode(np.array([[rank, step + n, level], [rank, bump + 2 * n, level + n]]))
+    first, second = fitted.describe(numbers)
+    assert first.kind == "rank x at most x level"
+    assert second.kind == "rank x centred bump x level"
+    assert (first.features, first.centres[2]) == ((0, 2, 3), 1.0)
+    assert (second.features, second.centres[2]) == ((0, 1, 3), 0.0)
+    ranks, low = fitted.columns(table, [rank])[:, 0], table[:, 2] <= first.centres[1]
+    expected = [
+        ranks * low * table[:, 3],
+        ranks * (1 - table[:, 3]) * (bump_values - bump_values.mean()),
+    ]
+    np.testing.assert_allclose(fitted.columns(table, numbers).T, expected, atol=1e-12)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=12, max_size=40), st.sampled_from([np.exp, np.cbrt]))
 @settings(max_examples=40, deadline=None)
 def test_functions_do_not_depend_on_the_units_of_a_feature(values, monotone):
     column = np.array(values)[:, None] / 10.0
-    plain, changed = AdditiveDictionary().fit(column), AdditiveDictionary().fit(monotone(column))
+    plain, changed = (GrownDictionary(steps=0).fit(c) for c in (column, monotone(column)))
     which = np.arange(len(plain.terms))
     assert len(changed.terms) == len(which)
     np.testing.assert_allclose(
@@ -101,35 +108,58 @@ def test_functions_do_not_depend_on_the_units_of_a_feature(values, monotone):
     )
 
 
-def test_functions_are_centred_scaled_and_placed_at_values_of_the_data():
-    fitted = AdditiveDictionary().fit(X)
-    columns = fitted.columns(X, np.arange(len(fitted.terms) - 1))
-    np.testing.assert_allclose(columns.mean(axis=0), 0.0, atol=1e-9)
-    np.testing.assert_allclose(columns.std(axis=0), 1.0)
+def test_functions_are_placed_by_the_data_and_constant_outside():
+    fitted = GrownDictionary(steps=5).fit(X)
     for term in fitted.terms[:-1]:
+        (feature,), (centre,) = term.features, term.centres
         if term.kind == "bump":
-            assert np.isclose(X[:, term.features[0]], term.centres[0]).any()
+            assert np.isclose(X[:, feature], centre).any()
+        if term.kind == "above":
+            assert 0.1 < np.mean(X[:, feature] > centre) < 0.9
+    assert sum(term.kind == "above" for term in fitted.terms) == 3 * 5
     far = np.array([[1e6, -1e6, 0.0]])
     low_and_high = np.array([[X[:, 0].max(), X[:, 1].min(), 0.0]])
     which = np.arange(len(fitted.terms))
     np.testing.assert_allclose(fitted.columns(far, which), fitted.columns(low_and_high, which))
 
 
+@pytest.mark.parametrize(("n_features", "steps"), [(3, 31), (40, 15), (70, 7)])
+def test_more_features_have_fewer_steps(n_features, steps):
+    table = np.random.default_rng(0).normal(size=(200, n_features))
+    kinds = [term.kind for term in GrownDictionary().fit(table).terms]
+    assert kinds.count("above") == n_features * steps
+
+
 def test_two_values_make_one_function_and_one_value_none():
     table = np.column_stack([X[:, 0] > 0, np.full(300, 7.0), X[:, 1]]).astype(float)
-    features = [term.features for term in AdditiveDictionary().fit(table).terms]
-    assert features.count((0,)) == 1
-    assert features.count((1,)) == 0
+    terms = GrownDictionary().fit(table).terms
+    assert [(term.kind, term.centres) for term in terms if term.features == (0,)] == [
+        ("level", (1.0,))
+    ]
+    assert not any(term.features == (1,) for term in terms)
     scores = table[:, 0] + X[:, 1]
     assert RankingPursuit(3, dictionary="pairs").fit(table, scores).score(table, scores) > 0.95
 
 
-def test_too_many_features_for_products_are_refused_and_bumps_left_out_first():
-    with pytest.raises(ValueError, match=r"X has 3 features.*PairDictionary\(max_factors=3\)"):
-        PairDictionary(max_factors=2).fit(X)
-    kinds = {term.kind for term in PairDictionary(max_factors=5).fit(X).terms}
-    assert "linear x linear" in kinds
-    assert "linear x bump" not in kinds
+def test_levels_that_exclude_each_other_are_not_multiplied():
+    levels = np.eye(4)[RNG.integers(0, 4, size=300)]
+    scores = levels @ [0.0, 1.0, 3.0, 4.0] + 0.1 * RNG.normal(size=300)
+    model = RankingPursuit(20, dictionary="grown", ridge=0.0)
+    with pytest.warns(ConvergenceWarning, match="stopped at 3 of 20"):
+        model.fit(levels, scores, GROUPS)
+    assert model.summary()["kind"].tolist() == ["level"] * 3
+
+
+def test_too_many_factors_of_products_are_reduced_to_ranks_and_then_to_none(monkeypatch):
+    for most, n_factors in ((12, 12), (11, 3), (2, 0)):
+        monkeypatch.setattr("rankpursuit.estimators.dictionaries._MAX_FACTORS", most)
+        assert GrownDictionary().fit(X).growth.n_factors == n_factors
+
+
+def test_a_path_of_functions_ends_where_chance_would_gain_as_much():
+    noise = np.random.default_rng(4).normal(size=300)
+    assert len(RankingPursuit(dictionary="grown").fit(X, noise, GROUPS).basis_) <= 2
+    assert len(RankingPursuit(10, dictionary="grown").fit(X, noise, GROUPS).basis_) == 10
 
 
 @each
@@ -176,22 +206,42 @@ def test_scores_of_folds_are_those_of_plain_estimators():
         np.testing.assert_allclose(search.cv_results_[f"split{place}_test_score"], scores)
 
 
-def test_auto_is_the_best_of_three():
-    search = RankingPursuitCV(6, ridges=[0.1], cv=3, random_state=0)
-    auto = clone(search).fit(X, Y, GROUPS)
-    alone = {
-        name: clone(search).set_params(dictionary=name).fit(X, Y, GROUPS)
-        for name in ("kernel", "additive", "pairs")
-    }
-    best = max(alone, key=lambda name: alone[name].best_score_)
-    assert auto.best_params_["dictionary"] == best
-    np.testing.assert_array_equal(auto.predict(X), alone[best].predict(X))
-    table = auto.cv_results_
-    assert len(table["rank_test_score"]) == sum(
-        len(one.cv_results_["rank_test_score"]) for one in alone.values()
-    )
-    assert table["rank_test_score"][auto.best_index_] == 1
-    assert ("gamma" in auto.best_params_) == (best == "kernel")
+def test_auto_is_a_kernel_only_if_that_is_better_by_a_standard_error():
+    search, table = RankingPursuitCV(6, ridges=[0.1], cv=3), {}
+    model = clone(search).fit(X, Y, GROUPS)
+    assert set(model.cv_results_["param_dictionary"]) == {"grown", "kernel"}
+    assert model.best_params_["dictionary"] == "grown"
+    for leads, chosen in (((0.1, 0.0, 0.0), 0), ((0.1, 0.05, 0.05), 1), ((-0.1, 0.0, 0.0), 0)):
+        table = {
+            f"split{fold}_test_score": np.array([0.5, 0.5 + lead])
+            for fold, lead in enumerate(leads)
+        }
+        mean = np.mean(list(table.values()), axis=0)
+        table |= {"mean_test_score": mean, "standard_error": np.zeros(2)}
+        table["param_dictionary"] = np.array(["grown", "kernel"])
+        assert search._choose_row(table) == chosen
+
+
+def test_three_fits_are_one_model():
+    models = [RankingPursuitCV(4, ridges=[0.1], cv=2, n_candidates=50).fit(X, Y) for _ in range(3)]
+    assert len({str(model.predict(X).tolist()) for model in models}) == 1
+
+
+@pytest.mark.parametrize("dictionary", ["grown", "kernel"])
+def test_the_average_is_the_mean_of_the_models_of_the_folds(dictionary):
+    search = RankingPursuitCV(6, dictionary=dictionary, cv=3, scale=False).fit(X, Y, GROUPS)
+    chosen = clone(search).set_params(average=True).fit(X, Y, GROUPS)
+    assert chosen.best_params_ == search.best_params_
+    plain = RankingPursuit(dictionary=Fixed()) if dictionary == "grown" else RankingPursuit()
+    plain.set_params(**chosen.best_params_)
+    folds = [
+        plain.fit(X[a], Y[a], GROUPS[a]).predict(X) for a, _ in GroupKFold(3).split(X, Y, GROUPS)
+    ]
+    np.testing.assert_allclose(chosen.predict(X), np.mean(folds, axis=0), atol=1e-9)
+    *_, last = chosen.staged_predict(X)
+    np.testing.assert_allclose(last, chosen.predict(X))
+    centred = GroupPreferences(GROUPS, "equal").root(Y - last)
+    assert chosen.best_estimator_.cost_[-1] == pytest.approx(centred @ centred)
 
 
 def test_auto_is_the_kernel_that_is_set():
@@ -326,7 +376,7 @@ def test_single_precision_is_kept():
 
 
 def test_a_model_is_saved_with_its_functions(tmp_path):
-    model = RankingPursuit(5, dictionary=UnionDictionary([PairDictionary()])).fit(X, Y, GROUPS)
+    model = RankingPursuit(5, dictionary="grown").fit(X, Y, GROUPS)
     model.save(tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -335,17 +385,26 @@ def test_a_model_is_saved_with_its_functions(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"dictionary": "splines"}, "dictionary must be one of 'kernel', 'additive', 'pairs' or"),
+        ({"dictionary": "splines"}, "dictionary must be one of .*'additive', 'pairs', 'grown' or"),
         ({"dictionary": 3}, "an object with fit, columns and terms"),
         ({"dictionary": "pairs", "kernel": "precomputed"}, "use dictionary='kernel'"),
+        (
+            {"dictionary": "pairs", "fitting": "backfit"},
+            "'backfit' is for kernels; .* leave it out",
+        ),
         ({"scale": "query"}, "scale must be True or False or 'group'"),
         ({"tol": -1.0}, "tol must be a number of at least 0 or None"),
-        ({"dictionary": AdditiveDictionary(knots=-1)}, "knots of AdditiveDictionary must be an"),
-        ({"dictionary": PairDictionary(widths=[])}, "widths of PairDictionary must be a list"),
-        ({"dictionary": PairDictionary(max_factors=0)}, "max_factors of PairDictionary must be"),
+        (
+            {"dictionary": GrownDictionary(4)},
+            "degree of GrownDictionary must be an integer from 1 to 3",
+        ),
+        (
+            {"dictionary": GrownDictionary(handicap=-1)},
+            "handicap of GrownDictionary must be a number",
+        ),
+        ({"dictionary": GrownDictionary(knots=-1)}, "knots of GrownDictionary must be an"),
+        ({"dictionary": GrownDictionary(widths=[])}, "widths of GrownDictionary must be a list"),
         ({"dictionary": KernelDictionary(n_points=0)}, "n_points of KernelDictionary must be"),
-        ({"dictionary": UnionDictionary(["pairs"])}, "each item is an object with fit, columns"),
-        ({"dictionary": UnionDictionary([])}, "parts of UnionDictionary must be a list"),
     ],
 )
 def test_parameters_that_cannot_be_used(parameters, message):
@@ -418,4 +477,4 @@ def test_small_data_are_learned_from():
 def test_functions_stay_usable_if_the_level_of_a_feature_differs_between_groups(dictionary):
     shifted = X + 5.0 * GROUPS[:, None]
     model = RankingPursuit(dictionary=dictionary, scale=True, n_basis=1)
-    assert model.fit(shifted, X[:, 1], GROUPS).summary()["function"].tolist() == ["x1"]
+    assert model.fit(shifted, X[:, 1], GROUPS).summary()["function"].tolist() == ["rank of x1"]

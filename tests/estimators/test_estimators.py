@@ -14,8 +14,8 @@ import rankpursuit
 from rankpursuit import (
     RLS,
     CombinedRankingRegressionPursuit,
+    GrownDictionary,
     KernelMatchingPursuit,
-    PairDictionary,
     PathCV,
     RankingPursuit,
     RankingPursuitCV,
@@ -206,7 +206,7 @@ UNDER_SETTINGS = [
     *(clone(search).set_params(cv=2) for search in SEARCHES),
     PathCV(RankRLS(kernel="linear"), cv=2),
     RankingPursuit(n_basis=4, dictionary="additive", scale=True),
-    RankingPursuitCV(n_basis=3, dictionary=PairDictionary(3), cv=2),
+    RankingPursuitCV(n_basis=3, dictionary=GrownDictionary(2, knots=3), cv=2),
 ]
 
 

@@ -7,15 +7,15 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from rankpursuit import (
+    GrownDictionary,
     KernelMatchingPursuit,
-    PairDictionary,
     PathCV,
     RankingPursuit,
     RankRLS,
     RankSVM,
 )
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise
-from rankpursuit.solvers.functions import FunctionGram
+from rankpursuit.solvers.functions import Functions
 
 WEIGHTED = made(
     "RLS",
@@ -27,7 +27,7 @@ WEIGHTED = made(
 )
 
 
-class Fixed(PairDictionary):
+class Fixed(GrownDictionary):
     """Functions placed once and for all, so that repeated rows have the same."""
 
     def fit(self, _):
@@ -87,7 +87,7 @@ def test_weights_are_numbers_of_repeated_rows(data, estimator, dictionary):
     if dictionary == "fixed":
         if "dictionary" not in names:
             return
-        model.set_params(dictionary=Fixed())
+        model.set_params(dictionary=Fixed(2, handicap=0.0, steps=0))
     weights = np.random.default_rng(0).integers(1, 4, size=len(y))
     repeated = np.repeat(np.arange(len(y)), weights)
     expected = clone(model).fit(X[repeated], y[repeated], groups[repeated]).predict(X)
@@ -114,9 +114,8 @@ def test_the_root_of_weighted_groups(kind):
         np.testing.assert_allclose(root.T @ root, laplacian, atol=1e-12)
         np.testing.assert_allclose(one.laplacian(np.eye(20)), laplacian, atol=1e-12)
         values = rng.uniform(-1.0, 1.0, size=(20, 3))
-        gram = FunctionGram(values, np.array([[0, 1]]), one, np.zeros(20))
-        columns = np.column_stack([values, values[:, 0] * values[:, 1]])
-        np.testing.assert_allclose(gram.norms, np.diag(columns.T @ laplacian @ columns))
+        functions = Functions(values, None, one, np.zeros(20))
+        np.testing.assert_allclose(functions.norms, np.diag(values.T @ laplacian @ values))
 
 
 def test_a_search_weighs_its_fits(data):

@@ -98,7 +98,7 @@ def test_damaged_and_other_files_are_refused_in_one_line(tmp_path):
         StandardScaler(),
         FunctionTransformer(),
         [Path("/etc/passwd")],
-        rankpursuit.AdditiveDictionary(),
+        rankpursuit.GrownDictionary(),
     ],
 )
 def test_files_of_other_types_are_refused(other, tmp_path):
@@ -131,9 +131,6 @@ def test_saves_at_the_same_time_leave_a_whole_file(tmp_path):
 
 # What a search and its model may hold
 
-UNION = rankpursuit.UnionDictionary(
-    [rankpursuit.AdditiveDictionary(3), rankpursuit.KernelDictionary(5, random_state=0)]
-)
 SCORERS = [
     rankpursuit.group_scorer(),
     rankpursuit.ndcg_scorer(3, gain="shifted"),
@@ -156,7 +153,7 @@ SEARCHES = [
     rankpursuit.PathCV(rankpursuit.RankRLS(kernel=rbf_kernel, kernel_params={"gamma": 0.5}), cv=2),
     *(
         rankpursuit.RankingPursuitCV(n_basis=3, dictionary=dictionary, cv=2)
-        for dictionary in ("auto", "additive", "pairs", rankpursuit.PairDictionary(3), UNION)
+        for dictionary in ("auto", "additive", "grown", rankpursuit.GrownDictionary(2, knots=3))
     ),
 ]
 
@@ -202,7 +199,7 @@ class Kernel:
         return X @ Y.T
 
 
-class Additive(rankpursuit.AdditiveDictionary):
+class Additive(rankpursuit.GrownDictionary):
     pass
 
 

@@ -236,7 +236,8 @@ def test_a_search_can_be_repeated_kept_and_nested(data, search):
     model, again = (clone(search).fit(X, y, groups) for _ in range(2))
     equal(model.cv_results_, again.cv_results_)
     np.testing.assert_array_equal(model.predict(X), model.best_estimator_.predict(X))
-    np.testing.assert_allclose(model.X_basis_, X[model.basis_], rtol=1e-6)
+    if model.X_basis_ is not None:
+        np.testing.assert_allclose(model.X_basis_, X[model.basis_], rtol=1e-6)
     kept = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(kept.predict(X), again.predict(X))
     one_label, none = (clone(search).fit(X, y, labels) for labels in (["a"] * 40, None))
@@ -309,7 +310,7 @@ def test_a_search_reports_its_progress_to_callbacks(data):
             done.append(context.task_name)
 
     model = RankingPursuitCV(3, cv=4).set_callbacks(Recorder()).fit(*data)
-    assert done == [*["fold"] * 12, "refit", "fit"]
+    assert done == [*["fold"] * 8, "refit", "fit"]
     equal(model.cv_results_, RankingPursuitCV(3, cv=4).fit(*data).cv_results_)
 
 
