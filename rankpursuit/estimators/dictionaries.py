@@ -98,6 +98,28 @@ class Term(NamedTuple):
     widths: tuple[float, ...]
 
 
+class Factor(NamedTuple):
+    """A function of one feature, in a product or alone.
+
+    Attributes
+    ----------
+    kind : {"rank", "bump", "above", "at most"}
+    feature : int
+    centre : float
+        The threshold of a step, or the centre of a bump in normal scores; NaN for a rank.
+    width : float
+        Standard deviation of a bump, in normal scores; NaN for others.
+    mean : float
+        What is subtracted from the bump.
+    """
+
+    kind: str
+    feature: int
+    centre: float
+    width: float
+    mean: float
+
+
 class GrownDictionary(BaseEstimator):
     """Functions of one feature, and products of them that grow along the path of a pursuit.
 
@@ -267,6 +289,29 @@ class GrownDictionary(BaseEstimator):
             kinds, *others = zip(*sorted(parts, key=lambda term: term.features), strict=True)
             described.append(Term(" x ".join(kinds), *(sum(values, ()) for values in others)))
         return described
+
+    def factors(self, which: Indices) -> list[list[Factor]]:
+        """Return the factors of some functions, products among them; none for a constant."""
+        n_functions = len(self.kinds_)
+        return [
+            [
+                self._factor(int(factor))
+                for factor in factors[factors >= 0]
+                if self.kinds_[factor % n_functions] != "constant"
+            ]
+            for factors in self.growth.decode(which)
+        ]
+
+    def _factor(self, factor: int) -> Factor:
+        """Return a function, its mirror, or what is left of it above its mean."""
+        variant, number = divmod(factor, len(self.kinds_))
+        kind, feature = str(self.kinds_[number]), int(self.features_[number])
+        if kind in ("above", "level"):
+            kind = ("above", "at most")[variant]
+        mean = float(self.means_[number]) if variant == 2 else 0.0
+        return Factor(
+            kind, feature, float(self.centres_[number]), float(self.widths_[number]), mean
+        )
 
     def _describe_factor(self, factor: int) -> Term:
         """Return a description of a function, its mirror, or what is left of it above its mean."""

@@ -60,6 +60,14 @@ def feature_names(model: Any) -> list[str]:
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
 
 
+def feature_units(model: Any) -> tuple[Array, Array]:
+    """Return what is zero, and what is one, for the functions of each feature, in units of `X`."""
+    zeros = np.zeros(model.n_features_in_)
+    if model.scaler_ is None:
+        return zeros, zeros + 1.0
+    return model.scaler_.inverse_transform(zeros[None])[0], model.scaler_.scale_
+
+
 def chosen_terms(model: Any) -> list[Term]:
     """Return a description of each function of a pursuit, its centres in the units of `X`."""
     inner = _inner(model)
@@ -71,14 +79,11 @@ def chosen_terms(model: Any) -> list[Term]:
         features = tuple(range(inner.X_basis_.shape[1]))
         width = np.nan if inner.gamma_ is None else float(inner.gamma_)
         terms = [Term("kernel", features, tuple(x), (width,)) for x in inner.X_basis_.tolist()]
-    if model.scaler_ is None:
-        return terms
-    scale, mean = model.scaler_.scale_, model.scaler_.mean_
-    mean = np.zeros(len(scale)) if mean is None else mean
+    origin, scale = feature_units(model)
     return [
         term._replace(
             centres=tuple(
-                float(centre * scale[j] + mean[j])
+                float(centre * scale[j] + origin[j])
                 for j, centre in zip(term.features, term.centres, strict=True)
             )
         )

@@ -692,6 +692,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     explain = _of_chosen("explain")
     summary = available_if(lambda self: hasattr(self._plain(), "summary"))(RankingPursuit.summary)
     importances = _of_chosen("importances")
+    to_sql, to_json, to_python = map(_of_chosen, ("to_sql", "to_json", "to_python"))
     save = KernelEstimator.save
 
     def plot(self, ax: Axes | None = None) -> Axes:
