@@ -18,6 +18,8 @@ from rankpursuit.estimators.inspection import feature_names, feature_units
 
 Dialect = Literal["sqlite", "postgres", "duckdb"]
 FORMAT, VERSION = "rankpursuit functions", 1
+_MOST_TERMS = 100
+"""Terms of a sum in SQL, and sums of them: SQLite refuses expressions more than 1,000 levels deep."""
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -197,6 +199,9 @@ def to_sql(model: Any, dialect: Dialect) -> str:
         _write_function(function, variables, language, number)
         for function in described["functions"]
     ]
+    while len(terms) > _MOST_TERMS:
+        batches = [terms[at : at + _MOST_TERMS] for at in range(0, len(terms), _MOST_TERMS)]
+        terms = ["(" + "\n  + ".join(batch) + ")" for batch in batches]
     total = "\n  + ".join(terms) or "0.0"
     written = f"CAST(\n    {total}\n  AS {real})"
     if not values:

@@ -164,3 +164,10 @@ def test_values_at_thresholds_are_on_the_same_side(scale):
     for row, factor in enumerate(factors):
         at.loc[row, factor["feature"]] = factor.get("threshold", 1.0)
     np.testing.assert_allclose(in_sqlite(model, at), model.predict(at), rtol=0, atol=1e-9)
+
+
+def test_sums_of_many_functions_are_not_too_deep_for_sqlite():
+    model = RankingPursuit(3, dictionary="additive").fit(TABLE, Y, GROUPS)
+    expected = model.predict(TABLE)
+    model.basis_, model.coef_ = np.tile(model.basis_, 400), np.tile(model.coef_, 400) / 400.0
+    np.testing.assert_allclose(in_sqlite(model, TABLE), expected, rtol=0, atol=1e-9)
