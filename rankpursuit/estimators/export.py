@@ -19,7 +19,7 @@ from rankpursuit.estimators.inspection import feature_names, feature_units
 Dialect = Literal["sqlite", "postgres", "duckdb"]
 FORMAT, VERSION = "rankpursuit functions", 1
 _MOST_TERMS = 100
-"""Terms of a sum in SQL, and sums of them: SQLite refuses expressions more than 1,000 levels deep."""
+"""Terms of a sum in SQL, and sums of them: SQLite refuses expressions above 1,000 levels deep."""
 
 
 def describe(model: Any) -> dict[str, Any]:
