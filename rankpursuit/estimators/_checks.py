@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,6 +110,10 @@ N_BASIS = (
 )
 PARAMETERS: Constraints = {
     "C": POSITIVE,
+    "categorical_features": (
+        choice("from_dtype"),
+        Constraint("a list of names, positions or flags", lambda value: np.ndim(value) == 1),
+    ),
     "agreement": (choice("cumulative", "incremental"),),
     "alpha": POSITIVE,
     "alphas": (several(*POSITIVE),),
@@ -337,6 +342,25 @@ PASS_GROUPS_TO_PREDICT = (
     "scorers of scikit-learn pass none: fit and predict each fold, use best_estimator_, or use the "
     "scorers of rankpursuit"
 )
+
+
+def warn_of_lost_groups(name: str) -> None:
+    """Warn of a ranker without groups in a tool of scikit-learn that splits by groups."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection."):
+            passed = frame.f_locals.get("params")
+            of_search = passed.get("groups") if isinstance(passed, Mapping) else None
+            if frame.f_locals.get("groups", of_search) is not None:
+                warn_caller(
+                    f"{name} got no groups, by which this cross-validation splits, and compares "
+                    "points of different groups with each other: pass the label of their column "
+                    "in a data frame, as in fit(frame, y, groups=frame['query'], qid='query') of "
+                    "a search or params={'qid': 'query'} of cross_validate; or call "
+                    "sklearn.set_config(enable_metadata_routing=True)"
+                )
+                return
+        frame = frame.f_back
 
 
 def count_groups(preferences: Preferences) -> int:

@@ -37,7 +37,10 @@ _WORDS = {
     "centred bump": "({0} near {1:.3g}, centred)",
     "above": "{0} > {1:.4g}",
     "at most": "{0} <= {1:.4g}",
-    "level": "{0} is {1:.4g}",
+    "level": "{0} is {1}",
+    "rare": "{0} is a rare level",
+    "missing": "{0} is missing",
+    "present": "{0} is present",
 }
 """How functions of a kind are written, with the name of the feature and its centre."""
 
@@ -69,19 +72,28 @@ def chosen_terms(model: Any) -> list[Term]:
         features = tuple(range(inner.X_basis_.shape[1]))
         width = np.nan if inner.gamma_ is None else float(inner.gamma_)
         terms = [Term("kernel", features, tuple(x), (width,)) for x in inner.X_basis_.tolist()]
-    if model.scaler_ is None:
-        return terms
-    scale, mean = model.scaler_.scale_, model.scaler_.mean_
-    mean = np.zeros(len(scale)) if mean is None else mean
+    scaler, categories = model.scaler_, vars(inner).get("categories_", {})
+
+    def in_units(kind: str, feature: int, centre: float) -> Any:
+        if kind == "level" and feature in categories:
+            return categories[feature][int(centre)]
+        if scaler is None:
+            return centre
+        mean = 0.0 if scaler.mean_ is None else scaler.mean_[feature]
+        return float(centre * scaler.scale_[feature] + mean)
+
     return [
         term._replace(
-            centres=tuple(
-                float(centre * scale[j] + mean[j])
-                for j, centre in zip(term.features, term.centres, strict=True)
-            )
+            centres=tuple(map(in_units, _kinds(term), term.features, term.centres)),
         )
         for term in terms
     ]
+
+
+def _kinds(term: Term) -> list[str]:
+    """Return the kind of each feature of a function."""
+    kinds = term.kind.split(" x ")
+    return kinds if len(kinds) == len(term.features) else [term.kind] * len(term.features)
 
 
 def function_table(model: Any) -> pd.DataFrame:
@@ -98,7 +110,7 @@ def function_table(model: Any) -> pd.DataFrame:
             continue
         factors = zip(term.kind.split(" x "), own, term.centres, strict=False)
         written = [
-            _WORDS.get(kind, f"{kind} of {{0}}").format(name, centre)
+            _WORDS.get(kind, f"{kind} of {{0}}").format(name, _level(kind, centre))
             for kind, name, centre in factors
         ]
         labels.append(" x ".join(written) or term.kind)
@@ -111,6 +123,11 @@ def function_table(model: Any) -> pd.DataFrame:
             "coef": inner.coef_,
         }
     )
+
+
+def _level(kind: str, centre: Any) -> Any:
+    """Return a centre to be written; a level that is a number as text."""
+    return f"{centre:.4g}" if kind == "level" and not isinstance(centre, str) else centre
 
 
 def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataFrame:
